@@ -1,0 +1,1 @@
+"""The heartbeat flow: proof that a path between two clusters is alive."""

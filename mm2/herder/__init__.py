@@ -1,0 +1,1 @@
+"""A herder owns the flows into one cluster: internal topics, plans, positions, supervision."""
