@@ -1,0 +1,183 @@
+"""
+Record batches of format v2 as bytes: what their headers say, and restamping them for the target.
+
+Layout and rules are those of Kafka's message format documentation (KIP-98, KIP-534): the header
+takes 61 bytes; the checksum covers everything from the attributes on. Keys, values, record
+headers, timestamps, compression and batch boundaries survive because nobody touches them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+from crc32c import crc32c
+
+_HEADER: Final = Struct(">qiibIhiqqqhii")
+HEADER_SIZE: Final = _HEADER.size
+_LENGTH: Final = Struct(">qi")
+_MAGIC_AT: Final = 16
+_CRC_FROM: Final = 21
+_CRC_AT: Final = 17
+_CRC: Final = Struct(">I")
+_RESTAMPED_HEAD: Final = Struct(">qiib")
+_ATTRIBUTES: Final = Struct(">h")
+_PRODUCER_AT: Final = 43
+_PRODUCER: Final = Struct(">qhi")
+_PREFIX_SIZE: Final = 12
+"""Base offset and length, which the length itself does not count."""
+
+CODEC_BITS: Final = 0b111
+LOG_APPEND_TIME: Final = 1 << 3
+TRANSACTIONAL: Final = 1 << 4
+CONTROL: Final = 1 << 5
+DELETE_HORIZON: Final = 1 << 6
+
+SEQUENCE_MASK: Final = 0x7FFF_FFFF
+"""Sequence numbers wrap from 2^31-1 to 0."""
+
+
+class CorruptBatch(ValueError):
+    """The checksum of a batch does not match its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """
+    One batch of the source log, not decoded.
+
+    Attributes:
+        data: all its bytes, a view on the fetch response.
+        magic: format; everything else below holds for 2 only.
+        base_offset: offset of its first record, even if that was compacted away.
+        last_offset: offset of its last record, even if that was compacted away.
+        count: number of records in it.
+        attributes: codec, timestamp type, transactional, control and delete-horizon bits.
+        max_timestamp: largest timestamp in ms, or the append time.
+        producer_id: who wrote it, -1 without idempotence.
+    """
+
+    data: memoryview
+    magic: int
+    base_offset: int
+    last_offset: int
+    count: int
+    attributes: int
+    max_timestamp: int
+    producer_id: int
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it holds a transaction marker and no data."""
+        return bool(self.attributes & CONTROL)
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether it belongs to a transaction."""
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def codec(self) -> int:
+        """Number of the compression codec."""
+        return self.attributes & CODEC_BITS
+
+    def is_forwardable(self, position: int) -> bool:
+        """
+        Whether the target's broker takes it as it is but for the producer's fields.
+
+        The broker demands consecutive offsets (no gap from compaction) and create time; a batch
+        that begins before ``position`` must lose its first records.
+        """
+        return (
+            self.magic == 2  # noqa: PLR2004 - the message format by its only name
+            and self.base_offset >= position
+            and self.last_offset - self.base_offset + 1 == self.count
+            and not self.attributes & LOG_APPEND_TIME
+        )
+
+    def verify(self) -> None:
+        """
+        Checks the checksum, which restamping would otherwise paper over.
+
+        Raises:
+            CorruptBatch: it does not match.
+        """
+        (expected,) = _CRC.unpack_from(self.data, _CRC_AT)
+        if crc32c(self.data[_CRC_FROM:]) != expected:
+            raise CorruptBatch(
+                f"the batch at offset {self.base_offset} does not match its checksum"
+            )
+
+
+def split(data: memoryview) -> Iterator[Batch]:
+    """
+    The whole batches of a fetch response, in order.
+
+    A batch cut off at the end is left out; the next fetch brings it whole. Batches of the old
+    formats (magic 0 and 1) come as single entries whose last offset is their own offset, which for
+    a compressed set is that of its last record.
+    """
+    at, end = 0, len(data)
+    while end - at >= _PREFIX_SIZE + 5:
+        base, length = _LENGTH.unpack_from(data, at)
+        following = at + _PREFIX_SIZE + length
+        if following > end:
+            return
+        yield _batch(data[at:following], base)
+        at = following
+
+
+def _batch(data: memoryview, base: int) -> Batch:
+    magic = data[_MAGIC_AT]
+    if magic < 2:  # noqa: PLR2004 - formats before record batches
+        return Batch(data, magic, base, base, 1, 0, -1, -1)
+    (_, _, _, _, _, attributes, last_delta, _, max_timestamp, producer, _, _, count) = (
+        _HEADER.unpack_from(data)
+    )
+    return Batch(data, magic, base, base + last_delta, count, attributes, max_timestamp, producer)
+
+
+def restamp(
+    data: bytes | bytearray | memoryview, *, producer_id: int, epoch: int, sequence: int
+) -> bytearray:
+    """
+    A copy of a batch that the producer ``(producer_id, epoch)`` may send as its own.
+
+    Base offset becomes 0 and the leader epoch unknown, as in every Produce request. The delete
+    horizon bit goes: it is the source cleaner's, and the base timestamp stays valid without it.
+    """
+    batch = bytearray(data)
+    _RESTAMPED_HEAD.pack_into(batch, 0, 0, len(batch) - _PREFIX_SIZE, -1, 2)
+    (attributes,) = _ATTRIBUTES.unpack_from(batch, _CRC_FROM)
+    _ATTRIBUTES.pack_into(batch, _CRC_FROM, attributes & ~(TRANSACTIONAL | DELETE_HORIZON))
+    _PRODUCER.pack_into(batch, _PRODUCER_AT, producer_id, epoch, sequence)
+    _CRC.pack_into(batch, _CRC_AT, crc32c(memoryview(batch)[_CRC_FROM:]))
+    return batch
+
+
+def assemble(
+    records: bytes,
+    *,
+    attributes: int,
+    count: int,
+    base_timestamp: int,
+    max_timestamp: int,
+) -> bytes:
+    """A batch around an (already compressed) records section, offsets from 0, no producer yet."""
+    length = HEADER_SIZE - _PREFIX_SIZE + len(records)
+    header = bytearray(
+        _HEADER.pack(
+            0, length, -1, 2, 0, attributes, count - 1, base_timestamp, max_timestamp, -1, -1, -1,
+            count,
+        )
+    )  # fmt: skip
+    checksum = crc32c(records, crc32c(memoryview(header)[_CRC_FROM:]))
+    _CRC.pack_into(header, _CRC_AT, checksum)
+    return bytes(header) + records
+
+
+def base_timestamp(data: memoryview) -> int:
+    """The timestamp in ms to which the records' timestamp deltas are added."""
+    return int(_HEADER.unpack_from(data)[7])

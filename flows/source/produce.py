@@ -1,0 +1,307 @@
+"""
+An idempotent producer of ready-made batches.
+
+Order: batches of one target partition are appended in the order of ``send``; retries keep their
+sequence numbers, so that nothing is appended twice or out of order (KIP-98). Up to five requests
+are in flight to a broker, the most for which a broker remembers sequence numbers. A partition in
+trouble is held back until all its requests are answered, then resent from its first unanswered
+batch; other partitions go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from flows.source.batch import SEQUENCE_MASK, restamp
+from flows.source.recode import halve
+from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.errors import Fenced, FlowError, Unavailable
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.codes import FENCED, RETRIABLE, SEQUENCE_LOST, TOO_LARGE, Code, code_name
+
+MAX_IN_FLIGHT: Final = 5
+_BACKOFF_FIRST_S: Final = 0.1
+_BACKOFF_MOST_S: Final = 5.0
+_CORRUPT_RETRIES: Final = 3
+
+
+class SequenceLost(FlowError):
+    """The target forgot what this producer wrote; a new producer epoch must take over."""
+
+    retriable = True
+
+
+@dataclass(slots=True, eq=False)
+class Outgoing:
+    """
+    One batch on its way.
+
+    Attributes:
+        data: the batch, restamped.
+        sequence: of its first record.
+        offsets: source offset of each of its records.
+        max_timestamp: largest timestamp in ms.
+        size: bytes that it took of the memory budget; the parts of a split batch share them.
+    """
+
+    data: bytearray
+    sequence: int
+    offsets: range | list[int]
+    max_timestamp: int
+    size: int
+    answer: int | None = None
+    base_offset: int = NO_OFFSET
+
+    @property
+    def is_appended(self) -> bool:
+        """Whether the target has it for certain."""
+        return self.answer in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER)
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """
+    The way to one target partition.
+
+    Attributes:
+        target: where its batches go.
+        on_ack: called for each appended batch, in order.
+        on_refused: called once, with Kafka's error code, when the target refuses a batch for good;
+            the lane then takes no more batches.
+    """
+
+    target: TopicPartition
+    on_ack: Callable[[Outgoing], None]
+    on_refused: Callable[[int], None]
+    sequence: int = 0
+    queue: deque[Outgoing] = field(default_factory=deque)
+    flying: deque[Outgoing] = field(default_factory=deque)
+    unanswered: int = 0
+    attempts: int = 0
+    is_held: bool = False
+    is_refused: bool = False
+    last_error: str | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was sent is appended, or never will be."""
+        return not self.queue and not self.flying
+
+    def give_back(self) -> None:
+        """Queues again, in order, what flew and was not appended."""
+        self.queue.extendleft(reversed(self.flying))
+        self.flying.clear()
+        for batch in self.queue:
+            batch.answer = None
+
+
+class Producer:
+    """
+    Sends batches of any number of lanes to one cluster.
+
+    Args:
+        flow: for messages.
+        client: the target; its tracked topics must cover the lanes.
+        identity: the producer id and epoch that the batches are stamped with.
+        request_timeout_ms: how long a broker may take to have a batch on all its replicas.
+        max_request_size: bytes of batches in one request; a single larger batch goes alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        flow: str,
+        client: WireClient,
+        identity: ProducerIdentity,
+        request_timeout_ms: int = 30_000,
+        max_request_size: int = 4 << 20,
+    ) -> None:
+        self._flow = flow
+        self._client = client
+        self._identity = identity
+        self._timeout_ms = request_timeout_ms
+        self._max_request = max_request_size
+        self._ready: dict[Lane, None] = {}
+        self._in_flight: dict[int, int] = {}
+        self._work = asyncio.Event()
+        self._stale = asyncio.Event()
+        self._settled = asyncio.Event()
+
+    def send(
+        self,
+        lane: Lane,
+        data: bytes | memoryview,
+        offsets: range | list[int],
+        max_timestamp: int,
+    ) -> None:
+        """Stamps a copy of the batch and queues it; its order is that of the calls."""
+        batch = restamp(
+            data,
+            producer_id=self._identity.producer_id,
+            epoch=self._identity.epoch,
+            sequence=lane.sequence,
+        )
+        outgoing = Outgoing(batch, lane.sequence, offsets, max_timestamp, len(batch))
+        lane.sequence = (lane.sequence + len(offsets)) & SEQUENCE_MASK
+        lane.queue.append(outgoing)
+        self._offer(lane)
+
+    async def flush(self, lanes: Iterable[Lane]) -> None:
+        """Returns when everything sent on these lanes is appended or refused."""
+        lanes = list(lanes)
+        while any(not lane.is_idle for lane in lanes):
+            self._settled.clear()
+            await self._settled.wait()
+
+    async def run(self) -> None:
+        """
+        Sends until cancelled.
+
+        Raises:
+            Fenced: a newer producer has our transactional id.
+            SequenceLost: the target forgot our sequence numbers.
+        """
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_leaders(), name="leaders")
+            while True:
+                await self._work.wait()
+                self._work.clear()
+                for node, lanes in self._sendable().items():
+                    self._launch(group, node, lanes)
+
+    def _offer(self, lane: Lane) -> None:
+        if lane.queue and not lane.is_held and len(lane.flying) < MAX_IN_FLIGHT:
+            self._ready[lane] = None
+            self._work.set()
+
+    def _sendable(self) -> dict[int, list[Lane]]:
+        """Ready lanes by leader; asks for metadata when a leader is not known."""
+        by_node: dict[int, list[Lane]] = {}
+        for lane in self._ready:
+            node = self._client.leader(lane.target)
+            if node is None:
+                self._stale.set()
+            elif self._in_flight.get(node, 0) < MAX_IN_FLIGHT:
+                by_node.setdefault(node, []).append(lane)
+        return by_node
+
+    def _launch(self, group: asyncio.TaskGroup, node: int, lanes: list[Lane]) -> None:
+        """Starts one request with one batch of as many lanes as fit."""
+        taken: list[tuple[Lane, Outgoing]] = []
+        size = 0
+        for lane in lanes:
+            batch = lane.queue[0]
+            if taken and size + len(batch.data) > self._max_request:
+                break
+            lane.queue.popleft()
+            lane.flying.append(batch)
+            lane.unanswered += 1
+            size += len(batch.data)
+            taken.append((lane, batch))
+            del self._ready[lane]
+            self._offer(lane)
+        self._in_flight[node] = self._in_flight.get(node, 0) + 1
+        group.create_task(self._request(node, taken), name=f"produce-{node}")
+        if self._ready:
+            self._work.set()
+
+    async def _request(self, node: int, taken: list[tuple[Lane, Outgoing]]) -> None:
+        batches = [(*lane.target, batch.data) for lane, batch in taken]
+        answers: dict[tuple[str, int], tuple[int, int]] = {}
+        trouble = None
+        try:
+            answered = await self._client.produce(node, batches, timeout_ms=self._timeout_ms)
+            answers = {(p.topic, p.partition): (p.error, p.base_offset) for p in answered}
+        except Unavailable as error:
+            trouble = str(error)
+        finally:
+            self._in_flight[node] -= 1
+        lost = (int(Code.NETWORK_EXCEPTION), NO_OFFSET)
+        for lane, batch in taken:
+            batch.answer, batch.base_offset = answers.get(lane.target, lost)
+            lane.unanswered -= 1
+            self._settle(lane, trouble)
+        self._work.set()
+        self._settled.set()
+
+    def _settle(self, lane: Lane, trouble: str | None) -> None:
+        """Reports what is appended in order, and deals with trouble once all answers are in."""
+        while lane.flying and lane.flying[0].is_appended:
+            lane.attempts = 0
+            lane.last_error = None
+            lane.on_ack(lane.flying.popleft())
+        if any(not batch.is_appended for batch in lane.flying if batch.answer is not None):
+            lane.is_held = True
+        if not lane.is_held:
+            self._offer(lane)
+        elif lane.unanswered == 0:
+            self._recover(lane, trouble)
+
+    def _recover(self, lane: Lane, trouble: str | None) -> None:
+        """Decides by the first batch that was not appended; those after it failed because of it."""
+        if not lane.flying:
+            lane.is_held = False
+            self._offer(lane)
+            return
+        code = lane.flying[0].answer or 0
+        lane.give_back()
+        lane.attempts += 1
+        lane.last_error = trouble or code_name(code)
+        where = f"{lane.target} on {self._client.alias}"
+        if code in FENCED:
+            raise Fenced(self._flow, f"{where} is written by a newer producer of ours")
+        if code in SEQUENCE_LOST:
+            raise SequenceLost(self._flow, f"{where} answers {code_name(code)}")
+        if code in TOO_LARGE and len(lane.queue[0].offsets) > 1:
+            self._split(lane)
+        elif code in RETRIABLE or self._is_worth_another(code, lane):
+            self._stale.set()
+            delay = min(_BACKOFF_FIRST_S * 2 ** (lane.attempts - 1), _BACKOFF_MOST_S)
+            asyncio.get_running_loop().call_later(delay, self._release, lane)
+        else:
+            lane.is_refused = True
+            lane.on_refused(code)
+            lane.queue.clear()
+
+    @staticmethod
+    def _is_worth_another(code: int, lane: Lane) -> bool:
+        """A checksum may have been broken by the network: a few more tries."""
+        return code == Code.CORRUPT_MESSAGE and lane.attempts <= _CORRUPT_RETRIES
+
+    def _release(self, lane: Lane) -> None:
+        lane.is_held = False
+        self._offer(lane)
+
+    def _split(self, lane: Lane) -> None:
+        """Replaces the first batch by its halves; their records keep their sequence numbers."""
+        batch = lane.queue.popleft()
+        sequence = batch.sequence
+        parts = []
+        for half in halve(batch.data, batch.offsets):
+            data = restamp(
+                half.data,
+                producer_id=self._identity.producer_id,
+                epoch=self._identity.epoch,
+                sequence=sequence,
+            )
+            parts.append(Outgoing(data, sequence, list(half.offsets), half.max_timestamp, size=0))
+            sequence = (sequence + len(half.offsets)) & SEQUENCE_MASK
+        parts[-1].size = batch.size
+        lane.queue.extendleft(reversed(parts))
+        self._release(lane)
+
+    async def _follow_leaders(self) -> None:
+        """Refreshes metadata when asked to, at most ten times a second."""
+        while True:
+            await self._stale.wait()
+            try:
+                await self._client.refresh()
+            except Unavailable:
+                await asyncio.sleep(_BACKOFF_FIRST_S)
+            await asyncio.sleep(_BACKOFF_FIRST_S)
+            self._stale.clear()
+            self._work.set()

@@ -1,0 +1,176 @@
+"""
+Re-encoding of batches that cannot be forwarded as they are.
+
+Works on the records' bytes: only offset and timestamp deltas are rewritten, so keys, values and
+headers are never decoded and may hold whatever bytes they like (a header key that is not UTF-8,
+say, which client libraries refuse).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from flows.source.batch import (
+    CODEC_BITS,
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    Batch,
+    assemble,
+    base_timestamp,
+    split,
+)
+from mm2.kafka.wire.codecs import compress, decompress
+from mm2.kafka.wire.legacy import read_legacy
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """
+    One record: where and when, and the rest as bytes.
+
+    Attributes:
+        offset: in the source log.
+        timestamp: in ms; -1 is none.
+        body: encoded key, value and headers, from the key's length on.
+    """
+
+    offset: int
+    timestamp: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """
+    A batch that the target takes.
+
+    Attributes:
+        data: its bytes, without a producer.
+        offsets: source offset of each record in it, ascending.
+        max_timestamp: largest timestamp in ms.
+    """
+
+    data: bytes
+    offsets: Sequence[int]
+    max_timestamp: int
+
+
+def records_of(batch: Batch) -> list[Record]:
+    """
+    The records that a consumer of the source would see, in order.
+
+    Raises:
+        ValueError: if the bytes are not a batch.
+    """
+    if batch.magic < 2:  # noqa: PLR2004 - formats before record batches
+        return [
+            Record(offset, timestamp, _legacy_body(key, value))
+            for offset, timestamp, key, value in read_legacy(batch.data)
+        ]
+    payload = decompress(batch.codec, batch.data[HEADER_SIZE:])
+    append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME else None
+    return list(_walk(payload, batch, append_time))
+
+
+def _walk(payload: bytes, batch: Batch, append_time: int | None) -> Iterator[Record]:
+    first = base_timestamp(batch.data)
+    at = 0
+    for _ in range(batch.count):
+        size, at = read_varint(payload, at)
+        end = at + size
+        if size < 1 or end > len(payload):
+            raise ValueError(f"the batch at offset {batch.base_offset} ends inside a record")
+        delta, body = read_varint(payload, at + 1)  # after the record's unused attributes
+        offset, body = read_varint(payload, body)
+        timestamp = first + delta if append_time is None else append_time
+        yield Record(batch.base_offset + offset, timestamp, payload[body:end])
+        at = end
+
+
+def encode(records: Sequence[Record], codec: int) -> Recoded:
+    """One batch of these records, at least one, with offsets from 0 and create time."""
+    timestamps = [record.timestamp for record in records]
+    first = timestamps[0]
+    payload = bytearray()
+    for delta, record in enumerate(records):
+        head = b"\0" + varint(record.timestamp - first) + varint(delta)
+        payload += varint(len(head) + len(record.body))
+        payload += head
+        payload += record.body
+    data = assemble(
+        compress(codec, bytes(payload)),
+        attributes=codec & CODEC_BITS,
+        count=len(records),
+        base_timestamp=first,
+        max_timestamp=max(timestamps),
+    )
+    return Recoded(data, [record.offset for record in records], max(timestamps))
+
+
+def recode(batch: Batch, position: int) -> Recoded | None:
+    """
+    The batch as the target takes it, without records before ``position``; None if none is left.
+
+    Raises:
+        ValueError: if the bytes are not a batch.
+    """
+    records = [record for record in records_of(batch) if record.offset >= position]
+    return encode(records, batch.codec) if records else None
+
+
+def halve(data: bytes | bytearray, offsets: Sequence[int]) -> tuple[Recoded, Recoded]:
+    """
+    Two batches in the place of one that is larger than the target accepts.
+
+    Args:
+        data: the batch, offsets from 0, at least two records.
+        offsets: source offset of each of its records.
+    """
+    (batch,) = split(memoryview(data))
+    records = [
+        Record(offset, record.timestamp, record.body)
+        for offset, record in zip(offsets, records_of(batch), strict=True)
+    ]
+    middle = len(records) // 2
+    return encode(records[:middle], batch.codec), encode(records[middle:], batch.codec)
+
+
+def _legacy_body(key: bytes | None, value: bytes | None) -> bytes:
+    return _nullable(key) + _nullable(value) + varint(0)
+
+
+def _nullable(data: bytes | None) -> bytes:
+    return varint(-1) if data is None else varint(len(data)) + data
+
+
+def varint(value: int) -> bytes:
+    """A signed number in Protocol Buffers' zig-zag encoding, as records use it."""
+    rest = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while rest > 0x7F:  # noqa: PLR2004 - seven bits a byte
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """
+    The signed number at ``at``, and where the next byte after it is.
+
+    Raises:
+        ValueError: if the data ends inside it, or it is longer than 64 bits.
+    """
+    value = shift = 0
+    try:
+        while (byte := data[at]) > 0x7F:  # noqa: PLR2004 - seven bits a byte
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            at += 1
+            if shift > 63:  # noqa: PLR2004 - longer than any 64-bit number
+                raise ValueError("a number in the batch is longer than 64 bits")
+    except IndexError:
+        raise ValueError("the batch ends inside a number") from None
+    value |= byte << shift
+    return (value >> 1) ^ -(value & 1), at + 1

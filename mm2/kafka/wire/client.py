@@ -1,0 +1,241 @@
+"""A cluster as the data plane sees it: leaders, fetches, produces, producer ids."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+import stamina
+from aiokafka import errors
+from aiokafka.client import AIOKafkaClient, CoordinationType
+from aiokafka.protocol.metadata import MetadataRequest
+from aiokafka.protocol.offset import OffsetRequest
+from aiokafka.protocol.transaction import InitProducerIdRequest
+from aiokafka.structs import TopicPartition as ClientPartition
+
+from mm2.core.model import TopicPartition
+from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
+from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
+from mm2.kafka.wire.requests import (
+    FetchedPartition,
+    FetchRequest,
+    ProducedPartition,
+    ProduceRequest,
+)
+
+EARLIEST: Final = -2
+"""Asks ``list_offsets`` for the first offset that a broker still has."""
+
+LATEST: Final = -1
+"""Asks ``list_offsets`` for the offset of the next record."""
+
+
+class _Lane(IntEnum):
+    """
+    Kinds of traffic, each with connections of its own.
+
+    A broker answers one connection's requests in order, so a long fetch would hold up a produce;
+    and a timeout closes the connection with all that is in flight on it.
+    """
+
+    METADATA = 0
+    FETCH = 10
+    PRODUCE = 11
+    COORDINATOR = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdentity:
+    """
+    What a broker knows an idempotent producer by.
+
+    Attributes:
+        producer_id: given out by the cluster.
+        epoch: grows each time the same transactional id asks again; older epochs are refused.
+    """
+
+    producer_id: int
+    epoch: int
+
+
+class _Client(AIOKafkaClient):
+    """
+    aiokafka's client, which would create topics by merely asking about them.
+
+    A remote topic deleted under us must not come back with the target's default partitions.
+    """
+
+    async def _metadata_update(self, cluster_metadata: object, topics: Collection[str]) -> bool:
+        request = MetadataRequest(list(topics), allow_auto_topic_creation=False)
+        nodes = [broker.nodeId for broker in self.cluster.brokers()]
+        for node in nodes:
+            try:
+                metadata = await self.send(node, request)
+            except (errors.KafkaError, TimeoutError):
+                continue
+            if metadata.brokers:
+                cluster_metadata.update_metadata(metadata)  # type: ignore[attr-defined]
+                return True
+        return False
+
+
+class WireClient:
+    """
+    Talks to one cluster.
+
+    Args:
+        alias: the cluster's name in the configuration, for messages.
+        settings: keyword arguments of aiokafka's client (``mm2.kafka.settings``).
+    """
+
+    def __init__(self, alias: str, settings: Mapping[str, object]) -> None:
+        self.alias = alias
+        self._client = _Client(**settings)
+        self._topics: frozenset[str] = frozenset()
+
+    async def start(self) -> None:
+        """
+        Connects to the first bootstrap server that answers.
+
+        Raises:
+            Unavailable: none answers.
+            AuthenticationFailed: one does, and refuses our credentials.
+        """
+        async with self._translated():
+            await self._client.bootstrap()
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._client.close()
+
+    async def track(self, topics: Iterable[str]) -> None:
+        """Keeps metadata of these topics, and no others, up to date from now on."""
+        self._topics = frozenset(topics)
+        async with self._translated():
+            self._client.set_topics(self._topics)
+            await self._client.force_metadata_update()
+
+    async def refresh(self) -> None:
+        """Asks for the leaders anew."""
+        async with self._translated():
+            await self._client.force_metadata_update()
+
+    def leader(self, partition: TopicPartition) -> int | None:
+        """The node that leads a tracked partition; None while nobody is known to."""
+        node = self._client.cluster.leader_for_partition(ClientPartition(*partition))
+        return None if node is None or node < 0 else int(node)
+
+    async def fetch(self, node: int, request: FetchRequest) -> Sequence[FetchedPartition]:
+        """
+        One Fetch from one broker.
+
+        Raises:
+            Unavailable: no answer, or an error of the whole request.
+        """
+        async with self._translated():
+            response = await self._client.send(node, request, group=_Lane.FETCH)
+        if response.error:
+            raise Unavailable(self.alias, f"broker {node} answers {code_name(response.error)}")
+        partitions: list[FetchedPartition] = response.partitions
+        return partitions
+
+    async def produce(
+        self,
+        node: int,
+        batches: Iterable[tuple[str, int, bytes | bytearray]],
+        *,
+        timeout_ms: int,
+        transactional_id: str | None = None,
+    ) -> Sequence[ProducedPartition]:
+        """
+        One Produce to one broker; calls begun one after the other arrive in that order.
+
+        Raises:
+            Unavailable: no answer; the batches may or may not have been written.
+        """
+        request = ProduceRequest(
+            timeout_ms=timeout_ms, batches=batches, transactional_id=transactional_id
+        )
+        async with self._translated():
+            response = await self._client.send(node, request, group=_Lane.PRODUCE)
+        partitions: list[ProducedPartition] = response.partitions
+        return partitions
+
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], timestamp_ms: int
+    ) -> dict[TopicPartition, int]:
+        """
+        Offsets of tracked partitions at a time, at ``EARLIEST`` or at ``LATEST``.
+
+        Partitions whose leader is unknown or answers with an error are left out: ask again.
+        """
+        by_node: dict[int, dict[str, list[tuple[int, int]]]] = {}
+        for partition in partitions:
+            node = self.leader(partition)
+            if node is not None:
+                topics = by_node.setdefault(node, {})
+                topics.setdefault(partition.topic, []).append((partition.partition, timestamp_ms))
+        found: dict[TopicPartition, int] = {}
+        for node, topics in by_node.items():
+            request = OffsetRequest(-1, 0, list(topics.items()))
+            async with self._translated():
+                response = await self._client.send(node, request, group=_Lane.COORDINATOR)
+            for topic, answers in response.topics:
+                for number, error, _timestamp, offset in answers:
+                    if error == Code.NONE:
+                        found[TopicPartition(topic, number)] = offset
+        return found
+
+    async def producer_identity(
+        self, transactional_id: str | None, *, transaction_timeout_ms: int = 60_000
+    ) -> ProducerIdentity:
+        """
+        Asks for a producer id; with a transactional id this fences all who had it before.
+
+        Raises:
+            NotAuthorized: the cluster does not let us use the transactional id, or write at all.
+            Unavailable: no coordinator could be found in a minute.
+        """
+        request = InitProducerIdRequest(transactional_id, transaction_timeout_ms)
+        async for attempt in stamina.retry_context(
+            on=Unavailable, attempts=None, timeout=60.0, wait_initial=0.05, wait_max=1.0
+        ):
+            with attempt:
+                return await self._ask_identity(request, transactional_id)
+        raise AssertionError("the retry context either returns or raises")
+
+    async def _ask_identity(
+        self, request: InitProducerIdRequest, transactional_id: str | None
+    ) -> ProducerIdentity:
+        async with self._translated():
+            node = await self._coordinator(transactional_id)
+            response = await self._client.send(node, request, group=_Lane.COORDINATOR)
+        code = response.error_code
+        if code == Code.NONE:
+            return ProducerIdentity(response.producer_id, response.producer_epoch)
+        message = f"a producer id for {transactional_id!r} is refused: {code_name(code)}"
+        if code in RETRIABLE and code != Code.CLUSTER_AUTHORIZATION_FAILED:
+            raise Unavailable(self.alias, message)
+        raise NotAuthorized(self.alias, message)
+
+    async def _coordinator(self, transactional_id: str | None) -> int:
+        if transactional_id is None:
+            return int(self._client.get_random_node())
+        return int(
+            await self._client.coordinator_lookup(CoordinationType.TRANSACTION, transactional_id)
+        )
+
+    @asynccontextmanager
+    async def _translated(self) -> AsyncIterator[None]:
+        """Turns aiokafka's errors into ours."""
+        try:
+            yield
+        except errors.AuthenticationFailedError as error:
+            raise AuthenticationFailed(self.alias, str(error)) from error
+        except errors.TransactionalIdAuthorizationFailed as error:
+            raise NotAuthorized(self.alias, str(error)) from error
+        except (TimeoutError, errors.KafkaError, OSError) as error:
+            raise Unavailable(self.alias, f"{type(error).__name__}: {error}") from error
