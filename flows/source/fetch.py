@@ -1,0 +1,221 @@
+"""
+Fetches partitions from their leaders, one long-polling loop a broker.
+
+Bounded memory: a broker is asked for no more than there is room for; a partition that has its
+share of bytes under way is left out until some are acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from flows.source.budget import Budget
+from flows.source.partition import Mirrored
+from mm2.core.model import TopicPartition
+from mm2.errors import Unavailable
+from mm2.herder.bundle import FetchSpec
+from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
+from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
+from mm2.kafka.wire.requests import FetchedPartition, FetchRequest
+
+log = structlog.get_logger()
+
+_SHORT_WAIT_MS: Final = 20
+"""While a partition waits for room, the others may not hold up the next fetch for long."""
+
+_BACKOFF_S: Final = 0.2
+_IDLE_S: Final = 1.0
+"""How soon a broker that leads nothing we can fetch is looked at again."""
+
+_SHARES: Final = 4
+"""One partition may take this part of the memory, so that a stuck one leaves room for others."""
+
+
+class Fetcher:
+    """
+    Keeps the partitions coming.
+
+    Args:
+        client: the source; its tracked topics must cover the partitions.
+        partitions: what to fetch; may change at any time, followed by ``changed()``.
+        spec: sizes, waits, isolation and where to begin.
+        budget: the memory that batches may take.
+        take: called with each partition's answer, in order; moves the position.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: WireClient,
+        partitions: Mapping[TopicPartition, Mirrored],
+        spec: FetchSpec,
+        budget: Budget,
+        take: Callable[[Mirrored, FetchedPartition], None],
+    ) -> None:
+        self._client = client
+        self._partitions = partitions
+        self._spec = spec
+        self._budget = budget
+        self._take = take
+        self._changed = asyncio.Event()
+        self._freed = asyncio.Event()
+        self._loops: dict[int, asyncio.Task[None]] = {}
+        self._turn = 0
+
+    def changed(self) -> None:
+        """Partitions came or went, or have new leaders."""
+        self._changed.set()
+        self._freed.set()
+
+    def acknowledged(self) -> None:
+        """Bytes became free."""
+        self._freed.set()
+
+    async def run(self) -> None:
+        """Fetches until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._changed.clear()
+                leaders = {self._client.leader(p) for p in self._partitions}
+                for node in leaders - {None}:
+                    if node is not None and (node not in self._loops or self._loops[node].done()):
+                        task = group.create_task(self._follow(node), name=f"fetch-{node}")
+                        self._loops[node] = task
+                if None in leaders:
+                    await self._refresh()
+                else:
+                    await self._changed.wait()
+
+    async def _follow(self, node: int) -> None:
+        """Fetches from one broker for as long as it leads something."""
+        while led := [m for s, m in self._partitions.items() if self._client.leader(s) == node]:
+            try:
+                await self._locate([m for m in led if m.position is None and m.error is None])
+                wanted = [m for m in led if self._has_room(m)]
+                if wanted:
+                    waits = len(wanted) < sum(m.error is None for m in led)
+                    await self._fetch(node, wanted, is_short=waits)
+                else:
+                    await self._wait_for_room()
+            except Unavailable as error:
+                log.warning("source.fetch_failed", broker=node, error=str(error))
+                await self._refresh()
+        self.changed()
+
+    async def _wait_for_room(self) -> None:
+        self._freed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_IDLE_S):
+                await self._freed.wait()
+
+    def _has_room(self, partition: Mirrored) -> bool:
+        return (
+            partition.position is not None
+            and partition.error is None
+            and partition.queued < self._budget.limit // _SHARES
+        )
+
+    async def _fetch(self, node: int, wanted: list[Mirrored], *, is_short: bool) -> None:
+        # Brokers fill an answer in the order of the request: whoever was first goes last.
+        self._turn = (self._turn + 1) % len(wanted)
+        wanted = wanted[self._turn :] + wanted[: self._turn]
+        topics: dict[str, list[tuple[int, int, int]]] = {}
+        for partition in wanted:
+            topics.setdefault(partition.source.topic, []).append(
+                (
+                    partition.source.partition,
+                    partition.position or 0,
+                    self._spec.max_partition_bytes,
+                )
+            )
+        reserved = await self._budget.reserve(self._spec.max_bytes)
+        try:
+            answers = await self._client.fetch(
+                node,
+                FetchRequest(
+                    max_wait_ms=_SHORT_WAIT_MS if is_short else self._spec.max_wait_ms,
+                    min_bytes=self._spec.min_bytes,
+                    max_bytes=reserved,
+                    read_committed=self._spec.read_committed,
+                    topics=topics,
+                ),
+            )
+        finally:
+            self._budget.give(reserved)
+        await self._accept(answers)
+
+    async def _accept(self, answers: Sequence[FetchedPartition]) -> None:
+        stale = False
+        for answer in answers:
+            partition = self._partitions.get(TopicPartition(answer.topic, answer.partition))  # type: ignore[arg-type]  # a name from the broker
+            if partition is None or partition.error is not None:
+                continue
+            if answer.error == Code.NONE:
+                self._take(partition, answer)
+            elif answer.error == Code.OFFSET_OUT_OF_RANGE:
+                await self._relocate(partition)
+            elif answer.error in RETRIABLE:
+                stale = True
+                partition.lane.last_error = f"source answers {code_name(answer.error)}"
+            else:
+                partition.error = f"the source answers {code_name(answer.error)}"
+        if stale:
+            await self._refresh()
+
+    async def _locate(self, partitions: list[Mirrored]) -> None:
+        """Gives partitions without a position one, as ``auto.offset.reset`` says."""
+        if not partitions:
+            return
+        if self._spec.reset == "none":
+            for partition in partitions:
+                partition.error = "it has no position yet, and auto.offset.reset=none"
+            return
+        timestamp = LATEST if self._spec.reset == "latest" else EARLIEST
+        found = await self._client.list_offsets((p.source for p in partitions), timestamp)
+        for partition in partitions:
+            if partition.source in found:
+                partition.position = found[partition.source]
+                # Committed even before a first record, or a restart would skip what came between.
+                partition.mirrored = found[partition.source] - 1
+
+    async def _relocate(self, partition: Mirrored) -> None:
+        """The position is outside of the log: says so, then goes on as Java's consumer does."""
+        sources = [partition.source]
+        starts = await self._client.list_offsets(sources, EARLIEST)
+        ends = await self._client.list_offsets(sources, LATEST)
+        if partition.source not in starts or partition.source not in ends:
+            return
+        start, end, position = starts[partition.source], ends[partition.source], partition.position
+        if position is None or start <= position <= end:
+            return
+        if position < start:
+            partition.lost += start - position
+        log.error(
+            "source.position_out_of_range",
+            topic=partition.source.topic,
+            partition=partition.source.partition,
+            position=position,
+            log_start=start,
+            log_end=end,
+            records_lost=max(0, start - position),
+            policy=self._spec.reset,
+        )
+        if self._spec.reset == "none":
+            partition.error = f"position {position} is outside of the log, {start} to {end}"
+            return
+        partition.position = end if self._spec.reset == "latest" else start
+        if partition.lane.is_idle:
+            partition.mirrored = partition.position - 1
+
+    async def _refresh(self) -> None:
+        await asyncio.sleep(_BACKOFF_S)
+        try:
+            await self._client.refresh()
+        except Unavailable as error:
+            log.warning("source.unavailable", error=str(error))
+        self.changed()

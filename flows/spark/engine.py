@@ -1,0 +1,186 @@
+"""
+Runs bundles as Spark jobs.
+
+One job a bundle, because Spark fails a whole job when one task is out of attempts, and one
+bundle's trouble must not stop the others. A job is one long-lived task: a job per micro-batch
+would cost more than 100 ms each. ``RDD.mapPartitions`` rather than ``mapInArrow``, whose first
+task starts seconds later because it imports pandas (docs/adr/0002).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final
+
+import structlog
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+
+from mm2.errors import FatalError
+from mm2.herder.bundle import BundleSpec
+
+log = structlog.get_logger()
+
+BundleTask = Callable[[BundleSpec], Mapping[str, int]]
+"""Runs in a Python worker until told to stop, and returns its totals; must be picklable."""
+
+_SPARE_SLOTS: Final = 16
+"""Slots cannot be added to a running local Spark, and cost nothing while unused."""
+
+_DEFAULTS: Final = {
+    "spark.app.name": "mm2",
+    "spark.ui.enabled": "false",
+    "spark.speculation": "false",
+    "spark.driver.memory": "512m",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto",
+    "spark.python.worker.reuse": "true",
+    "spark.log.level": "ERROR",
+}
+
+
+class BundleFailed(Exception):
+    """A bundle's job ended with an error; the message is the last line of its traceback."""
+
+
+class SparkEngine:
+    """
+    A Spark application and the jobs in it.
+
+    Args:
+        settings: ``spark.*`` keys of the user, over our defaults.
+        bundles: how many bundles there are at the start; slots are reserved for more.
+        task: what a bundle's task runs.
+    """
+
+    def __init__(self, settings: Mapping[str, str], *, bundles: int, task: BundleTask) -> None:
+        self._settings = {**_DEFAULTS, **settings}
+        self._settings.setdefault("spark.master", f"local[{bundles * 2 + _SPARE_SLOTS},1]")
+        self._task = task
+        self._context: SparkContext | None = None
+        self._starting = asyncio.Lock()
+        # Py4J blocks a thread for as long as a job runs.
+        self._threads = ThreadPoolExecutor(bundles * 2 + _SPARE_SLOTS, "spark")
+        self._chatter: IO[bytes] | None = None
+
+    async def start(self) -> None:
+        """
+        Starts the application if it does not run (any more).
+
+        Raises:
+            FatalError: the JVM does not start.
+        """
+        async with self._starting:
+            if self._context is None or not self._is_alive(self._context):
+                loop = asyncio.get_running_loop()
+                self._context = await loop.run_in_executor(self._threads, self._launch)
+
+    async def run(self, spec: BundleSpec) -> Mapping[str, int]:
+        """
+        Runs one bundle to its end and returns its totals.
+
+        Cancelling this cancels the job, and with it the task's process.
+
+        Raises:
+            BundleFailed: the job ended with an error, or the JVM is gone; submit it again.
+        """
+        await self.start()
+        context = self._context
+        assert context is not None  # noqa: S101 - start() sets it or raises
+        loop = asyncio.get_running_loop()
+        job = loop.run_in_executor(self._threads, self._submit, context, spec)
+        try:
+            return await asyncio.shield(job)
+        except asyncio.CancelledError:
+            await loop.run_in_executor(self._threads, self._cancel, context, spec)
+            with suppress(BundleFailed):
+                await job
+            raise
+
+    async def stop(self) -> None:
+        """Ends the application; its JVM and Python workers are gone when this returns."""
+        loop = asyncio.get_running_loop()
+        context, self._context = self._context, None
+        if context is not None:
+            await loop.run_in_executor(self._threads, self._shut_down, context)
+        self._threads.shutdown(wait=False)
+        if self._chatter is not None:
+            self._chatter.close()
+
+    def _launch(self) -> SparkContext:
+        conf = SparkConf(loadDefaults=False)
+        for key, value in self._settings.items():
+            conf.set(key, value)
+        # What Spark and its JVM print goes to a file, not to the user's terminal.
+        self._chatter = tempfile.NamedTemporaryFile(prefix="mm2-spark-", suffix=".log")  # noqa: SIM115 - closed by stop()
+        environment = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        try:
+            SparkContext._gateway = None  # noqa: SLF001 - a dead JVM's gateway must not be reused
+            SparkContext._jvm = None  # noqa: SLF001
+            SparkContext._active_spark_context = None  # noqa: SLF001
+            gateway = launch_gateway(
+                conf, {"stdout": self._chatter, "stderr": self._chatter, "start_new_session": True}
+            )
+            context = SparkContext(conf=conf, gateway=gateway, environment=environment)
+        except Py4JJavaError as error:
+            raise FatalError(f"Spark does not start: {_reason(error)}") from None
+        except Exception as error:
+            raise FatalError(f"Spark does not start: {self._last_words() or error}") from error
+        log.info("spark.started", master=context.master, version=context.version)
+        return context
+
+    def _last_words(self) -> str:
+        if self._chatter is None:
+            return ""
+        lines = Path(self._chatter.name).read_text(errors="replace").strip().splitlines()
+        return " | ".join(lines[-5:])
+
+    @staticmethod
+    def _is_alive(context: SparkContext) -> bool:
+        gateway: Any = context._gateway  # noqa: SLF001 - there is no public way to ask
+        return gateway is not None and gateway.proc.poll() is None
+
+    def _submit(self, context: SparkContext, spec: BundleSpec) -> Mapping[str, int]:
+        task = self._task
+
+        def run(specs: Iterator[BundleSpec]) -> Iterator[Mapping[str, int]]:
+            return (task(each) for each in specs)
+
+        try:
+            context.setJobGroup(spec.name, f"mirrors bundle {spec.name}", interruptOnCancel=True)
+            (totals,) = context.parallelize([spec], 1).mapPartitions(run).collect()
+        except Py4JJavaError as error:
+            raise BundleFailed(_reason(error)) from None
+        except (Py4JNetworkError, Py4JError, OSError, EOFError) as error:
+            raise BundleFailed(f"the JVM is gone: {error}") from None
+        else:
+            result: Mapping[str, int] = totals
+            return result
+
+    def _cancel(self, context: SparkContext, spec: BundleSpec) -> None:
+        with suppress(Py4JError, OSError):
+            context.cancelJobGroup(spec.name)
+
+    def _shut_down(self, context: SparkContext) -> None:
+        gateway: Any = context._gateway  # noqa: SLF001
+        with suppress(Py4JError, OSError):
+            context.stop()
+        with suppress(Py4JError, OSError):
+            gateway.shutdown()
+        # The JVM ends when its standard input does.
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+
+
+def _reason(error: Py4JJavaError) -> str:
+    """The last line of the Python traceback inside of Spark's, or Spark's own message."""
+    message = str(error.java_exception.getMessage() or error)
+    lines = [line for line in message.splitlines() if line and not line[0].isspace()]
+    python = [line for line in lines if "Error" in line or "mm2." in line or "flows." in line]
+    return (python or lines or [message])[-1]

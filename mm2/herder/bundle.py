@@ -1,0 +1,98 @@
+"""
+What a bundle of partitions needs to know to run anywhere.
+
+A bundle is one long-lived task of the source flow. The specification travels with the task; which
+partitions the bundle owns comes through the control topic, so that it can change while it runs,
+and where it continues comes from the positions topic: a task that starts again finds the truth
+there, not in its plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mm2.core.model import SourceAndTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetSyncSpec:
+    """
+    Where and how often a bundle publishes offset syncs.
+
+    Attributes:
+        properties: Java client keys of the producer, for the cluster that holds the topic.
+        topic: ``mm2-offset-syncs.<other cluster>.internal``.
+        lag_max: ``offset.lag.max``, in records.
+    """
+
+    properties: Mapping[str, str]
+    topic: str
+    lag_max: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSpec:
+    """
+    How a bundle reads its source.
+
+    Attributes:
+        max_bytes: of one answer (``fetch.max.bytes``).
+        max_partition_bytes: of one partition in it (``max.partition.fetch.bytes``).
+        min_bytes: the broker answers as soon as it has this much (``fetch.min.bytes``).
+        max_wait_ms: or after this time (``fetch.max.wait.ms``).
+        read_committed: leave out records of aborted transactions (``isolation.level``).
+        reset: where to begin without a position: ``earliest``, ``latest`` or ``none``.
+    """
+
+    max_bytes: int = 16 << 20
+    max_partition_bytes: int = 4 << 20
+    min_bytes: int = 1
+    max_wait_ms: int = 500
+    read_committed: bool = False
+    reset: str = "earliest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleSpec:
+    """
+    One bundle.
+
+    Attributes:
+        flow: the clusters it copies from and to.
+        index: number of the bundle in its flow, from 0.
+        epoch: of the flow's leader that started it; a higher one in the control topic ends it.
+        source: Java client keys of the source consumer.
+        target: Java client keys of the target producer.
+        transactional_id: gives the producer id that fences an earlier task of this bundle.
+        offsets_topic: positions, ``mm2-offsets.<source>.internal`` on the target.
+        offsets_partitions: how many partitions that topic has.
+        control_topic: leases and assignments, on the target.
+        progress_topic: what tasks report, on the target.
+        flush_interval_s: how often positions are committed, in seconds.
+        buffer_memory: bytes that may wait between fetch and acknowledgement.
+        max_request_size: bytes of one Produce request.
+        fetch: how the source is read.
+        offset_syncs: None when ``emit.offset-syncs.enabled=false``.
+    """
+
+    flow: SourceAndTarget
+    index: int
+    epoch: int
+    source: Mapping[str, str]
+    target: Mapping[str, str]
+    transactional_id: str
+    offsets_topic: str
+    offsets_partitions: int
+    control_topic: str
+    progress_topic: str
+    flush_interval_s: float = 1.0
+    buffer_memory: int = 64 << 20
+    max_request_size: int = 4 << 20
+    fetch: FetchSpec = field(default_factory=FetchSpec)
+    offset_syncs: OffsetSyncSpec | None = None
+
+    @property
+    def name(self) -> str:
+        """Names the bundle in logs and job groups: ``A->B/0``."""
+        return f"{self.flow}/{self.index}"

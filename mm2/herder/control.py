@@ -1,0 +1,127 @@
+"""
+Records of the control topic, ``mm2-control.<source>.internal``: the flow's lease and assignments.
+
+One partition, compacted, on the target cluster. Every value is JSON with a ``version``, so that
+nodes of different releases can tell what they do not understand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import SchemaError
+
+VERSION: Final = 1
+LEASE_KEY: Final = b"lease"
+_BUNDLE_PREFIX: Final = "bundle-"
+
+
+class BundleState(StrEnum):
+    """What the herder wants of a bundle."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """
+    Who leads the flow.
+
+    Attributes:
+        epoch: grows with each new leader.
+        owner: id of the leading node, for people.
+    """
+
+    epoch: int
+    owner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """
+    What one bundle shall do.
+
+    Attributes:
+        index: number of the bundle in its flow.
+        epoch: of the leader that wrote this.
+        generation: grows with each assignment of an epoch; tasks report the one they carry out.
+        state: whether to run or to drain, commit and end.
+        partitions: source partition and the remote topic that it is copied to.
+    """
+
+    index: int
+    epoch: int
+    generation: int
+    state: BundleState
+    partitions: Mapping[TopicPartition, TopicName] = field(default_factory=dict)
+
+
+def encode_lease(lease: Lease) -> tuple[bytes, bytes]:
+    """Key and value of a lease record."""
+    return LEASE_KEY, _dump({"version": VERSION, "epoch": lease.epoch, "owner": lease.owner})
+
+
+def encode_assignment(assignment: Assignment) -> tuple[bytes, bytes]:
+    """Key and value of an assignment record."""
+    topics: dict[tuple[str, str], list[int]] = {}
+    for source, remote in sorted(assignment.partitions.items()):
+        topics.setdefault((source.topic, remote), []).append(source.partition)
+    value = {
+        "version": VERSION,
+        "epoch": assignment.epoch,
+        "generation": assignment.generation,
+        "state": assignment.state.value,
+        "topics": [
+            {"topic": topic, "remote": remote, "partitions": partitions}
+            for (topic, remote), partitions in topics.items()
+        ],
+    }
+    return f"{_BUNDLE_PREFIX}{assignment.index}".encode(), _dump(value)
+
+
+def decode(key: bytes | None, value: bytes | None) -> Lease | Assignment | None:
+    """
+    The record, or None for a tombstone or a kind of record that this release does not know.
+
+    Raises:
+        SchemaError: the record is damaged.
+    """
+    if key is None or value is None:
+        return None
+    name = key.decode(errors="replace")
+    try:
+        fields = json.loads(value)
+        if key == LEASE_KEY:
+            return Lease(epoch=int(fields["epoch"]), owner=str(fields["owner"]))
+        if name.startswith(_BUNDLE_PREFIX):
+            return _assignment(int(name.removeprefix(_BUNDLE_PREFIX)), fields)
+    except (ValueError, KeyError, TypeError) as error:
+        raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
+    return None
+
+
+def _assignment(index: int, fields: dict[str, object]) -> Assignment:
+    topics = fields["topics"]
+    if not isinstance(topics, list):
+        raise TypeError("topics is not a list")
+    return Assignment(
+        index=index,
+        epoch=int(str(fields["epoch"])),
+        generation=int(str(fields["generation"])),
+        state=BundleState(str(fields["state"])),
+        partitions={
+            TopicPartition(TopicName(topic["topic"]), number): TopicName(topic["remote"])
+            for topic in topics
+            for number in topic["partitions"]
+        },
+    )
+
+
+def _dump(fields: Mapping[str, object]) -> bytes:
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()

@@ -1,0 +1,105 @@
+"""
+Records of the progress topic, ``mm2-progress.<source>.internal``: what the tasks of a flow report.
+
+One record a bundle and second, holding only the partitions whose numbers changed, so that every
+node and the command line see the same truth without asking the leader.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
+from mm2.errors import SchemaError
+
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionProgress:
+    """
+    How far one partition is.
+
+    Attributes:
+        topic: on the source.
+        partition: its number.
+        remote: topic on the target.
+        records: mirrored since the task started.
+        bytes: of batches as produced, since the task started.
+        position: upstream offset of the last mirrored record; -1 for none yet.
+        end: high watermark of the source when last fetched; -1 if not known yet.
+        lag: records between what the source has and what the target has.
+        latency_ms: worst time from a record's timestamp to its acknowledgement since last time.
+        lost: records that were gone from the source before they were mirrored.
+        error: why the partition does not go on; None while it does.
+    """
+
+    topic: str
+    partition: int
+    remote: str
+    records: int = 0
+    bytes: int = 0
+    position: int = NO_OFFSET
+    end: int = NO_OFFSET
+    lag: int = 0
+    latency_ms: int = 0
+    lost: int = 0
+    error: str | None = None
+
+    @property
+    def source(self) -> TopicPartition:
+        """The source partition."""
+        return TopicPartition(TopicName(self.topic), self.partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleProgress:
+    """
+    What one task reports.
+
+    Attributes:
+        bundle: its number in the flow.
+        epoch: of the leader that started it.
+        generation: the assignment that it carries out.
+        time_ms: when, by the task's clock.
+        pid: process id of the task's worker, for people.
+        partitions: those whose numbers changed.
+    """
+
+    bundle: int
+    epoch: int
+    generation: int
+    time_ms: int
+    pid: int
+    partitions: tuple[PartitionProgress, ...]
+
+
+def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:
+    """Key and value of a progress record."""
+    fields = {"version": VERSION, **asdict(progress)}
+    return b"bundle-%d" % progress.bundle, json.dumps(fields, separators=(",", ":")).encode()
+
+
+def decode_progress(value: bytes | None) -> BundleProgress:
+    """
+    The report in a progress record; fields that a newer release added are passed over.
+
+    Raises:
+        SchemaError: the record is damaged.
+    """
+    try:
+        fields = json.loads(value or b"null")
+        fields["partitions"] = tuple(
+            PartitionProgress(**_known(item, PartitionProgress.__slots__))
+            for item in fields["partitions"]
+        )
+        return BundleProgress(**_known(fields, BundleProgress.__slots__))
+    except (ValueError, KeyError, TypeError) as error:
+        raise SchemaError(f"progress record cannot be read: {error!r}") from error
+
+
+def _known(fields: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: fields[name] for name in names if name in fields}
