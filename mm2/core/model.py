@@ -17,7 +17,7 @@ SOURCE_CONNECTOR: Final = "MirrorSourceConnector"
 CHECKPOINT_CONNECTOR: Final = "MirrorCheckpointConnector"
 HEARTBEAT_CONNECTOR: Final = "MirrorHeartbeatConnector"
 CONNECTORS: Final = (SOURCE_CONNECTOR, CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR)
-"""The three connectors of a flow by the simple names of Java's classes, in Java's order of start."""
+"""The connectors of a flow by the simple names of Java's classes, in Java's order of start."""
 
 
 class TopicPartition(NamedTuple):

@@ -1,0 +1,194 @@
+"""
+Filters: which topics and groups are mirrored, and which properties of topics are copied.
+
+Java's ``TopicFilter``, ``GroupFilter`` and ``ConfigPropertyFilter`` with their default classes. A
+list of patterns is one alternation that must match the whole name; excludes win (C087, C092).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from mm2.core.java_regex import JavaPattern
+from mm2.core.lists import parse_list
+from mm2.core.model import GroupId, TopicName
+from mm2.core.plugin import Plugin, instantiate, wrong_kind
+from mm2.errors import ConfigError
+
+TOPICS_DEFAULT: Final = (".*",)
+TOPICS_EXCLUDE_DEFAULT: Final = (r"mm2.*\.internal", r".*\.replica", "__.*")
+GROUPS_DEFAULT: Final = (".*",)
+GROUPS_EXCLUDE_DEFAULT: Final = ("console-consumer-.*", "connect-.*", "__.*")
+CONFIG_PROPERTIES_EXCLUDE_DEFAULT: Final = (
+    "follower.replication.throttled.replicas",
+    "leader.replication.throttled.replicas",
+    "message.timestamp.difference.max.ms",
+    "log.message.timestamp.before.max.ms",
+    "log.message.timestamp.after.max.ms",
+    "message.timestamp.type",
+    "unclean.leader.election.enable",
+    "min.insync.replicas",
+)
+
+_TOPIC_FILTER_KEY: Final = "topic.filter.class"
+_GROUP_FILTER_KEY: Final = "group.filter.class"
+_CONFIG_PROPERTY_FILTER_KEY: Final = "config.property.filter.class"
+
+
+class TopicFilter(Plugin, ABC):
+    """Decides which topics are mirrored (Java: ``TopicFilter``)."""
+
+    @abstractmethod
+    def should_replicate_topic(self, topic: TopicName) -> bool:
+        """Tells whether the user wants ``topic`` mirrored."""
+
+
+class GroupFilter(Plugin, ABC):
+    """Decides of which consumer groups offsets are translated (Java: ``GroupFilter``)."""
+
+    @abstractmethod
+    def should_replicate_group(self, group: GroupId) -> bool:
+        """Tells whether the user wants the offsets of ``group`` translated."""
+
+
+class ConfigPropertyFilter(Plugin, ABC):
+    """Decides which properties of topics are copied (Java: ``ConfigPropertyFilter``)."""
+
+    @abstractmethod
+    def should_replicate_config_property(self, name: str) -> bool:
+        """Tells whether the property ``name`` is copied at all."""
+
+    def should_replicate_source_default(self, name: str) -> bool:
+        """Tells whether a value that is the source's default is copied. By default it is not."""
+        del name
+        return False
+
+
+class NamePatterns:
+    """Names that match one of the patterns, each taken as a whole."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        alternatives = "|".join(patterns)
+        self._pattern = JavaPattern(alternatives) if alternatives else None
+
+    def __contains__(self, name: str) -> bool:
+        return self._pattern is not None and self._pattern.matches(name)
+
+
+_NOTHING: Final = NamePatterns(())
+
+
+class DefaultTopicFilter(TopicFilter):
+    """Accepts what ``topics`` matches and ``topics.exclude`` does not; unconfigured, nothing."""
+
+    def __init__(self) -> None:
+        self._included = self._excluded = _NOTHING
+
+    def configure(self, properties: Mapping[str, str]) -> None:
+        """Reads ``topics`` and ``topics.exclude``."""
+        self._included = _patterns(properties, "topics", TOPICS_DEFAULT)
+        self._excluded = _patterns(properties, "topics.exclude", TOPICS_EXCLUDE_DEFAULT)
+
+    def should_replicate_topic(self, topic: TopicName) -> bool:
+        """Accepts included topics that are not excluded (C092)."""
+        return topic in self._included and topic not in self._excluded
+
+
+class DefaultGroupFilter(GroupFilter):
+    """Accepts what ``groups`` matches and ``groups.exclude`` does not; unconfigured, nothing."""
+
+    def __init__(self) -> None:
+        self._included = self._excluded = _NOTHING
+
+    def configure(self, properties: Mapping[str, str]) -> None:
+        """Reads ``groups`` and ``groups.exclude``."""
+        self._included = _patterns(properties, "groups", GROUPS_DEFAULT)
+        self._excluded = _patterns(properties, "groups.exclude", GROUPS_EXCLUDE_DEFAULT)
+
+    def should_replicate_group(self, group: GroupId) -> bool:
+        """Accepts included groups that are not excluded (C094)."""
+        return group in self._included and group not in self._excluded
+
+
+class DefaultConfigPropertyFilter(ConfigPropertyFilter):
+    """Copies every property that ``config.properties.exclude`` does not match (C095, C096)."""
+
+    def __init__(self) -> None:
+        self._excluded = NamePatterns(CONFIG_PROPERTIES_EXCLUDE_DEFAULT)
+        self._source_defaults = False
+
+    def configure(self, properties: Mapping[str, str]) -> None:
+        """Reads ``config.properties.exclude``, replacing the default, and ``use.defaults.from``."""
+        key = "config.properties.exclude"
+        self._excluded = _patterns(properties, key, CONFIG_PROPERTIES_EXCLUDE_DEFAULT)
+        self._source_defaults = properties.get("use.defaults.from") == "source"
+
+    def should_replicate_config_property(self, name: str) -> bool:
+        """Copies what is not excluded."""
+        return name not in self._excluded
+
+    def should_replicate_source_default(self, name: str) -> bool:
+        """Copies defaults if ``use.defaults.from`` is exactly "source" (C096)."""
+        del name
+        return self._source_defaults
+
+
+def build_topic_filter(properties: Mapping[str, str]) -> TopicFilter:
+    """
+    Creates and configures the filter that ``topic.filter.class`` names.
+
+    Raises:
+        ConfigError: no such class, the wrong kind of class, or a list it does not understand.
+    """
+    name = properties.get(_TOPIC_FILTER_KEY, "DefaultTopicFilter")
+    found = instantiate(
+        name, key=_TOPIC_FILTER_KEY, known={"DefaultTopicFilter": DefaultTopicFilter}
+    )
+    if not isinstance(found, TopicFilter):
+        raise wrong_kind(found, key=_TOPIC_FILTER_KEY, kind=TopicFilter)
+    found.configure(properties)
+    return found
+
+
+def build_group_filter(properties: Mapping[str, str]) -> GroupFilter:
+    """
+    Creates and configures the filter that ``group.filter.class`` names.
+
+    Raises:
+        ConfigError: no such class, the wrong kind of class, or a list it does not understand.
+    """
+    name = properties.get(_GROUP_FILTER_KEY, "DefaultGroupFilter")
+    found = instantiate(
+        name, key=_GROUP_FILTER_KEY, known={"DefaultGroupFilter": DefaultGroupFilter}
+    )
+    if not isinstance(found, GroupFilter):
+        raise wrong_kind(found, key=_GROUP_FILTER_KEY, kind=GroupFilter)
+    found.configure(properties)
+    return found
+
+
+def build_config_property_filter(properties: Mapping[str, str]) -> ConfigPropertyFilter:
+    """
+    Creates and configures the filter that ``config.property.filter.class`` names.
+
+    Raises:
+        ConfigError: no such class, the wrong kind of class, or a list it does not understand.
+    """
+    key = _CONFIG_PROPERTY_FILTER_KEY
+    name = properties.get(key, "DefaultConfigPropertyFilter")
+    known = {"DefaultConfigPropertyFilter": DefaultConfigPropertyFilter}
+    found = instantiate(name, key=key, known=known)
+    if not isinstance(found, ConfigPropertyFilter):
+        raise wrong_kind(found, key=key, kind=ConfigPropertyFilter)
+    found.configure(properties)
+    return found
+
+
+def _patterns(properties: Mapping[str, str], key: str, default: tuple[str, ...]) -> NamePatterns:
+    text = properties.get(key)
+    try:
+        return NamePatterns(default if text is None else parse_list(key, text))
+    except ConfigError as problem:
+        raise ConfigError(problem.message, key=key, value=text) from problem

@@ -1,0 +1,31 @@
+"""Lists as Kafka's configuration writes them: items between commas."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mm2.errors import ConfigError
+
+_TRIMMED: Final = "".join(map(chr, range(0x21)))
+"""What Java's ``String.trim`` takes away: everything up to the blank."""
+
+_COMMA: Final = re.compile(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*")
+
+
+def parse_list(key: str, text: str) -> tuple[str, ...]:
+    """
+    Takes a list apart as Kafka 4.3 does (KIP-1161, C454).
+
+    Blank text is the empty list, and of equal items the first stays.
+
+    Raises:
+        ConfigError: an item is empty.
+    """
+    trimmed = text.strip(_TRIMMED)
+    if not trimmed:
+        return ()
+    items = _COMMA.split(trimmed)
+    if "" in items:
+        raise ConfigError(f"Configuration '{key}' values must not be empty.", key=key, value=text)
+    return tuple(dict.fromkeys(items))

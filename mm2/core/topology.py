@@ -1,0 +1,120 @@
+"""
+What the names of topics tell about the clusters they came through: cycles, hops, remote topics.
+
+Those questions of Java's ``MirrorClient`` and ``MirrorSourceConnector`` that need no cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mm2.core.filters import TopicFilter
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.policy import ReplicationPolicy
+
+UNREACHABLE: Final = -1
+"""Number of hops from a cluster whose records do not arrive here."""
+
+
+def is_cycle(policy: ReplicationPolicy, topic: TopicName, target: ClusterAlias) -> bool:
+    """
+    Tells whether the records of ``topic`` have been on ``target`` before (C158).
+
+    True if the target's alias is anywhere among the clusters that the name lists, so no topology
+    mirrors in a circle under a policy that renames.
+    """
+    return any(source == target for source in _sources(policy, topic))
+
+
+def should_replicate_topic(
+    topic: TopicName,
+    *,
+    flow: SourceAndTarget,
+    policy: ReplicationPolicy,
+    topic_filter: TopicFilter,
+    heartbeats_replication: bool,
+) -> bool:
+    """Decides whether a flow mirrors ``topic`` of its source cluster (C152)."""
+    wanted = topic_filter.should_replicate_topic(topic) or (
+        heartbeats_replication and policy.is_heartbeats_topic(topic)
+    )
+    return (
+        wanted and not policy.is_internal_topic(topic) and not is_cycle(policy, topic, flow.target)
+    )
+
+
+def count_hops(policy: ReplicationPolicy, topic: TopicName, source: ClusterAlias) -> int:
+    """Counts the copies between ``source`` and here, or returns UNREACHABLE (C132, C133)."""
+    for hops, passed in enumerate(_distinct_sources(policy, topic), start=1):
+        if passed == source:
+            return hops
+    return UNREACHABLE
+
+
+def heartbeat_topics(policy: ReplicationPolicy, topics: Iterable[TopicName]) -> set[TopicName]:
+    """Returns the topics that hold heartbeats, the local one included (C134)."""
+    return {topic for topic in topics if policy.is_heartbeats_topic(topic)}
+
+
+def checkpoint_topics(policy: ReplicationPolicy, topics: Iterable[TopicName]) -> set[TopicName]:
+    """Returns the topics that hold checkpoints (C135)."""
+    return {topic for topic in topics if policy.is_checkpoints_topic(topic)}
+
+
+def replication_hops(
+    policy: ReplicationPolicy, topics: Iterable[TopicName], source: ClusterAlias
+) -> int:
+    """Counts the hops of the shortest way heartbeats of ``source`` took, or UNREACHABLE (C136)."""
+    hops = (count_hops(policy, topic, source) for topic in heartbeat_topics(policy, topics))
+    return min((hop for hop in hops if hop != UNREACHABLE), default=UNREACHABLE)
+
+
+def upstream_clusters(policy: ReplicationPolicy, topics: Iterable[TopicName]) -> set[ClusterAlias]:
+    """Returns every cluster whose heartbeats arrive here, directly or not (C137, C138)."""
+    return {
+        source
+        for topic in heartbeat_topics(policy, topics)
+        for source in _distinct_sources(policy, topic)
+    }
+
+
+def remote_topics(
+    policy: ReplicationPolicy, topics: Iterable[TopicName], source: ClusterAlias | None = None
+) -> set[TopicName]:
+    """
+    Returns the topics that are copies, of any cluster or directly of ``source`` (C139-C142).
+
+    Copied heartbeats count, internal topics do not.
+    """
+    copies = {
+        topic: policy.topic_source(topic) for topic in topics if not policy.is_internal_topic(topic)
+    }
+    return {
+        topic
+        for topic, copied_from in copies.items()
+        if copied_from is not None and source in (None, copied_from)
+    }
+
+
+def _sources(policy: ReplicationPolicy, topic: TopicName) -> Iterator[ClusterAlias]:
+    """Yields the clusters that a name lists, from the last copy back to the first."""
+    seen: set[TopicName] = set()
+    current: TopicName | None = topic
+    while current is not None and current not in seen:
+        seen.add(current)
+        source = policy.topic_source(current)
+        if source is None:
+            return
+        yield source
+        current = policy.upstream_topic(current)
+
+
+def _distinct_sources(policy: ReplicationPolicy, topic: TopicName) -> Iterator[ClusterAlias]:
+    """Yields the same and stops where a cluster comes again, as Java's MirrorClient does (C133)."""
+    visited: set[ClusterAlias] = set()
+    for source in _sources(policy, topic):
+        if source in visited:
+            return
+        visited.add(source)
+        yield source
