@@ -18,7 +18,7 @@ JAVA_PACKAGE: Final = "org.apache.kafka.connect.mirror."
 
 
 class Plugin:
-    """What the classes that users may replace have in common. They need no constructor arguments."""
+    """What classes that users may replace have in common; they are created without arguments."""
 
     def configure(self, properties: Mapping[str, str]) -> None:
         """Takes what it needs from all properties of the connector; keys may be absent (C097)."""

@@ -1,0 +1,128 @@
+"""
+What must change on the target so that its remote topics are what the source's topics demand.
+
+Desired against actual, from plain snapshots of both clusters: the result is a list of actions that
+can be shown to the user as well as carried out. Java: ``MirrorSourceConnector``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mm2.core.configs import ConfigEntry, creation_configs
+from mm2.core.filters import ConfigPropertyFilter
+from mm2.core.model import ClusterAlias, TopicName, TopicPartition
+from mm2.core.policy import ReplicationPolicy
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TopicDescription:
+    """A topic as its cluster describes it; ``partitions`` is their number."""
+
+    name: TopicName
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopic:
+    """Create ``name`` on the target. A replication factor of -1 leaves it to the brokers (C169)."""
+
+    name: TopicName
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowTopic:
+    """Give ``name`` on the target more partitions, so that it has ``partitions`` in all."""
+
+    name: TopicName
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPlan:
+    """Topics to create and to grow, each in the order of their names."""
+
+    create: tuple[CreateTopic, ...] = ()
+    grow: tuple[GrowTopic, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.create and not self.grow
+
+
+def plan_topics(
+    source: Iterable[TopicDescription],
+    target: Iterable[TopicDescription],
+    *,
+    policy: ReplicationPolicy,
+    alias: ClusterAlias,
+    configs: Mapping[TopicName, Iterable[ConfigEntry]],
+    property_filter: ConfigPropertyFilter,
+    replication_factor: int,
+) -> TopicPlan:
+    """
+    Plans the remote topics of the source's topics (C168, C171).
+
+    Nothing is deleted or shrunk: a remote topic with more partitions than its source stays (C166).
+
+    Args:
+        source: the topics that the flow mirrors.
+        target: topics of the target; all of them, or those that are copies.
+        policy: names the remote topics.
+        alias: the source cluster's alias.
+        configs: what the source says about the properties of its topics.
+        property_filter: which of them are copied.
+        replication_factor: for new topics.
+    """
+    existing = {topic.name: topic.partitions for topic in target}
+    create, grow = [], []
+    for topic in sorted(set(source)):
+        name = policy.format_remote_topic(alias, topic.name)
+        if name not in existing:
+            create.append(
+                CreateTopic(
+                    name=name,
+                    partitions=topic.partitions,
+                    replication_factor=replication_factor,
+                    configs=creation_configs(configs.get(topic.name, ()), property_filter),
+                )
+            )
+        elif existing[name] < topic.partitions:
+            grow.append(GrowTopic(name=name, partitions=topic.partitions))
+    return TopicPlan(create=tuple(create), grow=tuple(grow))
+
+
+def target_topics(
+    topics: Iterable[TopicName], *, policy: ReplicationPolicy, alias: ClusterAlias
+) -> set[TopicName]:
+    """Returns those of the target's topics that count as copies from ``alias`` (C162)."""
+    checkpoints = policy.checkpoints_topic(alias)
+    return {
+        topic for topic in topics if topic != checkpoints and policy.topic_source(topic) == alias
+    }
+
+
+def needs_refresh(
+    *,
+    known: Collection[TopicPartition],
+    source: Collection[TopicPartition],
+    target: Iterable[TopicPartition],
+    policy: ReplicationPolicy,
+) -> bool:
+    """
+    Tells whether a look at both clusters calls for planning and dividing anew (C165).
+
+    Args:
+        known: the source's partitions as of the last refresh.
+        source: the source's partitions now.
+        target: the partitions of the copies on the target now; more than the source has are no
+            reason to act (C166).
+        policy: tells which topic a copy is of.
+    """
+    copied = {(policy.upstream_topic(each.topic), each.partition) for each in target}
+    return set(known) != set(source) or not copied.issuperset(source)
