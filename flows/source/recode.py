@@ -65,7 +65,7 @@ def records_of(batch: Batch) -> list[Record]:
     """
     if batch.magic < 2:  # noqa: PLR2004 - formats before record batches
         return [
-            Record(offset, timestamp, _legacy_body(key, value))
+            Record(offset, timestamp, keyed_body(key, value))
             for offset, timestamp, key, value in read_legacy(batch.data)
         ]
     payload = decompress(batch.codec, batch.data[HEADER_SIZE:])
@@ -136,7 +136,8 @@ def halve(data: bytes | bytearray, offsets: Sequence[int]) -> tuple[Recoded, Rec
     return encode(records[:middle], batch.codec), encode(records[middle:], batch.codec)
 
 
-def _legacy_body(key: bytes | None, value: bytes | None) -> bytes:
+def keyed_body(key: bytes | None, value: bytes | None) -> bytes:
+    """The body of a record without headers."""
     return _nullable(key) + _nullable(value) + varint(0)
 
 

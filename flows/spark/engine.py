@@ -10,12 +10,14 @@ task starts seconds later because it imports pandas (docs/adr/0002).
 from __future__ import annotations
 
 import asyncio
+import io
 import sys
-import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from threading import Thread
 from typing import IO, Any, Final
 
 import structlog
@@ -25,6 +27,7 @@ from pyspark.java_gateway import launch_gateway
 
 from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
+from mm2.telemetry.logs import relay
 
 log = structlog.get_logger()
 
@@ -33,6 +36,8 @@ BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 
 _SPARE_SLOTS: Final = 16
 """Slots cannot be added to a running local Spark, and cost nothing while unused."""
+
+_LINES_KEPT: Final = 50
 
 _DEFAULTS: Final = {
     "spark.app.name": "mm2",
@@ -67,7 +72,7 @@ class SparkEngine:
         self._starting = asyncio.Lock()
         # Py4J blocks a thread for as long as a job runs.
         self._threads = ThreadPoolExecutor(bundles * 2 + _SPARE_SLOTS, "spark")
-        self._chatter: IO[bytes] | None = None
+        self._chatter: deque[str] = deque(maxlen=_LINES_KEPT)
 
     async def start(self) -> None:
         """
@@ -110,36 +115,34 @@ class SparkEngine:
         if context is not None:
             await loop.run_in_executor(self._threads, self._shut_down, context)
         self._threads.shutdown(wait=False)
-        if self._chatter is not None:
-            self._chatter.close()
 
     def _launch(self) -> SparkContext:
         conf = SparkConf(loadDefaults=False)
         for key, value in self._settings.items():
             conf.set(key, value)
-        # What Spark and its JVM print goes to a file, not to the user's terminal.
-        self._chatter = tempfile.NamedTemporaryFile(prefix="mm2-spark-", suffix=".log")  # noqa: SIM115 - closed by stop()
         environment = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         try:
             SparkContext._gateway = None  # noqa: SLF001 - a dead JVM's gateway must not be reused
             SparkContext._jvm = None  # noqa: SLF001
             SparkContext._active_spark_context = None  # noqa: SLF001
-            gateway = launch_gateway(
-                conf, {"stdout": self._chatter, "stderr": self._chatter, "start_new_session": True}
-            )
+            # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
+            popen = {"stdout": DEVNULL, "stderr": PIPE, "start_new_session": True}
+            gateway = launch_gateway(conf, popen)
+            Thread(target=self._listen, args=(gateway.proc.stderr,), daemon=True).start()
             context = SparkContext(conf=conf, gateway=gateway, environment=environment)
         except Py4JJavaError as error:
             raise FatalError(f"Spark does not start: {_reason(error)}") from None
         except Exception as error:
-            raise FatalError(f"Spark does not start: {self._last_words() or error}") from error
+            words = " | ".join(list(self._chatter)[-3:])
+            raise FatalError(f"Spark does not start: {words or error}") from error
         log.info("spark.started", master=context.master, version=context.version)
         return context
 
-    def _last_words(self) -> str:
-        if self._chatter is None:
-            return ""
-        lines = Path(self._chatter.name).read_text(errors="replace").strip().splitlines()
-        return " | ".join(lines[-5:])
+    def _listen(self, stream: IO[bytes]) -> None:
+        """Repeats the log lines of tasks, and keeps Spark's last words for when it fails."""
+        for line in io.TextIOWrapper(stream, errors="replace"):
+            if not relay(line.rstrip()):
+                self._chatter.append(line.rstrip())
 
     @staticmethod
     def _is_alive(context: SparkContext) -> bool:

@@ -21,11 +21,13 @@ class OffsetSyncSpec:
     Where and how often a bundle publishes offset syncs.
 
     Attributes:
-        properties: Java client keys of the producer, for the cluster that holds the topic.
+        cluster: alias of the cluster that holds the topic.
+        properties: Java client keys of the producer.
         topic: ``mm2-offset-syncs.<other cluster>.internal``.
         lag_max: ``offset.lag.max``, in records.
     """
 
+    cluster: str
     properties: Mapping[str, str]
     topic: str
     lag_max: int

@@ -1,0 +1,123 @@
+"""
+Positions in Connect's own topic: read when a task starts, written as it goes.
+
+``mm2-offsets.<source>.internal`` on the target holds, for each source partition, the upstream
+offset of the last mirrored record, in the format of Connect's offset store, so that Java's
+MirrorMaker and this one can take over from each other. Positions are written by the same fenced
+producer as the records: a task that has been replaced cannot turn one back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from flows.source.partition import Mirrored
+from flows.source.produce import Lane, Outgoing, Producer
+from flows.source.recode import Record, encode, keyed_body
+from mm2.core.connect_offsets import SourcePartition, decode_key, decode_offset, encode_key
+from mm2.core.connect_offsets import encode_offset as encode_position
+from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicName, TopicPartition
+from mm2.core.murmur2 import partition_for
+from mm2.errors import FlowError, SchemaError
+from mm2.kafka.wire.codecs import NONE
+from mm2.kafka.wire.codes import code_name
+
+
+def positions_of(
+    records: Iterable[tuple[bytes | None, bytes | None]], source: ClusterAlias
+) -> dict[TopicPartition, int]:
+    """
+    The last position of each partition of ``source``, from the records of the positions topic.
+
+    Records of other connectors, and records that are none of ours, are passed over: a Connect
+    cluster may keep its offsets in the same topic.
+    """
+    positions: dict[TopicPartition, int] = {}
+    for key, value in records:
+        try:
+            connector, partition = decode_key(key or b"")
+            offset = decode_offset(value)
+        except SchemaError:
+            continue
+        if connector != SOURCE_CONNECTOR or not isinstance(partition, SourcePartition):
+            continue
+        if partition.cluster != source:
+            continue
+        where = TopicPartition(partition.topic, partition.partition)
+        if offset is None:
+            positions.pop(where, None)
+        else:
+            positions[where] = offset
+    return positions
+
+
+class Positions:
+    """
+    Writes the positions of a task's partitions.
+
+    Args:
+        flow: for messages.
+        producer: the task's.
+        source: alias of the source cluster.
+        topic: the positions topic.
+        partitions: how many partitions that topic has.
+        now_ms: the clock.
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        *,
+        flow: str,
+        source: ClusterAlias,
+        topic: TopicName,
+        partitions: int,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._flow = flow
+        self._producer = producer
+        self._source = source
+        self._now_ms = now_ms
+        self._refusal: int | None = None
+        self._lanes = [
+            Lane(TopicPartition(topic, number), _ignore, self._refuse)
+            for number in range(partitions)
+        ]
+
+    async def commit(self, partitions: Iterable[Mirrored]) -> int:
+        """
+        Writes the positions that moved; returns how many, when the target has them all.
+
+        Raises:
+            FlowError: the target refuses to store positions for good.
+        """
+        moved = [(p, p.mirrored) for p in partitions if p.mirrored not in (NO_OFFSET, p.committed)]
+        entries: dict[int, list[tuple[bytes, bytes]]] = {}
+        for partition, mirrored in moved:
+            key = encode_key(SOURCE_CONNECTOR, SourcePartition(self._source, *partition.source))
+            lane = partition_for(key, len(self._lanes))
+            entries.setdefault(lane, []).append((key, encode_position(mirrored)))
+        for lane, pairs in entries.items():
+            self._write(self._lanes[lane], pairs)
+        await self._producer.flush(self._lanes[lane] for lane in entries)
+        if self._refusal is not None:
+            raise FlowError(
+                self._flow,
+                f"the positions topic answers {code_name(self._refusal)}: see its limits",
+            )
+        for partition, mirrored in moved:
+            partition.committed = mirrored
+        return len(moved)
+
+    def _write(self, lane: Lane, pairs: list[tuple[bytes, bytes]]) -> None:
+        now = self._now_ms()
+        records = [Record(n, now, keyed_body(*pair)) for n, pair in enumerate(pairs)]
+        batch = encode(records, NONE)
+        self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
+
+    def _refuse(self, code: int) -> None:
+        self._refusal = code
+
+
+def _ignore(_: Outgoing) -> None:
+    """Positions need no news of single batches: ``flush`` tells when all are in."""

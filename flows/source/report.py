@@ -1,0 +1,92 @@
+"""What a task tells the world: one record a second in the progress topic, with what changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import structlog
+
+from flows.source.partition import Mirrored
+from mm2.core.model import TopicPartition
+from mm2.errors import ClusterError
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.progress import BundleProgress, PartitionProgress, encode_progress
+from mm2.kafka.writer import Writer
+
+log = structlog.get_logger()
+
+INTERVAL_S: Final = 1.0
+
+
+class Reporter:
+    """
+    Reports the progress of a task.
+
+    Args:
+        spec: the bundle.
+        partitions: of the task; may change at any time.
+        writer: a producer of the target cluster.
+        now_ms: the clock.
+    """
+
+    def __init__(
+        self,
+        spec: BundleSpec,
+        partitions: Mapping[TopicPartition, Mirrored],
+        writer: Writer,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._spec = spec
+        self._partitions = partitions
+        self._writer = writer
+        self._now_ms = now_ms
+        self._reported: dict[TopicPartition, PartitionProgress] = {}
+        self._wake = asyncio.Event()
+        self.generation = 0
+
+    def wake(self) -> None:
+        """Something happened that should be known at once."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Reports until cancelled."""
+        while True:
+            await self.report()
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(INTERVAL_S):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    async def report(self) -> None:
+        """Writes what changed since the last time; also when nothing did, as a sign of life."""
+        changed = tuple(self._changes())
+        progress = BundleProgress(
+            bundle=self._spec.index,
+            epoch=self._spec.epoch,
+            generation=self.generation,
+            time_ms=self._now_ms(),
+            pid=os.getpid(),
+            partitions=changed,
+        )
+        key, value = encode_progress(progress)
+        try:
+            await self._writer.send(self._spec.progress_topic, key, value, partition=0)
+        except ClusterError as error:
+            log.warning("source.report_failed", error=str(error))
+            return
+        for each in changed:
+            self._reported[each.source] = each
+
+    def _changes(self) -> list[PartitionProgress]:
+        changes = []
+        for source, partition in self._partitions.items():
+            progress = partition.progress()
+            if progress != self._reported.get(source):
+                changes.append(progress)
+                partition.latency_ms = 0
+        return changes

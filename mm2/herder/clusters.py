@@ -1,0 +1,70 @@
+"""Both clusters of a flow, as its herder reaches them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import stamina
+import structlog
+
+from mm2.config.flow import FlowConfig
+from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.admin import Admin
+
+log = structlog.get_logger()
+
+_WAIT_MOST_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class FlowClusters:
+    """
+    The admin clients of a flow.
+
+    Attributes:
+        source: of the cluster that is read.
+        target: of the cluster that is written.
+    """
+
+    source: Admin
+    target: Admin
+
+
+@asynccontextmanager
+async def reach(config: FlowConfig) -> AsyncIterator[FlowClusters]:
+    """
+    Waits, with back-off and for as long as it takes, until both clusters answer.
+
+    Other flows go on meanwhile: a cluster that is down when mm2 starts is no reason to stop.
+    """
+    flow = config.flow
+    source = Admin(flow.source, config.source.source_admin("replication-source-admin"))
+    target = Admin(flow.target, config.source.target_admin("replication-target-admin"))
+    try:
+        for admin in (source, target):
+            await _wait_for(admin)
+        yield FlowClusters(source, target)
+    finally:
+        await source.close()
+        await target.close()
+
+
+async def _wait_for(admin: Admin) -> None:
+    async for attempt in stamina.retry_context(
+        on=ClusterError, attempts=None, timeout=None, wait_initial=0.5, wait_max=_WAIT_MOST_S
+    ):
+        with attempt:
+            try:
+                await admin.cluster_id()
+            except ClusterError as error:
+                log.warning(
+                    "cluster.unreachable",
+                    cluster=admin.alias,
+                    attempt=attempt.num,
+                    error=str(error),
+                    is_outage=isinstance(error, Unavailable),
+                )
+                raise

@@ -1,0 +1,29 @@
+"""What a herder needs from the layers above it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from mm2.config.flow import FlowConfig
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.clusters import FlowClusters
+
+
+class BundleRunner(Protocol):
+    """Runs bundles of the source flow somewhere: in Spark."""
+
+    async def run(self, spec: BundleSpec) -> Mapping[str, int]:
+        """
+        Runs one bundle to its end and returns its totals; cancelling it ends the bundle at once.
+
+        Raises:
+            Exception: the bundle failed and may be run again.
+        """
+
+
+class SmallFlow(Protocol):
+    """A flow that the herder's own process carries: checkpoints, heartbeats."""
+
+    async def __call__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        """Runs until cancelled; ends at once when the configuration turns it off."""

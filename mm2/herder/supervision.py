@@ -1,0 +1,87 @@
+"""Keeps the parts of a flow running: what fails is started again, and the rest never notices."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from mm2.errors import FatalError
+
+log = structlog.get_logger()
+
+FIRST_DELAY_S: Final = 0.5
+MOST_DELAY_S: Final = 30.0
+_STEADY_S: Final = 60.0
+"""A part that ran this long before it failed starts again as if it had never failed."""
+
+
+class Backoff:
+    """Delays between attempts: doubling, with jitter, and back to the start after a steady run."""
+
+    def __init__(self, *, first_s: float = FIRST_DELAY_S, most_s: float = MOST_DELAY_S) -> None:
+        self._first_s = first_s
+        self._most_s = most_s
+        self._failures = 0
+
+    def next_delay(self, ran_for_s: float) -> float:
+        """The delay in seconds after a run of ``ran_for_s`` seconds that failed."""
+        self._failures = 0 if ran_for_s >= _STEADY_S else self._failures
+        delay = min(self._first_s * 2.0**self._failures, self._most_s)
+        self._failures += 1
+        return delay * random.uniform(0.8, 1.2)  # noqa: S311 - spreads load, guards nothing
+
+
+async def keep_running(part: str, run: Callable[[], Awaitable[object]]) -> None:
+    """
+    Awaits ``run()``; when it raises, logs why and runs it again after a delay; ends when it ends.
+
+    Raises:
+        FatalError: from ``run``, because running again would not help.
+    """
+    backoff = Backoff()
+    while True:
+        started = time.monotonic()
+        try:
+            await run()
+        except FatalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the task supervisor is where all errors end
+            reason = _reason(error)
+            delay = backoff.next_delay(time.monotonic() - started)
+            log.error("part.failed", part=part, error=reason, retry_in_s=round(delay, 1))
+            await asyncio.sleep(delay)
+        else:
+            return
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
+
+
+async def every(
+    interval_s: float, job: Callable[[], Awaitable[object]], *, name: str, at_once: bool
+) -> None:
+    """
+    Runs a job periodically, at a fixed rate; one that fails is logged and runs again next time.
+
+    Args:
+        interval_s: in seconds.
+        job: what to do; never overlaps with itself.
+        name: for the log.
+        at_once: whether the first run is now or after one interval.
+    """
+    due = time.monotonic() if at_once else time.monotonic() + interval_s
+    while True:
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        try:
+            await job()
+        except Exception as error:  # noqa: BLE001 - a periodic job outlives its failures (C334)
+            log.warning("job.failed", job=name, error=_reason(error))
+        due = max(due + interval_s, time.monotonic())

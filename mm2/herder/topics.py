@@ -1,0 +1,138 @@
+"""
+The internal topics of a flow: which, where, with how many partitions (behaviours 1.2).
+
+Names, counts and policies are those of Java's MirrorMaker, so that both find each other's; control
+and progress are our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from mm2.config.flow import FlowConfig
+from mm2.core.model import ClusterAlias
+from mm2.core.policy import ReplicationPolicy
+from mm2.errors import Mm2Error
+from mm2.herder.clusters import FlowClusters
+from mm2.kafka.admin import Admin
+
+log = structlog.get_logger()
+
+_COMPACT: Final = {"cleanup.policy": "compact"}
+_PROGRESS_KEPT_MS: Final = 3_600_000
+
+
+def control_topic(source: ClusterAlias) -> str:
+    """Leases and assignments of the flows from ``source``, on the target."""
+    return f"mm2-control.{source}.internal"
+
+
+def progress_topic(source: ClusterAlias) -> str:
+    """What the tasks of the flows from ``source`` report, on the target."""
+    return f"mm2-progress.{source}.internal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InternalTopic:
+    """
+    A topic that mm2 needs for itself.
+
+    Attributes:
+        name: as Java names it.
+        is_on_source: whether it is on the source cluster and not on the target.
+        partitions: how many.
+        replication_factor: -1 leaves it to the brokers.
+        configs: topic settings.
+    """
+
+    name: str
+    is_on_source: bool = False
+    partitions: int = 1
+    replication_factor: int
+    configs: Mapping[str, str] = field(default_factory=lambda: dict(_COMPACT))
+
+
+def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[InternalTopic]:
+    """All internal topics that the flow's connectors use, as configured."""
+    source, worker = config.flow.source, config.worker
+    topics = [
+        InternalTopic(
+            name=worker.config_topic, replication_factor=worker.config_replication_factor
+        ),
+        InternalTopic(
+            name=worker.offsets_topic,
+            partitions=worker.offsets_partitions,
+            replication_factor=worker.offsets_replication_factor,
+        ),
+        InternalTopic(
+            name=worker.status_topic,
+            partitions=worker.status_partitions,
+            replication_factor=worker.status_replication_factor,
+        ),
+        InternalTopic(
+            name=policy.heartbeats_topic(),
+            replication_factor=config.heartbeat.heartbeats_replication_factor,
+        ),
+        InternalTopic(
+            name=control_topic(source), replication_factor=worker.config_replication_factor
+        ),
+        InternalTopic(
+            name=progress_topic(source),
+            replication_factor=worker.status_replication_factor,
+            configs={"cleanup.policy": "delete", "retention.ms": str(_PROGRESS_KEPT_MS)},
+        ),
+    ]
+    if config.checkpoint.enabled:
+        topics.append(
+            InternalTopic(
+                name=policy.checkpoints_topic(source),
+                replication_factor=config.checkpoint.checkpoints_replication_factor,
+            )
+        )
+    if config.source.enabled and config.source.emit_offset_syncs:
+        topics.append(_offset_syncs(config, policy))
+    return topics
+
+
+def offset_syncs_topic(config: FlowConfig, policy: ReplicationPolicy) -> str:
+    """The offset-syncs topic is named after the cluster that it is not on (C101)."""
+    is_on_source = config.source.offset_syncs_location == "source"
+    return policy.offset_syncs_topic(config.flow.target if is_on_source else config.flow.source)
+
+
+def _offset_syncs(config: FlowConfig, policy: ReplicationPolicy) -> InternalTopic:
+    return InternalTopic(
+        name=offset_syncs_topic(config, policy),
+        is_on_source=config.source.offset_syncs_location == "source",
+        replication_factor=config.source.offset_syncs_replication_factor,
+    )
+
+
+async def create_internal_topics(
+    config: FlowConfig, policy: ReplicationPolicy, clusters: FlowClusters
+) -> None:
+    """
+    Creates what is missing; topics that exist are left as they are.
+
+    Raises:
+        Mm2Error: the first failure, after all have been tried.
+    """
+    failures: list[Mm2Error] = []
+    for topic in internal_topics(config, policy):
+        admin: Admin = clusters.source if topic.is_on_source else clusters.target
+        try:
+            await admin.create_internal_topic(
+                topic.name,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                configs=topic.configs,
+            )
+        except Mm2Error as error:
+            log.error("internal_topic.not_created", topic=topic.name, error=str(error))
+            failures.append(error)
+    if failures:
+        raise failures[0]

@@ -1,0 +1,76 @@
+"""
+Logs: structlog events with constant names and typed fields, for people on a terminal, else JSON.
+
+Tasks run in other processes: they write JSON lines to standard error, which the driver reads and
+repeats, so that a user finds everything in one place.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Final, TextIO
+
+import structlog
+
+_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
+_TASK_MARK: Final = '{"mm2_task"'
+"""Begins each line that a task writes, and no line of Spark's."""
+
+
+def configure_logs(stream: TextIO | None = None, *, level: str = "info") -> None:
+    """Logs to ``stream`` (standard output): coloured text on a terminal, else a JSON object a line."""
+    stream = stream or sys.stdout
+    _quiet_libraries()
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer() if stream.isatty() else structlog.processors.JSONRenderer()
+    )
+    _configure(stream, level, renderer)
+
+
+def configure_task_logs() -> None:
+    """Logs to standard error in the form that ``relay`` understands."""
+    _quiet_libraries()
+    _configure(sys.stderr, "info", _render_for_relay)
+
+
+def relay(line: str) -> bool:
+    """Repeats a task's log line in this process; False if it is not one."""
+    if not line.startswith(_TASK_MARK):
+        return False
+    try:
+        fields = json.loads(line)
+        level, event = _LEVELS[fields.pop("level")], fields.pop("event")
+    except (ValueError, KeyError):
+        return False
+    del fields["mm2_task"]
+    # The time of the event is the task's; this process would stamp its own.
+    structlog.get_logger().log(level, event, **fields)
+    return True
+
+
+def _configure(stream: TextIO, level: str, renderer: structlog.typing.Processor) -> None:
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        logger_factory=structlog.WriteLoggerFactory(file=stream),
+        cache_logger_on_first_use=False,
+    )
+
+
+def _render_for_relay(_logger: object, _method: str, event: structlog.typing.EventDict) -> str:
+    event.pop("timestamp", None)
+    return json.dumps({"mm2_task": True, **event}, default=str)
+
+
+def _quiet_libraries() -> None:
+    """Client libraries report as errors what we retry; what matters reaches the user as events."""
+    for name in ("aiokafka", "py4j"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
