@@ -1,0 +1,173 @@
+"""
+Makes the typed settings of one flow from the configuration of the whole file.
+
+Expressions are resolved here, older spellings take effect here, and all mistakes come out together, each with
+the key and line where the user wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from mm2.config.clients import (
+    DataProducer,
+    Side,
+    client_properties,
+    data_producer_properties,
+    with_prefix,
+)
+from mm2.config.definition import Definition, split_list
+from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
+from mm2.config.keys_own import SPARK_PREFIX
+from mm2.config.maker import MirrorMakerConfig, Setting, in_order, parse_all, plain
+from mm2.config.providers import automatic_providers
+from mm2.config.reading import (
+    Parsed,
+    parse_connector,
+    read_checkpoint,
+    read_heartbeat,
+    read_herder,
+    read_source,
+)
+from mm2.config.settings import (
+    CheckpointSettings,
+    ConnectorSettings,
+    FlowConfig,
+    HeartbeatSettings,
+    HerderSettings,
+    SourceSettings,
+)
+from mm2.config.spellings import translated
+from mm2.core.model import (
+    CHECKPOINT_CONNECTOR,
+    CONNECTORS,
+    HEARTBEAT_CONNECTOR,
+    SOURCE_CONNECTOR,
+    SourceAndTarget,
+)
+from mm2.errors import ConfigError, ConfigErrors
+
+__all__ = [
+    "CheckpointSettings",
+    "ConnectorSettings",
+    "DataProducer",
+    "FlowConfig",
+    "HeartbeatSettings",
+    "HerderSettings",
+    "SourceSettings",
+    "data_producer",
+    "flow_config",
+]
+
+
+def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
+    """
+    The settings of one flow.
+
+    Raises:
+        ConfigErrors: values that cannot be read, clusters without ``bootstrap.servers``, providers that fail:
+            every mistake in what this flow uses.
+    """
+    draft = _Draft(maker, flow)
+    worker = draft.worker()
+    connectors = {connector: draft.connector(connector) for connector in CONNECTORS}
+    draft.check_cluster("source", flow.source, connectors[SOURCE_CONNECTOR].properties)
+    draft.check_cluster("target", flow.target, connectors[SOURCE_CONNECTOR].properties)
+    if draft.mistakes:
+        raise ConfigErrors(in_order(draft.mistakes.values()))
+    return FlowConfig(
+        flow=flow,
+        worker=worker.properties,
+        herder=read_herder(worker),
+        source=read_source(flow, connectors[SOURCE_CONNECTOR]),
+        checkpoint=read_checkpoint(flow, connectors[CHECKPOINT_CONNECTOR]),
+        heartbeat=read_heartbeat(flow, connectors[HEARTBEAT_CONNECTOR]),
+        spark=spark_properties(maker),
+        warnings=tuple(dict.fromkeys(draft.warnings)),
+    )
+
+
+def data_producer(config: FlowConfig, task: int) -> DataProducer:
+    """The producer of the mirrored records of one task, Java's defaults apart from the user's words (C221)."""
+    return data_producer_properties(config.worker, config.source.properties, task)
+
+
+def spark_properties(maker: MirrorMakerConfig) -> dict[str, str]:
+    """The keys for the Spark session, resolved; none if a cluster is called "spark"."""
+    if SPARK_PREFIX.rstrip(".") in maker.clusters:
+        return {}
+    return maker.resolve({k: v for k, v in maker.raw.items() if k.startswith(SPARK_PREFIX)})
+
+
+# Whether there are servers to talk to is asked of each cluster, in words that name it.
+_WORKER_KEYS: Final = {
+    name: key for name, key in keys_of(Definition.WORKER).items() if name != "bootstrap.servers"
+}
+_CLIENT_KEYS: Final = {
+    name: key for name, key in keys_of(Definition.CLIENT).items() if name != "bootstrap.servers"
+}
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Collects the parts of one flow, and what is wrong with them."""
+
+    maker: MirrorMakerConfig
+    flow: SourceAndTarget
+    mistakes: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def worker(self) -> Parsed:
+        """The worker's configuration."""
+        try:
+            settings = self.maker.worker_settings(self.flow)
+        except ConfigErrors as errors:
+            self._add(errors.problems, {})
+            settings = {}
+        values, mistakes = parse_all(_WORKER_KEYS, plain(settings))
+        self._add(mistakes if settings else [], settings)
+        return Parsed(values=values, properties=plain(settings))
+
+    def connector(self, connector: str) -> Parsed:
+        """The configuration of one connector, translated and resolved."""
+        settings = self.maker.connector_settings(self.flow, connector)
+        properties = plain(settings)
+        try:
+            properties, warnings = translated(self.maker.raw, self.flow, properties)
+            self.warnings += warnings
+            properties = self.maker.resolve(properties)
+            own = automatic_providers(properties, self.maker.environment)
+            properties = own.resolve_all(properties)
+        except ConfigErrors as errors:
+            self._add(errors.problems, settings)
+        except ConfigError as error:
+            self._add([error], settings)
+        values, mistakes = parse_connector(CONNECTOR_DEFINITION[connector], properties)
+        self._add(mistakes, settings)
+        return Parsed(values=values, properties=properties)
+
+    def check_cluster(self, side: Side, alias: str, properties: Mapping[str, str]) -> None:
+        """Checks what the clients of one cluster are given."""
+        prefix = f"{side}.cluster."
+        settings = {
+            key.removeprefix(prefix): setting
+            for key, setting in self.maker.connector_settings(self.flow, SOURCE_CONNECTOR).items()
+        }
+        self._add(parse_all(_CLIENT_KEYS, with_prefix(properties, prefix))[1], settings)
+        servers = client_properties(properties, side, "admin", None).get("bootstrap.servers", "")
+        if not any(split_list(servers)):
+            key = f"{alias}.bootstrap.servers"
+            message = f"cluster {alias} has no {key}: write {key} = host:port"
+            self._add([ConfigError(message, key=key)], {})
+
+    def _add(self, mistakes: Iterable[ConfigError], settings: Mapping[str, Setting]) -> None:
+        """Remembers mistakes once each, under the keys that the user wrote."""
+        for mistake in mistakes:
+            setting = settings.get(mistake.key or "")
+            key = setting.key if setting and setting.key else mistake.key
+            written = ConfigError(
+                mistake.message, key=key, value=mistake.value, suggestion=mistake.suggestion
+            )
+            self.mistakes.setdefault((key, mistake.message), self.maker.located(written))

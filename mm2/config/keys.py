@@ -1,0 +1,65 @@
+"""The one table of keys, put together from its parts, and the questions that are asked of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from mm2.config.definition import Definition, Key, Value
+from mm2.config.keys_connectors import CONNECTOR_KEYS
+from mm2.config.keys_own import OWN_KEYS
+from mm2.config.keys_security import CLIENT_NAMES, SECURITY_KEYS
+from mm2.config.keys_top import TOP_KEYS
+from mm2.config.keys_worker import WORKER_KEYS
+from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
+
+TABLE: Final[Mapping[str, Key]] = MappingProxyType(
+    {key.name: key for key in (*TOP_KEYS, *CONNECTOR_KEYS, *OWN_KEYS, *SECURITY_KEYS, *WORKER_KEYS)}
+)
+"""Every key by its name."""
+
+CONNECTOR_DEFINITION: Final[Mapping[str, Definition]] = MappingProxyType(
+    {
+        SOURCE_CONNECTOR: Definition.SOURCE,
+        CHECKPOINT_CONNECTOR: Definition.CHECKPOINT,
+        HEARTBEAT_CONNECTOR: Definition.HEARTBEAT,
+    }
+)
+
+
+def keys_of(definition: Definition) -> Mapping[str, Key]:
+    """The keys that Java's definition has; for OWN, those that are ours."""
+    own = definition is Definition.OWN
+    return {
+        name: key
+        for name, key in TABLE.items()
+        if definition in key.definitions and (Definition.OWN in key.definitions) is own
+    }
+
+
+MAKER_KEYS: Final = keys_of(Definition.MAKER)
+CONNECTOR_NAMES: Final = frozenset().union(*(keys_of(d) for d in CONNECTOR_DEFINITION.values()))
+"""What top-level keys reach the connectors (C044): Java's ``allConfigNames``."""
+
+__all__ = [
+    "CLIENT_NAMES",
+    "CONNECTOR_DEFINITION",
+    "CONNECTOR_NAMES",
+    "MAKER_KEYS",
+    "TABLE",
+    "keys_of",
+    "nearest",
+]
+
+
+def default_of(name: str) -> Value:
+    """The value of a key that nobody has set."""
+    return TABLE[name].default_value()
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one most likely means, if there is any that is near."""
+    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75)
+    return found[0] if found else None

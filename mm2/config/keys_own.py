@@ -1,0 +1,116 @@
+"""
+Keys that Java's MirrorMaker 4.3 does not know: ours, and the spellings of KIP-382 and of older releases.
+
+Java ignores them in a file, and so does everything that is computed as Java computes it; they take effect when a
+flow's settings are made (``flow_config``). The spelling of Java 4.3 on the same level wins.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+from mm2.config.definition import Definition, Key, Type
+
+SPARK_PREFIX: Final = "spark."
+"""Top-level keys beginning so are passed to the Spark session as they are."""
+
+
+class Treatment(enum.Enum):
+    """What becomes of a spelling that Java 4.3 does not know."""
+
+    ALIAS = "alias"
+    HONOURED = "honoured"
+    IGNORED = "no effect"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelling:
+    """
+    One key, or one prefix of keys, of another age.
+
+    Attributes:
+        name: the key; a prefix if it ends in a dot.
+        treatment: what becomes of it.
+        stands_for: the key of 4.3 (or prefix) that it sets, if it is an alias.
+        doc: one sentence for the user.
+    """
+
+    name: str
+    treatment: Treatment
+    stands_for: str | None
+    doc: str
+
+
+def _alias(name: str, stands_for: str, doc: str = "") -> Spelling:
+    return Spelling(
+        name=name,
+        treatment=Treatment.ALIAS,
+        stands_for=stands_for,
+        doc=doc or f"Write {stands_for} instead.",
+    )
+
+
+ALIASES: Final = (
+    _alias("refresh.topics", "refresh.topics.enabled"),
+    _alias("refresh.groups", "refresh.groups.enabled"),
+    _alias("sync.topic.configs", "sync.topic.configs.enabled"),
+    _alias("sync.topic.acls", "sync.topic.acls.enabled"),
+    _alias(
+        "emit.heartbeats",
+        "emit.heartbeats.enabled",
+        "Does not decide whether the flow exists, as the new name does.",
+    ),
+    _alias("emit.checkpoints", "emit.checkpoints.enabled"),
+    _alias("topics.whitelist", "topics"),
+    _alias("topics.blacklist", "topics.exclude"),
+    _alias("groups.whitelist", "groups"),
+    _alias("groups.blacklist", "groups.exclude"),
+    _alias("config.properties.blacklist", "config.properties.exclude"),
+    _alias("remote.admin.", "source.admin.", "KIP-382 calls the source cluster remote."),
+)
+RENAME_TOPICS: Final = "rename.topics"
+READAHEAD: Final = "readahead.queue.capacity"
+SPELLINGS: Final = (
+    *ALIASES,
+    Spelling(
+        name=RENAME_TOPICS,
+        treatment=Treatment.HONOURED,
+        stands_for="replication.policy.class",
+        doc="false stands for IdentityReplicationPolicy, unless replication.policy.class is given.",
+    ),
+    Spelling(
+        name=READAHEAD,
+        treatment=Treatment.IGNORED,
+        stands_for=None,
+        doc="How far reading runs ahead of writing is bounded in bytes, not in records.",
+    ),
+)
+
+
+def _retention(topic: str, definition: Definition) -> Key:
+    return Key(
+        name=f"{topic}.topic.retention.ms",
+        type=Type.LONG,
+        default=None,
+        importance="LOW",
+        doc="Retention in ms that the topic is created with (KIP-382); left out, the broker's default.",
+        definitions=frozenset({Definition.OWN, definition}),
+    )
+
+
+OWN_KEYS: Final = (
+    _retention("heartbeats", Definition.HEARTBEAT),
+    _retention("checkpoints", Definition.CHECKPOINT),
+    _retention("offset.syncs", Definition.SOURCE),
+    Key(
+        name="use.defaults.from",
+        type=Type.STRING,
+        default="target",
+        importance="LOW",
+        doc="Whose default values count for topic settings. Java reads it as S->T.use.defaults.from only (C426).",
+        definitions=frozenset({Definition.OWN, Definition.SOURCE}),
+    ),
+)
+"""Keys with a type and default that no definition of Java's holds."""

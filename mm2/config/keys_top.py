@@ -1,0 +1,117 @@
+"""The keys of the whole process: Java's ``MirrorMakerConfig``, the keys of its REST server included, and ours."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mm2.config.definition import Check, Definition, Key, Type, Value, items, java_trim, one_of
+
+_M: Final = frozenset({Definition.MAKER})
+_REST: Final = _M | {Definition.WORKER}
+_HEADER_ACTIONS: Final = ("set", "add", "setDate", "addDate")
+_BLANKS: Final = re.compile(r"\s+", re.ASCII)
+_CSV: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[^,"]+')
+
+
+def _listeners(value: Value) -> str | None:
+    return (
+        None
+        if isinstance(value, tuple) and value and all(value)
+        else "at least one URL is needed, none empty"
+    )
+
+
+def _header_rules(value: Value) -> str | None:
+    """Java's ``RestServerConfig.validateHttpResponseHeaderConfig`` for each rule."""
+    if not isinstance(value, str) or not value:
+        return None
+    rules = [rule.strip('" \t') for rule in _CSV.findall(value)]
+    complaints = (_header_rule(rule) for rule in rules if rule)
+    return next((complaint for complaint in complaints if complaint), None)
+
+
+def _header_rule(rule: str) -> str | None:
+    action, *rest = _BLANKS.split(java_trim(rule), maxsplit=1)
+    name, *values = java_trim(rest[0] if rest else "").rstrip(":").split(":")
+    if (
+        action not in _HEADER_ACTIONS
+        or len(values) != 1
+        or not name
+        or _BLANKS.search(java_trim(name))
+    ):
+        return f"'{rule}' is not '[action] [header name]:[header value]'"
+    return None
+
+
+def _rest(name: str, type_: Type, default: str | None, doc: str, check: Check | None = None) -> Key:
+    return Key(
+        name=name,
+        type=type_,
+        default=default,
+        importance="LOW",
+        doc=doc,
+        definitions=_REST,
+        check=check,
+    )
+
+
+TOP_KEYS: Final = (
+    Key(
+        name="clusters",
+        type=Type.LIST,
+        default=None,
+        importance="HIGH",
+        doc="Aliases of the clusters, separated by commas.",
+        definitions=_M,
+        required=True,
+        check=items(),
+    ),
+    Key(
+        name="dedicated.mode.enable.internal.rest",
+        type=Type.BOOLEAN,
+        default="false",
+        importance="HIGH",
+        doc="Whether nodes talk to each other through REST, which several nodes need.",
+        definitions=_M,
+    ),
+    Key(
+        name="config.providers",
+        type=Type.LIST,
+        default="",
+        importance="LOW",
+        doc="Names of the providers of ${provider:key} values; each has a config.providers.<name>.class.",
+        definitions=_M
+        | {Definition.SOURCE, Definition.CHECKPOINT, Definition.HEARTBEAT, Definition.WORKER},
+        check=items(),
+    ),
+    _rest("listeners", Type.LIST, "http://:8083", "Where the REST server listens.", _listeners),
+    _rest(
+        "rest.advertised.host.name", Type.STRING, None, "Host by which other nodes reach this one."
+    ),
+    _rest("rest.advertised.port", Type.INT, None, "Port by which other nodes reach this one."),
+    _rest(
+        "rest.advertised.listener", Type.STRING, None, "Listener (http or https) for other nodes."
+    ),
+    _rest(
+        "access.control.allow.origin",
+        Type.STRING,
+        "",
+        "Origins of web pages that may call the REST server.",
+    ),
+    _rest("access.control.allow.methods", Type.STRING, "", "Methods that such pages may call."),
+    _rest(
+        "response.http.headers.config",
+        Type.STRING,
+        "",
+        "Headers of every REST answer: '[action] [header name]:[header value]', separated by commas.",
+        _header_rules,
+    ),
+    _rest(
+        "ssl.client.auth",
+        Type.STRING,
+        "none",
+        "Whether the REST server asks its clients for a certificate.",
+        one_of("required", "requested", "none"),
+    ),
+)

@@ -1,0 +1,249 @@
+"""
+The keys of the worker of a target cluster, written ``B.<key>``: Java's ``DistributedConfig``.
+
+Those marked "no effect" belong to machinery of Connect that does not exist here; they are accepted in silence.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mm2.config.definition import (
+    Check,
+    Definition,
+    Key,
+    Type,
+    Value,
+    between,
+    one_of,
+    one_of_any_case,
+)
+
+_WORKER: Final = frozenset({Definition.WORKER})
+
+
+def _positive_or_default(value: Value) -> str | None:
+    ok = isinstance(value, int) and (value > 0 or value == -1)
+    return None if ok else "must be positive, or -1 for the broker's default"
+
+
+def _key(name: str, type_: Type, default: str | None, doc: str, check: Check | None = None) -> Key:
+    return Key(
+        name=name,
+        type=type_,
+        default=default,
+        importance="HIGH" if name in _HIGH else "MEDIUM" if name in _MEDIUM else "LOW",
+        doc=doc,
+        definitions=_WORKER,
+        required=name.endswith(".storage.topic") or name == "group.id",
+        check=check,
+    )
+
+
+_HIGH: Final = frozenset(
+    {
+        "config.storage.topic",
+        "exactly.once.source.support",
+        "group.id",
+        "heartbeat.interval.ms",
+        "offset.storage.topic",
+        "rebalance.timeout.ms",
+        "session.timeout.ms",
+        "status.storage.topic",
+    }
+)
+_MEDIUM: Final = frozenset(
+    {
+        "client.dns.lookup",
+        "connections.max.idle.ms",
+        "connector.client.config.override.policy",
+        "receive.buffer.bytes",
+        "request.timeout.ms",
+        "send.buffer.bytes",
+        "worker.sync.timeout.ms",
+        "worker.unsync.backoff.ms",
+    }
+)
+
+
+def _storage(what: str, topic: str, partitions: str | None) -> tuple[Key, ...]:
+    keys = (
+        _key(f"{what}.storage.topic", Type.STRING, None, f"Topic that holds {topic}; filled in."),
+        _key(
+            f"{what}.storage.replication.factor",
+            Type.SHORT,
+            "3",
+            "Replicas of that topic; -1 is the broker's default.",
+            _positive_or_default,
+        ),
+    )
+    if partitions is None:
+        return keys
+    doc = "Partitions of that topic; -1 is the broker's default."
+    return (
+        *keys,
+        _key(f"{what}.storage.partitions", Type.INT, partitions, doc, _positive_or_default),
+    )
+
+
+_HONOURED: Final = (
+    _key(
+        "client.id", Type.STRING, "", "Begins the client ids of the worker; filled in as the flow."
+    ),
+    _key(
+        "group.id",
+        Type.STRING,
+        None,
+        "Names the nodes that share the flow; filled in as <source>-mm2.",
+    ),
+    *_storage("config", "the connectors' configurations", None),
+    *_storage("offset", "the positions of mirroring", "25"),
+    *_storage("status", "the state of connectors and tasks", "5"),
+    _key(
+        "offset.flush.interval.ms",
+        Type.LONG,
+        "60000",
+        "How often positions are committed, in ms. Left out, it is 1000 here, where Java takes 60000.",
+    ),
+    _key("offset.flush.timeout.ms", Type.LONG, "5000", "Longest wait for such a commit, in ms."),
+    _key(
+        "exactly.once.source.support",
+        Type.STRING,
+        "disabled",
+        "Whether records and positions are written in transactions. Any case.",
+        one_of_any_case("disabled", "enabled", "preparing"),
+    ),
+    _key(
+        "connector.client.config.override.policy",
+        Type.STRING,
+        "All",
+        "Whether producer.override.* of a flow is allowed: All, Principal or None.",
+    ),
+    _key(
+        "task.shutdown.graceful.timeout.ms",
+        Type.LONG,
+        "5000",
+        "Time to drain when stopping, in ms.",
+    ),
+)
+
+_CLIENT: Final = (
+    _key(
+        "client.dns.lookup",
+        Type.STRING,
+        "use_all_dns_ips",
+        "How brokers' names are looked up.",
+        one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    ),
+    _key(
+        "connections.max.idle.ms",
+        Type.LONG,
+        "540000",
+        "Idle time after which connections are closed, in ms.",
+    ),
+    _key(
+        "metadata.max.age.ms",
+        Type.LONG,
+        "300000",
+        "Age at which metadata is read anew, in ms.",
+        between(0),
+    ),
+    _key(
+        "metadata.recovery.rebootstrap.trigger.ms",
+        Type.LONG,
+        "300000",
+        "Time without any broker after which bootstrap.servers are asked again, in ms.",
+        between(0),
+    ),
+    _key(
+        "metadata.recovery.strategy",
+        Type.STRING,
+        "rebootstrap",
+        "What to do when no known broker answers. Any case.",
+        one_of_any_case("rebootstrap", "none"),
+    ),
+    _key(
+        "receive.buffer.bytes", Type.INT, "32768", "Socket buffer; -1 is the system's.", between(-1)
+    ),
+    _key(
+        "send.buffer.bytes", Type.INT, "131072", "Socket buffer; -1 is the system's.", between(-1)
+    ),
+    _key(
+        "reconnect.backoff.ms",
+        Type.LONG,
+        "50",
+        "First pause between connections, in ms.",
+        between(0),
+    ),
+    _key(
+        "reconnect.backoff.max.ms",
+        Type.LONG,
+        "1000",
+        "Longest pause between connections, in ms.",
+        between(0),
+    ),
+    _key("request.timeout.ms", Type.INT, "40000", "Longest wait for an answer, in ms.", between(0)),
+    _key("retry.backoff.ms", Type.LONG, "100", "First pause between attempts, in ms.", between(0)),
+    _key(
+        "retry.backoff.max.ms",
+        Type.LONG,
+        "1000",
+        "Longest pause between attempts, in ms.",
+        between(0),
+    ),
+    _key(
+        "socket.connection.setup.timeout.ms",
+        Type.LONG,
+        "10000",
+        "First wait for a connection, in ms.",
+        between(0),
+    ),
+    _key(
+        "socket.connection.setup.timeout.max.ms",
+        Type.LONG,
+        "30000",
+        "Longest wait for a connection, in ms.",
+        between(0),
+    ),
+    _key(
+        "session.timeout.ms", Type.INT, "10000", "Silence after which a node counts as gone, in ms."
+    ),
+    _key(
+        "heartbeat.interval.ms", Type.INT, "3000", "How often a node reports to its group, in ms."
+    ),
+    _key("rebalance.timeout.ms", Type.INT, "60000", "Longest time to join a rebalance, in ms."),
+)
+
+_IGNORED: Final = (
+    ("admin.listeners", Type.LIST, None),
+    ("connect.protocol", Type.STRING, "sessioned"),
+    ("inter.worker.key.generation.algorithm", Type.STRING, "HmacSHA256"),
+    ("inter.worker.key.size", Type.INT, None),
+    ("inter.worker.key.ttl.ms", Type.INT, "3600000"),
+    ("inter.worker.signature.algorithm", Type.STRING, "HmacSHA256"),
+    ("inter.worker.verification.algorithms", Type.LIST, "HmacSHA256"),
+    ("metrics.num.samples", Type.INT, "2"),
+    ("metrics.recording.level", Type.STRING, "INFO"),
+    ("metrics.sample.window.ms", Type.LONG, "30000"),
+    ("plugin.path", Type.LIST, None),
+    ("rest.extension.classes", Type.LIST, ""),
+    ("scheduled.rebalance.max.delay.ms", Type.INT, "300000"),
+    ("topic.creation.enable", Type.BOOLEAN, "true"),
+    ("topic.tracking.allow.reset", Type.BOOLEAN, "true"),
+    ("topic.tracking.enable", Type.BOOLEAN, "true"),
+    ("worker.sync.timeout.ms", Type.INT, "3000"),
+    ("worker.unsync.backoff.ms", Type.INT, "300000"),
+)
+
+WORKER_KEYS: Final = (
+    *_HONOURED,
+    *_CLIENT,
+    _key(
+        "plugin.discovery",
+        Type.STRING,
+        "hybrid_warn",
+        "How plug-ins are found. Connect's own; no effect.",
+        one_of_any_case("only_scan", "service_load", "hybrid_warn", "hybrid_fail"),
+    ),
+    *(_key(name, type_, default, "Connect's own; no effect.") for name, type_, default in _IGNORED),
+)

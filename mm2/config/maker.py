@@ -1,0 +1,293 @@
+"""
+What one properties file means for all its flows: Java's ``MirrorMakerConfig``, value for value.
+
+Every map is computed from layers, the later over the earlier, and each value remembers which key of the file it
+comes from, so that ``mm2 config explain`` shows what really happened. The plain maps hold exactly what Java's hold:
+texts as written, expressions resolved only where Java resolves them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from mm2.config.definition import Definition, Key, Value, lenient_boolean
+from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of
+from mm2.config.keys_clients import CLIENT_KINDS
+from mm2.config.properties import PropertiesFile
+from mm2.config.providers import Providers, automatic_providers, listed_providers
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.errors import ConfigError, ConfigErrors
+
+TOP_LEVEL: Final = "top level"
+DEFAULT_LEVEL: Final = "default"
+_JAVA_PACKAGE: Final = "org.apache.kafka.connect.mirror."
+_BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
+_WORKER_PREFIXES: Final = (
+    "offset.storage",
+    "config.storage",
+    "status.storage",
+    "key.converter",
+    "value.converter",
+    "header.converter",
+    "task",
+    "worker",
+    "replication.policy",
+)
+# Java asks String.matches("^consumer.*|..."), whose dot stops at line ends (C047).
+_CLIENT_KEY: Final = re.compile(r"(?:consumer|producer|admin)[^\n\r\u0085\u2028\u2029]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One effective value, the key of the file that it comes from (None: a default), and that key's level."""
+
+    value: str
+    key: str | None
+    level: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MirrorMakerConfig:
+    """
+    The configuration of one properties file.
+
+    Construction fails where Java's constructor fails, but names all mistakes and not the first only.
+
+    Args:
+        raw: keys and values as written.
+        lines: line of each key, for messages.
+        environment: variables for the environment provider; those of the process by default.
+
+    Raises:
+        ConfigErrors: Java would reject the file.
+    """
+
+    raw: Mapping[str, str]
+    lines: Mapping[str, int] = field(default_factory=dict)
+    environment: Mapping[str, str] | None = None
+    originals: Mapping[str, str] = field(init=False)
+    """All keys, expressions resolved by the automatic providers (C061)."""
+    parsed: Mapping[str, Value] = field(init=False)
+    """The keys of Java's top-level definition, typed."""
+
+    def __post_init__(self) -> None:
+        try:
+            resolved = automatic_providers(self.raw, self.environment).resolve_all(self.raw)
+        except ConfigError as error:
+            raise ConfigErrors([self.located(error)]) from error
+        object.__setattr__(self, "originals", resolved)
+        parsed, mistakes = parse_all(MAKER_KEYS, resolved)
+        mistakes += _plugin_discovery_mistakes(resolved)
+        if mistakes:
+            raise ConfigErrors(in_order(self.located(mistake) for mistake in mistakes))
+        object.__setattr__(self, "parsed", parsed)
+
+    @classmethod
+    def of(
+        cls, file: PropertiesFile, environment: Mapping[str, str] | None = None
+    ) -> MirrorMakerConfig:
+        """The configuration that a parsed file holds."""
+        return cls(raw=file.values, lines=file.lines, environment=environment)
+
+    @property
+    def clusters(self) -> tuple[ClusterAlias, ...]:
+        """The aliases of ``clusters``, each once, in their order (C006)."""
+        return tuple(ClusterAlias(alias) for alias in self._list("clusters"))
+
+    @property
+    def internal_rest(self) -> bool:
+        """Whether nodes talk to each other through REST."""
+        return self.parsed["dedicated.mode.enable.internal.rest"] is True
+
+    def cluster_pairs(self) -> list[SourceAndTarget]:
+        """
+        The flows that exist: enabled ones, and those that heartbeats are on for (C012-C019).
+
+        Java's order is that of a hash set; ours is that of ``clusters``.
+        """
+        by_default = lenient_boolean(self.originals.get("emit.heartbeats.enabled", "true"))
+        pairs = (SourceAndTarget(s, t) for s in self.clusters for t in self.clusters if s != t)
+        return [flow for flow in pairs if self._exists(flow, heartbeats=by_default)]
+
+    def cluster_props(self, alias: str) -> dict[str, str]:
+        """A cluster's own keys, and the client names it inherits and hands down, unresolved (C021-C025)."""
+        return plain(self.cluster_settings(alias))
+
+    def client_config(self, alias: str) -> dict[str, str]:
+        """
+        The configuration for clients of one cluster (C026, C455), resolved.
+
+        Raises:
+            ConfigErrors: ``bootstrap.servers`` is missing, or a client key has a wrong value.
+        """
+        config = self.resolve({**self.originals, **self.cluster_props(alias)})
+        mistakes = parse_all(keys_of(Definition.CLIENT), config)[1]
+        if mistakes:
+            raise ConfigErrors([self.located(_of_cluster(alias, mistake)) for mistake in mistakes])
+        return config
+
+    def worker_config(self, flow: SourceAndTarget) -> dict[str, str]:
+        """Java's ``workerConfig``: settings of the flow's worker, resolved (C035-C043)."""
+        return plain(self.worker_settings(flow))
+
+    def connector_base_config(self, flow: SourceAndTarget, connector: str) -> dict[str, str]:
+        """Java's ``connectorBaseConfig`` for a connector by its simple name, unresolved (C044-C058)."""
+        return plain(self.connector_settings(flow, connector))
+
+    def cluster_settings(self, alias: str) -> dict[str, Setting]:
+        """The layers of ``cluster_props``, with origins."""
+        settings = self._stripped(f"{alias}.", f"cluster {alias}")
+        for name in sorted(CLIENT_NAMES & settings.keys()):
+            for kind in CLIENT_KINDS:
+                settings.setdefault(f"{kind}.{name}", settings[name])
+        for name in sorted(CLIENT_NAMES & self.raw.keys()):
+            inherited = Setting(self.raw[name], name, TOP_LEVEL)
+            for kind in CLIENT_KINDS:
+                settings.setdefault(f"{kind}.{name}", inherited)
+            settings.setdefault(name, inherited)
+        return settings
+
+    def worker_settings(self, flow: SourceAndTarget) -> dict[str, Setting]:
+        """The layers of ``worker_config``, with origins."""
+        settings = self.cluster_settings(flow.target)
+        for prefix in _WORKER_PREFIXES:
+            settings |= self._top(prefix)
+        resolved = self.resolve(plain(settings))
+        settings = {key: replace(setting, value=resolved[key]) for key, setting in settings.items()}
+        settings |= self._top("config.providers")
+        defaults = {
+            "client.id": str(flow),
+            "group.id": f"{flow.source}-mm2",
+            "offset.storage.topic": f"mm2-offsets.{flow.source}.internal",
+            "status.storage.topic": f"mm2-status.{flow.source}.internal",
+            "config.storage.topic": f"mm2-configs.{flow.source}.internal",
+            "key.converter": _BYTES_CONVERTER,
+            "value.converter": _BYTES_CONVERTER,
+            "header.converter": _BYTES_CONVERTER,
+        }
+        return _filled(settings, defaults)
+
+    def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
+        """The layers of ``connector_base_config``, with origins."""
+        settings = {
+            key: Setting(self.raw[key], key, TOP_LEVEL) for key in CONNECTOR_NAMES & self.raw.keys()
+        }
+        settings |= self._top("config.providers") | self._top("replication.policy")
+        for role, alias in (("source", flow.source), ("target", flow.target)):
+            settings |= _with_role(role, self.cluster_settings(alias))
+        defaults = {
+            "name": connector,
+            "connector.class": _JAVA_PACKAGE + connector,
+            "source.cluster.alias": flow.source,
+            "target.cluster.alias": flow.target,
+        }
+        settings = _filled(settings, defaults) | self._stripped(f"{flow}.", f"flow {flow}")
+        return _filled(settings, {"enabled": "false"})
+
+    def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """
+        Resolves expressions as a worker does, with the providers of ``config.providers`` (C037, C062).
+
+        Raises:
+            ConfigErrors: a provider does not exist or fails.
+        """
+        try:
+            return self._providers().resolve_all(properties)
+        except ConfigError as error:
+            raise ConfigErrors([self.located(error)]) from error
+
+    def located(self, error: ConfigError) -> ConfigError:
+        """The same mistake with the line of its key."""
+        if error.line is not None or error.key not in self.lines:
+            return error
+        return ConfigError(
+            error.message,
+            key=error.key,
+            value=error.value,
+            line=self.lines[error.key],
+            suggestion=error.suggestion,
+        )
+
+    def _providers(self) -> Providers:
+        return listed_providers(self._list("config.providers"), self.originals, self.environment)
+
+    def _list(self, name: str) -> tuple[str, ...]:
+        value = self.parsed[name]
+        return value if isinstance(value, tuple) else ()
+
+    def _exists(self, flow: SourceAndTarget, *, heartbeats: bool) -> bool:
+        beats = self.originals.get(f"{flow}.emit.heartbeats.enabled")
+        enabled = lenient_boolean(self.originals.get(f"{flow}.enabled"))
+        return enabled or (heartbeats if beats is None else lenient_boolean(beats))
+
+    def _stripped(self, prefix: str, level: str) -> dict[str, Setting]:
+        return {
+            key.removeprefix(prefix): Setting(value, key, level)
+            for key, value in self.raw.items()
+            if key.startswith(prefix) and key != prefix
+        }
+
+    def _top(self, prefix: str) -> dict[str, Setting]:
+        return {k: Setting(v, k, TOP_LEVEL) for k, v in self.raw.items() if k.startswith(prefix)}
+
+
+def parse_all(
+    keys: Mapping[str, Key], properties: Mapping[str, str]
+) -> tuple[dict[str, Value], list[ConfigError]]:
+    """Reads every key of a definition; returns the values, and all mistakes."""
+    values: dict[str, Value] = {}
+    mistakes: list[ConfigError] = []
+    for name, key in keys.items():
+        try:
+            values[name] = _value(key, properties)
+        except ConfigError as error:
+            mistakes.append(error)
+    return values, mistakes
+
+
+def in_order(mistakes: Iterable[ConfigError]) -> list[ConfigError]:
+    """Mistakes in the order of their lines; those without a line first."""
+    return sorted(
+        mistakes, key=lambda mistake: (mistake.line or 0, mistake.key or "", mistake.message)
+    )
+
+
+def plain(settings: Mapping[str, Setting]) -> dict[str, str]:
+    """The values alone."""
+    return {key: setting.value for key, setting in settings.items()}
+
+
+def _value(key: Key, properties: Mapping[str, str]) -> Value:
+    if key.name in properties:
+        return key.parse(properties[key.name])
+    if key.required:
+        message = f'Missing required configuration "{key.name}" which has no default value.'
+        raise ConfigError(message, key=key.name)
+    return key.default_value()
+
+
+def _filled(settings: Mapping[str, Setting], defaults: Mapping[str, str]) -> dict[str, Setting]:
+    return {key: Setting(value, None, DEFAULT_LEVEL) for key, value in defaults.items()} | dict(
+        settings
+    )
+
+
+def _with_role(role: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    return {
+        f"{role}.{key}" if _CLIENT_KEY.fullmatch(key) else f"{role}.cluster.{key}": setting
+        for key, setting in settings.items()
+    }
+
+
+def _of_cluster(alias: str, mistake: ConfigError) -> ConfigError:
+    key = f"{alias}.{mistake.key}"
+    return ConfigError(f"cluster {alias}: {mistake.message}", key=key, value=mistake.value)
+
+
+def _plugin_discovery_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
+    """Java's constructor looks for plug-ins and so reads this key too, though no plug-in is ever loaded here."""
+    key = TABLE["plugin.discovery"]
+    return parse_all({key.name: key}, properties)[1]

@@ -1,0 +1,92 @@
+"""
+Reads .properties files exactly as ``java.util.Properties`` does, and keeps the line of each key.
+
+The syntax is javaproperties' business, except for one class of input in which it differs from Java: a line that
+begins an entry and holds only blanks and one backslash. Such a line is rewritten before it is parsed.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import javaproperties
+
+from mm2.errors import ConfigError
+
+# One alternative for each thing that can begin where an entry may begin; each takes its line end along,
+# so that scanning from match to match always stands at such a place.
+_PIECES: Final = re.compile(
+    r"""
+    [ \t\f]* \\ (?P<end> \r\n | \r | \n )                       # blanks and one backslash: Java goes on below
+    | (?P<last> [ \t\f]* \\ \Z )                                # the same at the end of the file: an empty key
+    | [ \t\f]* [#!] [^\r\n]* (?: \r\n | \r | \n | \Z )          # a comment, which never continues
+    | (?: [^\\\r\n] | \\ (?: \r\n | [\s\S] ) )* \\? (?: \r\n | \r | \n | \Z )  # an entry with its continuations
+    """,
+    re.VERBOSE,
+)
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertiesFile:
+    """What one file says: for each key the value that counts (the last one), and the line where it stands."""
+
+    values: Mapping[str, str]
+    lines: Mapping[str, int] = field(default_factory=dict)
+    name: str | None = None
+
+
+def parse(data: bytes, *, name: str | None = None) -> PropertiesFile:
+    """
+    Parses the bytes of a .properties file, which are ISO-8859-1 as in ``Properties.load(InputStream)`` (C003).
+
+    Raises:
+        ConfigError: a ``\\u`` escape is malformed, the only thing that Java refuses.
+    """
+    return parse_text(data.decode("iso-8859-1"), name=name)
+
+
+def parse_text(text: str, *, name: str | None = None) -> PropertiesFile:
+    """Parses text already decoded, as ``Properties.load(Reader)`` does."""
+    values: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    line = 1
+    source = io.StringIO(_PIECES.sub(_rewrite, text), newline="")
+    try:
+        for element in javaproperties.parse(source):
+            if isinstance(element, javaproperties.KeyValue):
+                values[element.key] = element.value
+                lines[element.key] = line
+            line += len(_LINE_END.findall(element.source))
+    except javaproperties.InvalidUEscapeError as error:
+        raise ConfigError(
+            f"malformed escape {error.escape}: four hexadecimal digits must follow \\u", line=line
+        ) from error
+    return PropertiesFile(values=values, lines=lines, name=name)
+
+
+def load(path: Path) -> PropertiesFile:
+    """
+    Reads and parses the file at ``path``.
+
+    Raises:
+        ConfigError: the file cannot be read, or is malformed.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    return parse(data, name=str(path))
+
+
+def _rewrite(piece: re.Match[str]) -> str:
+    """Turns a lonely backslash into the blank line, or the empty key, that Java makes of it."""
+    end: str | None = piece["end"]
+    if end is not None:
+        return end
+    return "=" if piece["last"] is not None else piece[0]

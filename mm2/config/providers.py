@@ -1,0 +1,240 @@
+"""
+Config providers: ``${provider:key}`` and ``${provider:path:key}`` in values (C059-C066).
+
+Kafka's own three (environment, files, directories) are ours under their Java class names. Values are replaced in
+one pass, without nesting; what nobody knows stays as it is written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+from mm2.config.patterns import java_pattern
+from mm2.config.properties import parse_text
+from mm2.errors import ConfigError
+
+_EXPRESSION: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+_PACKAGE: Final = "org.apache.kafka.common.config.provider."
+
+
+class Provider(Protocol):
+    """Answers for one provider name."""
+
+    def get(self, path: str, key: str) -> str | None:
+        """The value of ``key`` below ``path`` (empty if not written), or None if there is none."""
+
+
+class EnvironmentProvider:
+    """``EnvVarConfigProvider``: the variables whose whole name matches ``allowlist.pattern`` (C064)."""
+
+    def __init__(self, parameters: Mapping[str, str], environment: Mapping[str, str]) -> None:
+        self._allowed = java_pattern(parameters.get("allowlist.pattern", ".*"))
+        self._environment = environment
+
+    def get(self, path: str, key: str) -> str | None:
+        """
+        Reads a variable.
+
+        Raises:
+            ConfigError: a path is written, which makes no sense here.
+        """
+        if path:
+            message = f"Path is not supported for EnvVarConfigProvider, invalid value '{path}'"
+            raise ConfigError(f"{message}; write ${{provider:VARIABLE}}")
+        return self._environment.get(key) if self._allowed(key) else None
+
+
+class AllowedPaths:
+    """The ``allowed.paths`` of a provider that reads files; all paths if there is no such parameter."""
+
+    def __init__(self, parameters: Mapping[str, str]) -> None:
+        text = parameters.get("allowed.paths")
+        # Java's split drops what is empty at the end.
+        parts = text.rstrip(",").split(",") if text else None
+        self._allowed = None if parts is None else [self._checked(part) for part in parts]
+
+    @staticmethod
+    def _checked(text: str) -> Path:
+        path = _normalised(text)
+        if not path.is_absolute():
+            raise ConfigError(f"Path {path} of allowed.paths is not absolute")
+        if not path.exists():
+            raise ConfigError(f"Path {path} of allowed.paths does not exist")
+        return path
+
+    def allows(self, text: str) -> bool:
+        """Whether the path, after removal of "..", lies in one of the allowed ones."""
+        if self._allowed is None:
+            return True
+        path = _normalised(text)
+        return any(path.is_relative_to(allowed) for allowed in self._allowed)
+
+
+class FileProvider:
+    """``FileConfigProvider``: keys of a .properties file in UTF-8 (C065)."""
+
+    def __init__(self, parameters: Mapping[str, str]) -> None:
+        self._paths = AllowedPaths(parameters)
+
+    def get(self, path: str, key: str) -> str | None:
+        """
+        Reads one key of the file at ``path``.
+
+        Raises:
+            ConfigError: the file cannot be read, is not UTF-8, or has a malformed escape.
+        """
+        if not path or not self._paths.allows(path):
+            return None
+        try:
+            text = Path(path).read_bytes().decode("utf-8")
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"Could not read properties from file {path}: {error}") from error
+        return parse_text(text, name=path).values.get(key)
+
+
+class DirectoryProvider:
+    """``DirectoryConfigProvider``: whole files of a directory, in UTF-8, line ends included (C066)."""
+
+    def __init__(self, parameters: Mapping[str, str]) -> None:
+        self._paths = AllowedPaths(parameters)
+
+    def get(self, path: str, key: str) -> str | None:
+        """
+        Reads the file called ``key`` in the directory ``path``.
+
+        Raises:
+            ConfigError: the file is there but cannot be read, or is not UTF-8.
+        """
+        if not path or not self._paths.allows(path) or key != Path(key).name:
+            return None
+        file = Path(path) / key
+        if not file.is_file():
+            return None
+        try:
+            return file.read_bytes().decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"Could not read file {file} for property {key}: {error}") from error
+
+
+class Providers:
+    """The providers of one configuration, by name."""
+
+    def __init__(self, providers: Mapping[str, Provider]) -> None:
+        self._providers = providers
+
+    def resolve(self, text: str) -> str:
+        """Replaces every expression that a provider has a value for."""
+        return _EXPRESSION.sub(self._replacement, text)
+
+    def resolve_all(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """
+        Resolves every value.
+
+        Raises:
+            ConfigError: a provider fails; names the key whose value asked for it.
+        """
+        resolved: dict[str, str] = {}
+        for key, text in properties.items():
+            try:
+                resolved[key] = self.resolve(text)
+            except ConfigError as error:
+                raise ConfigError(f"{key}: {error.message}", key=key, value=text) from error
+        return resolved
+
+    def _replacement(self, expression: re.Match[str]) -> str:
+        provider = self._providers.get(expression[1])
+        value = provider.get(expression[2] or "", expression[3]) if provider else None
+        return expression[0] if value is None else value
+
+
+def automatic_providers(
+    properties: Mapping[str, str], environment: Mapping[str, str] | None = None
+) -> Providers:
+    """
+    The providers that ``AbstractConfig`` uses while it reads ``properties``.
+
+    Names are split at commas without trimming, so that one after ", " goes unseen; those without a class are
+    skipped (C061, C062). Parameters count as written, expressions unresolved.
+
+    Raises:
+        ConfigError: a class is not one of the three, or its parameters are wrong.
+    """
+    names = (properties.get("config.providers") or "").split(",")
+    return _providers(names, properties, environment, aliases=False)
+
+
+def listed_providers(
+    names: Iterable[str],
+    properties: Mapping[str, str],
+    environment: Mapping[str, str] | None = None,
+) -> Providers:
+    """
+    The providers that Connect's ``Plugins`` makes for ``names``, already trimmed.
+
+    Here a class may also be given by its simple name, with or without "ConfigProvider" at its end.
+    """
+    return _providers(names, properties, environment, aliases=True)
+
+
+def _providers(
+    names: Iterable[str],
+    properties: Mapping[str, str],
+    environment: Mapping[str, str] | None,
+    *,
+    aliases: bool,
+) -> Providers:
+    return Providers(
+        {
+            name: _provider(
+                name,
+                properties,
+                os.environ if environment is None else environment,
+                aliases=aliases,
+            )
+            for name in names
+            if f"config.providers.{name}.class" in properties
+        }
+    )
+
+
+def _provider(
+    name: str, properties: Mapping[str, str], environment: Mapping[str, str], *, aliases: bool
+) -> Provider:
+    key = f"config.providers.{name}.class"
+    written = properties[key]
+    prefix = f"config.providers.{name}.param."
+    parameters = {
+        k.removeprefix(prefix): v
+        for k, v in properties.items()
+        if k.startswith(prefix) and k != prefix
+    }
+    match _kind(written, aliases=aliases):
+        case "EnvVar":
+            return EnvironmentProvider(parameters, environment)
+        case "File":
+            return FileProvider(parameters)
+        case "Directory":
+            return DirectoryProvider(parameters)
+    known = ", ".join(f"{_PACKAGE}{kind}ConfigProvider" for kind in ("EnvVar", "File", "Directory"))
+    raise ConfigError(
+        f"Invalid value '{written}' for configuration '{key}': config providers are {known}; "
+        "classes of your own in Java cannot be loaded",
+        key=key,
+        value=written,
+    )
+
+
+def _kind(written: str, *, aliases: bool) -> str | None:
+    """EnvVar, File or Directory, whatever form of the class name is written; None for anything else."""
+    simple = written.removeprefix(_PACKAGE)
+    full = simple != written and simple.endswith("ConfigProvider")
+    return simple.removesuffix("ConfigProvider") if full or aliases else None
+
+
+def _normalised(text: str) -> Path:
+    """Removes "." and ".." by their spelling, as ``Path.normalize`` does, without asking the disk."""
+    return Path(os.path.normpath(re.sub("//+", "/", text)))

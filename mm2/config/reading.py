@@ -1,0 +1,218 @@
+"""Fills the settings of a flow from parsed keys: names on the left are ours, on the right Java's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, TypedDict
+
+from mm2.config.definition import Definition, Value
+from mm2.config.keys import keys_of
+from mm2.config.keys_own import OWN_KEYS
+from mm2.config.maker import parse_all
+from mm2.config.settings import (
+    CheckpointSettings,
+    HeartbeatSettings,
+    HerderSettings,
+    SourceSettings,
+)
+from mm2.core.model import SourceAndTarget
+from mm2.errors import ConfigError
+
+DEFAULT_FLUSH_INTERVAL: Final = timedelta(seconds=1)
+"""Time between two commits of positions when the user is silent; Java's is 60 s."""
+
+_LONGEST: Final = timedelta.max // timedelta(seconds=1)
+# Java runs these through a scheduler, which cannot run a job every 0 s.
+_SCHEDULED: Final = (
+    "refresh.topics",
+    "sync.topic.configs",
+    "sync.topic.acls",
+    "refresh.groups",
+    "sync.group.offsets",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """The values of one definition's keys, and the texts that they were read from."""
+
+    values: Mapping[str, Value]
+    properties: Mapping[str, str]
+
+    def switch(self, name: str) -> bool:
+        """A boolean."""
+        return self.values[name] is True
+
+    def number(self, name: str) -> int:
+        """A whole number."""
+        value = self.values[name]
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is {value!r}")
+        return value
+
+    def text(self, name: str) -> str:
+        """A text; empty if there is none."""
+        value = self.values[name]
+        return "" if value is None else str(value)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A list."""
+        value = self.values[name]
+        return value if isinstance(value, tuple) else ()
+
+    def milliseconds(self, name: str) -> timedelta:
+        """A duration in ms."""
+        return _seconds(self.number(name) // 1000) + timedelta(
+            milliseconds=self.number(name) % 1000
+        )
+
+    def retention(self, name: str) -> timedelta | None:
+        """A duration in ms that may be absent."""
+        return None if self.values[name] is None else self.milliseconds(name)
+
+    def every(self, name: str) -> timedelta | None:
+        """``<name>.interval.seconds``, or None if ``<name>.enabled`` is off or the interval negative (C105)."""
+        seconds = self.number(f"{name}.interval.seconds")
+        return _seconds(seconds) if self.switch(f"{name}.enabled") and seconds >= 0 else None
+
+
+def parse_connector(
+    definition: Definition, properties: Mapping[str, str]
+) -> tuple[dict[str, Value], list[ConfigError]]:
+    """Reads all keys of one connector, and our own that belong to it."""
+    keys = dict(keys_of(definition)) | {
+        key.name: key for key in OWN_KEYS if definition in key.definitions
+    }
+    if definition is Definition.CHECKPOINT:
+        # Not in Java's definition, but its topic filter reads them all the same (C097).
+        keys |= {name: keys_of(Definition.SOURCE)[name] for name in ("topics", "topics.exclude")}
+    values, mistakes = parse_all(keys, properties)
+    for name in _SCHEDULED:
+        if values.get(f"{name}.interval.seconds") == 0 and values.get(f"{name}.enabled") is True:
+            key = f"{name}.interval.seconds"
+            message = f"{key} must not be 0: write {name}.enabled = false to switch it off"
+            mistakes.append(ConfigError(message, key=key, value="0"))
+    return values, mistakes
+
+
+def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
+    """Settings of the source connector."""
+    return SourceSettings(
+        **_common(flow, parsed, source_refusals(parsed.properties)),
+        topics=parsed.words("topics"),
+        topics_exclude=parsed.words("topics.exclude"),
+        refresh_topics=parsed.every("refresh.topics"),
+        sync_topic_configs=parsed.every("sync.topic.configs"),
+        sync_topic_acls=parsed.every("sync.topic.acls"),
+        config_properties_exclude=parsed.words("config.properties.exclude"),
+        use_defaults_from=parsed.properties.get("use.defaults.from", "target"),
+        replication_factor=parsed.number("replication.factor"),
+        offset_syncs_location=parsed.text("offset-syncs.topic.location"),
+        offset_syncs_replication_factor=parsed.number("offset-syncs.topic.replication.factor"),
+        offset_syncs_retention=parsed.retention("offset.syncs.topic.retention.ms"),
+        offset_lag_max=parsed.number("offset.lag.max"),
+        emit_offset_syncs=parsed.switch("emit.offset-syncs.enabled"),
+        heartbeats_replication=parsed.switch("heartbeats.replication.enabled"),
+        poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
+    )
+
+
+def read_checkpoint(flow: SourceAndTarget, parsed: Parsed) -> CheckpointSettings:
+    """Settings of the checkpoint connector."""
+    return CheckpointSettings(
+        **_common(flow, parsed, checkpoint_refusals(parsed.properties)),
+        groups=parsed.words("groups"),
+        groups_exclude=parsed.words("groups.exclude"),
+        topics=parsed.words("topics"),
+        topics_exclude=parsed.words("topics.exclude"),
+        refresh_groups=parsed.every("refresh.groups"),
+        emit_checkpoints=parsed.every("emit.checkpoints"),
+        sync_group_offsets=parsed.every("sync.group.offsets"),
+        checkpoints_replication_factor=parsed.number("checkpoints.topic.replication.factor"),
+        checkpoints_retention=parsed.retention("checkpoints.topic.retention.ms"),
+        offset_syncs_location=parsed.text("offset-syncs.topic.location"),
+        poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
+    )
+
+
+def read_heartbeat(flow: SourceAndTarget, parsed: Parsed) -> HeartbeatSettings:
+    """Settings of the heartbeat connector."""
+    return HeartbeatSettings(
+        **_common(flow, parsed, ()),
+        emit_heartbeats=parsed.every("emit.heartbeats"),
+        heartbeats_replication_factor=parsed.number("heartbeats.topic.replication.factor"),
+        heartbeats_retention=parsed.retention("heartbeats.topic.retention.ms"),
+    )
+
+
+def read_herder(parsed: Parsed) -> HerderSettings:
+    """Settings of the worker."""
+    flush = "offset.flush.interval.ms"
+    silent = flush not in parsed.properties
+    return HerderSettings(
+        group_id=parsed.text("group.id"),
+        config_topic=parsed.text("config.storage.topic"),
+        offsets_topic=parsed.text("offset.storage.topic"),
+        status_topic=parsed.text("status.storage.topic"),
+        config_replication_factor=parsed.number("config.storage.replication.factor"),
+        offsets_replication_factor=parsed.number("offset.storage.replication.factor"),
+        status_replication_factor=parsed.number("status.storage.replication.factor"),
+        offsets_partitions=parsed.number("offset.storage.partitions"),
+        status_partitions=parsed.number("status.storage.partitions"),
+        offset_flush_interval=DEFAULT_FLUSH_INTERVAL if silent else parsed.milliseconds(flush),
+        offset_flush_timeout=parsed.milliseconds("offset.flush.timeout.ms"),
+        shutdown_timeout=parsed.milliseconds("task.shutdown.graceful.timeout.ms"),
+        exactly_once=parsed.text("exactly.once.source.support").lower(),
+        properties=parsed.properties,
+    )
+
+
+def source_refusals(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Why Java would not create the source connector (C111); compares texts, as Java does."""
+    silent = properties.get("emit.offset-syncs.enabled", "true") != "false"
+    about_syncs = [
+        key for key in properties if key.startswith(("offset-syncs-", "offset-syncs.topic."))
+    ]
+    if silent or not about_syncs:
+        return ()
+    return (
+        f"emit.offset-syncs.enabled is false, which contradicts {min(about_syncs)}: remove one of them",
+    )
+
+
+def checkpoint_refusals(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Why Java would not create the checkpoint connector (C106-C109); compares texts, as Java does."""
+    if properties.get("enabled", "true") == "false":
+        return ()
+    return tuple(
+        f"checkpoints need {key}, which is false"
+        for key in ("emit.checkpoints.enabled", "emit.offset-syncs.enabled")
+        if properties.get(key, "true") == "false"
+    )
+
+
+class _Common(TypedDict):
+    flow: SourceAndTarget
+    enabled: bool
+    refusals: tuple[str, ...]
+    tasks_max: int
+    admin_timeout: timedelta
+    properties: Mapping[str, str]
+
+
+def _common(flow: SourceAndTarget, parsed: Parsed, refusals: tuple[str, ...]) -> _Common:
+    return {
+        "flow": flow,
+        "enabled": parsed.switch("enabled"),
+        "refusals": refusals,
+        "tasks_max": parsed.number("tasks.max"),
+        "admin_timeout": parsed.milliseconds("admin.timeout.ms"),
+        "properties": parsed.properties,
+    }
+
+
+def _seconds(seconds: int) -> timedelta:
+    """A duration; Java's go further than Python's, to no use."""
+    return timedelta(seconds=max(-_LONGEST, min(seconds, _LONGEST - 1)))

@@ -1,0 +1,250 @@
+"""
+What one flow is to do, typed: the view of the configuration that the rest of the program works with.
+
+Everything is a plain value that can be pickled and sent to a worker. ``mm2.config.flow`` makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from mm2.config.clients import (
+    client_properties,
+    worker_client_properties,
+)
+from mm2.config.keys_clients import ClientKind
+from mm2.core.model import SourceAndTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectorSettings:
+    """
+    What the three connectors of a flow have in common.
+
+    Attributes:
+        flow: the flow.
+        enabled: the flow's switch; a connector that is not enabled has no tasks.
+        refusals: why Java would not create this connector (C112); one that has any must not run.
+        tasks_max: most parallel tasks.
+        admin_timeout: longest wait for an administrative call.
+        properties: the whole configuration of the connector, resolved; policies and filters are built from it.
+    """
+
+    flow: SourceAndTarget
+    enabled: bool
+    refusals: tuple[str, ...] = ()
+    tasks_max: int
+    admin_timeout: timedelta
+    properties: Mapping[str, str]
+
+    @property
+    def runs(self) -> bool:
+        """Whether the connector is to run at all."""
+        return self.enabled and not self.refusals
+
+    def source_consumer(self, role: str | None, task: int | None = None) -> dict[str, str]:
+        """Settings of a consumer of the source cluster, in Java's key names."""
+        return client_properties(self.properties, "source", "consumer", role, task)
+
+    def source_producer(self, role: str | None, task: int | None = None) -> dict[str, str]:
+        """Settings of a producer into the source cluster, in Java's key names."""
+        return client_properties(self.properties, "source", "producer", role, task)
+
+    def source_admin(self, role: str | None, task: int | None = None) -> dict[str, str]:
+        """Settings of an admin client of the source cluster, in Java's key names."""
+        return client_properties(self.properties, "source", "admin", role, task)
+
+    def target_consumer(self, role: str | None, task: int | None = None) -> dict[str, str]:
+        """Settings of a consumer of the target cluster, in Java's key names."""
+        return client_properties(self.properties, "target", "consumer", role, task)
+
+    def target_producer(self, role: str | None, task: int | None = None) -> dict[str, str]:
+        """Settings of a producer into the target cluster, in Java's key names."""
+        return client_properties(self.properties, "target", "producer", role, task)
+
+    def target_admin(self, role: str | None, task: int | None = None) -> dict[str, str]:
+        """Settings of an admin client of the target cluster, in Java's key names."""
+        return client_properties(self.properties, "target", "admin", role, task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSettings(ConnectorSettings):
+    """
+    What MirrorSourceConnector does; None switches a periodic job off.
+
+    Attributes:
+        topics: regular expressions of topics to mirror.
+        topics_exclude: regular expressions of topics not to mirror.
+        refresh_topics: how often to look for new topics and partitions.
+        sync_topic_configs: how often topic settings are copied.
+        sync_topic_acls: how often topic ACLs are copied.
+        config_properties_exclude: regular expressions of topic settings not to copy.
+        use_defaults_from: whose default values count for topic settings; only "source" copies them.
+        replication_factor: replicas of new remote topics.
+        offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
+        offset_syncs_replication_factor: replicas of that topic.
+        offset_syncs_retention: retention that it is created with; None is the broker's.
+        offset_lag_max: records by which an offset sync may be behind.
+        emit_offset_syncs: whether offset syncs are written.
+        heartbeats_replication: whether heartbeats topics are mirrored whatever the filter says.
+        poll_timeout: longest wait of one fetch.
+    """
+
+    topics: tuple[str, ...]
+    topics_exclude: tuple[str, ...]
+    refresh_topics: timedelta | None
+    sync_topic_configs: timedelta | None
+    sync_topic_acls: timedelta | None
+    config_properties_exclude: tuple[str, ...]
+    use_defaults_from: str
+    replication_factor: int
+    offset_syncs_location: str
+    offset_syncs_replication_factor: int
+    offset_syncs_retention: timedelta | None
+    offset_lag_max: int
+    emit_offset_syncs: bool
+    heartbeats_replication: bool
+    poll_timeout: timedelta
+
+    def offset_syncs_producer(self, task: int | None = None) -> dict[str, str]:
+        """The producer that writes offset syncs, into the cluster that holds them (C102)."""
+        role = f"offset-syncs-{self.offset_syncs_location}-producer"
+        at_source = self.offset_syncs_location == "source"
+        return self.source_producer(role, task) if at_source else self.target_producer(role, task)
+
+    def offset_syncs_admin(self, task: int | None = None) -> dict[str, str]:
+        """The admin client of the cluster that holds the offset syncs (C103)."""
+        role = f"offset-syncs-{self.offset_syncs_location}-admin"
+        at_source = self.offset_syncs_location == "source"
+        return self.source_admin(role, task) if at_source else self.target_admin(role, task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointSettings(ConnectorSettings):
+    """
+    What MirrorCheckpointConnector does; None switches a periodic job off.
+
+    Attributes:
+        groups: regular expressions of groups to follow.
+        groups_exclude: regular expressions of groups not to follow.
+        topics: regular expressions of topics whose offsets count, as for the source connector.
+        topics_exclude: regular expressions of topics whose offsets do not count.
+        refresh_groups: how often to look for new groups.
+        emit_checkpoints: how often checkpoints are written; zero is without a pause.
+        sync_group_offsets: how often offsets of idle groups are set on the target.
+        checkpoints_replication_factor: replicas of the checkpoints topic.
+        checkpoints_retention: retention that it is created with; None is the broker's.
+        offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
+        poll_timeout: how often the task looks whether it should stop.
+    """
+
+    groups: tuple[str, ...]
+    groups_exclude: tuple[str, ...]
+    topics: tuple[str, ...]
+    topics_exclude: tuple[str, ...]
+    refresh_groups: timedelta | None
+    emit_checkpoints: timedelta | None
+    sync_group_offsets: timedelta | None
+    checkpoints_replication_factor: int
+    checkpoints_retention: timedelta | None
+    offset_syncs_location: str
+    poll_timeout: timedelta
+
+    def offset_syncs_consumer(self, task: int | None = None) -> dict[str, str]:
+        """The consumer that reads offset syncs, from the cluster that holds them (C104)."""
+        role = f"offset-syncs-{self.offset_syncs_location}-consumer"
+        at_source = self.offset_syncs_location == "source"
+        return self.source_consumer(role, task) if at_source else self.target_consumer(role, task)
+
+    def offset_syncs_admin(self, task: int | None = None) -> dict[str, str]:
+        """The admin client of the cluster that holds the offset syncs."""
+        role = f"offset-syncs-{self.offset_syncs_location}-admin"
+        at_source = self.offset_syncs_location == "source"
+        return self.source_admin(role, task) if at_source else self.target_admin(role, task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatSettings(ConnectorSettings):
+    """
+    What MirrorHeartbeatConnector does.
+
+    Attributes:
+        emit_heartbeats: how often heartbeats are written; zero is without a pause, None never.
+        heartbeats_replication_factor: replicas of the heartbeats topic.
+        heartbeats_retention: retention that it is created with; None is the broker's.
+    """
+
+    emit_heartbeats: timedelta | None
+    heartbeats_replication_factor: int
+    heartbeats_retention: timedelta | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HerderSettings:
+    """
+    What the flow's worker on the target cluster is set to; -1 is the broker's default.
+
+    Attributes:
+        group_id: names the nodes that share the flow.
+        config_topic: holds the connectors' configurations; one partition.
+        offsets_topic: holds the positions of mirroring.
+        status_topic: holds the state of connectors and tasks.
+        config_replication_factor: replicas of the topic of configurations.
+        offsets_replication_factor: replicas of the topic of positions.
+        status_replication_factor: replicas of the topic of states.
+        offsets_partitions: partitions of the topic of positions.
+        status_partitions: partitions of the topic of states.
+        offset_flush_interval: how often positions are committed: 1 s unless the user says otherwise, because
+            what was copied since the last commit is copied again after a crash; Java's default is 60 s.
+        offset_flush_timeout: longest wait for such a commit.
+        shutdown_timeout: time to drain when stopping.
+        exactly_once: "disabled", "preparing" or "enabled".
+        properties: the whole worker configuration.
+    """
+
+    group_id: str
+    config_topic: str
+    offsets_topic: str
+    status_topic: str
+    config_replication_factor: int
+    offsets_replication_factor: int
+    status_replication_factor: int
+    offsets_partitions: int
+    status_partitions: int
+    offset_flush_interval: timedelta
+    offset_flush_timeout: timedelta
+    shutdown_timeout: timedelta
+    exactly_once: str
+    properties: Mapping[str, str]
+
+    def client(self, kind: ClientKind, role: str) -> dict[str, str]:
+        """Settings of a client for the herder's own topics, in Java's key names."""
+        return worker_client_properties(self.properties, kind, role)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowConfig:
+    """
+    Everything that one flow is to do.
+
+    Attributes:
+        flow: source and target.
+        worker: Java's worker configuration, resolved.
+        herder: the same, typed.
+        source: the source connector's settings.
+        checkpoint: the checkpoint connector's settings.
+        heartbeat: the heartbeat connector's settings.
+        spark: ``spark.*`` keys for the session, which all flows share.
+        warnings: what the user wrote in spellings that Java 4.3 does not know, a sentence for each.
+    """
+
+    flow: SourceAndTarget
+    worker: Mapping[str, str]
+    herder: HerderSettings
+    source: SourceSettings
+    checkpoint: CheckpointSettings
+    heartbeat: HeartbeatSettings
+    spark: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
