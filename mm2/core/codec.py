@@ -1,0 +1,199 @@
+"""
+MirrorMaker's own records: heartbeats, checkpoints and offset syncs, byte for byte as Java's.
+
+Numbers are big-endian with sign; a text is its length in bytes as 16 bits and then UTF-8. Readers
+ignore what follows the last field and take any version for the first one (C322, C323).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.errors import SchemaError
+
+_VERSION: Final = 0
+_MAX_TEXT: Final = 0x7FFF
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")
+_INT64: Final = struct.Struct(">q")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Heartbeat:
+    """Says that the flow ``source`` to ``target`` was alive at ``timestamp_ms``."""
+
+    source: ClusterAlias
+    target: ClusterAlias
+    timestamp_ms: int
+
+    def key(self) -> bytes:
+        """Returns the record's key."""
+        return _text("sourceClusterAlias", self.source) + _text("targetClusterAlias", self.target)
+
+    def value(self) -> bytes:
+        """Returns the record's value."""
+        return _INT16.pack(_VERSION) + _INT64.pack(self.timestamp_ms)
+
+    @classmethod
+    def decode(cls, key: bytes | None, value: bytes | None) -> Heartbeat:
+        """
+        Reads a heartbeat from a record's key and value.
+
+        Raises:
+            SchemaError: these bytes are no heartbeat; the message names the field.
+        """
+        value_reader = _Reader(value, "heartbeat")
+        value_reader.number("version", _INT16)
+        timestamp_ms = value_reader.number("timestamp", _INT64)
+        reader = _Reader(key, "heartbeat")
+        source = ClusterAlias(reader.text("sourceClusterAlias"))
+        return cls(source, ClusterAlias(reader.text("targetClusterAlias")), timestamp_ms)
+
+    def __str__(self) -> str:
+        """Prints as Java's HeartbeatFormatter does (C325)."""
+        return (
+            f"Heartbeat{{sourceClusterAlias={self.source}, "
+            f"targetClusterAlias={self.target}, timestamp={self.timestamp_ms}}}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A committed offset upstream and what it is downstream; the topic has the name of the copy."""
+
+    group: GroupId
+    partition: TopicPartition
+    upstream_offset: int
+    downstream_offset: int
+    metadata: str = ""
+
+    def key(self) -> bytes:
+        """Returns the record's key."""
+        return (
+            _text("group", self.group)
+            + _text("topic", self.partition.topic)
+            + _INT32.pack(self.partition.partition)
+        )
+
+    def value(self) -> bytes:
+        """Returns the record's value."""
+        offsets = _INT64.pack(self.upstream_offset) + _INT64.pack(self.downstream_offset)
+        return _INT16.pack(_VERSION) + offsets + _text("metadata", self.metadata)
+
+    @classmethod
+    def decode(cls, key: bytes | None, value: bytes | None) -> Checkpoint:
+        """
+        Reads a checkpoint from a record's key and value.
+
+        Raises:
+            SchemaError: these bytes are no checkpoint; the message names the field.
+        """
+        reader = _Reader(value, "checkpoint")
+        reader.number("version", _INT16)
+        upstream = reader.number("upstreamOffset", _INT64)
+        downstream = reader.number("offset", _INT64)
+        metadata = reader.text("metadata")
+        reader = _Reader(key, "checkpoint")
+        group = GroupId(reader.text("group"))
+        return cls(group, reader.topic_partition(), upstream, downstream, metadata)
+
+    def __str__(self) -> str:
+        """Prints as Java's CheckpointFormatter does (C325)."""
+        return (
+            f"Checkpoint{{consumerGroupId={self.group}, topicPartition={self.partition}, "
+            f"upstreamOffset={self.upstream_offset}, downstreamOffset={self.downstream_offset}, "
+            f"metadata={self.metadata}}}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetSync:
+    """
+    Says which offset of the copy a record of the source has; the topic's name is the source's.
+
+    It has no version (C324).
+    """
+
+    partition: TopicPartition
+    upstream_offset: int
+    downstream_offset: int
+
+    def key(self) -> bytes:
+        """Returns the record's key."""
+        return _text("topic", self.partition.topic) + _INT32.pack(self.partition.partition)
+
+    def value(self) -> bytes:
+        """Returns the record's value."""
+        return _INT64.pack(self.upstream_offset) + _INT64.pack(self.downstream_offset)
+
+    @classmethod
+    def decode(cls, key: bytes | None, value: bytes | None) -> OffsetSync:
+        """
+        Reads an offset sync from a record's key and value.
+
+        Raises:
+            SchemaError: these bytes are no offset sync; the message names the field.
+        """
+        partition = _Reader(key, "offset sync").topic_partition()
+        reader = _Reader(value, "offset sync")
+        return cls(
+            partition, reader.number("upstreamOffset", _INT64), reader.number("offset", _INT64)
+        )
+
+    def __str__(self) -> str:
+        """Prints as Java's OffsetSyncFormatter does (C325)."""
+        return (
+            f"OffsetSync{{topicPartition={self.partition}, "
+            f"upstreamOffset={self.upstream_offset}, downstreamOffset={self.downstream_offset}}}"
+        )
+
+
+class _Reader:
+    """Takes fields from the front of some bytes."""
+
+    __slots__ = ("_data", "_position")
+
+    _MISSING: ClassVar = "Error reading {}: there is no key or no value"
+
+    def __init__(self, data: bytes | None, what: str) -> None:
+        if data is None:
+            raise SchemaError(self._MISSING.format(what))
+        self._data = data
+        self._position = 0
+
+    def number(self, name: str, form: struct.Struct) -> int:
+        if len(self._data) - self._position < form.size:
+            raise _unreadable(name, "the bytes end too soon")
+        (found,) = form.unpack_from(self._data, self._position)
+        self._position += form.size
+        return int(found)
+
+    def text(self, name: str) -> str:
+        length = self.number(name, _INT16)
+        end = self._position + length
+        if length < 0 or end > len(self._data):
+            raise _unreadable(name, f"a length of {length} is impossible")
+        found = self._data[self._position : end]
+        self._position = end
+        # Java replaces what is no UTF-8.
+        return found.decode(errors="replace")
+
+    def topic_partition(self) -> TopicPartition:
+        topic = TopicName(self.text("topic"))
+        return TopicPartition(topic, self.number("partition", _INT32))
+
+
+def _text(name: str, text: str) -> bytes:
+    encoded = text.encode()
+    if len(encoded) > _MAX_TEXT:
+        raise SchemaError(
+            f"Invalid value for field '{name}': {len(encoded)} bytes are more than {_MAX_TEXT}"
+        )
+    return _INT16.pack(len(encoded)) + encoded
+
+
+def _unreadable(name: str, reason: str) -> SchemaError:
+    return SchemaError(f"Error reading field '{name}': {reason}")
