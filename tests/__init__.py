@@ -1,0 +1,1 @@
+"""The suite; a package so that its parts can share tests.support."""

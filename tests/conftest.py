@@ -1,0 +1,59 @@
+"""
+Fixtures that every part of the suite may use.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from tests.support.cluster import Cluster, KafkaCluster
+from tests.support.providers import provided
+
+_CLUSTERS = pytest.StashKey[list[Cluster]]()
+
+
+def _session_cluster(name: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    with provided(name) as cluster:
+        request.config.stash.setdefault(_CLUSTERS, []).append(cluster)
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def cluster_a(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """The first cluster, shared by the whole session: use names of your own in it."""
+    yield from _session_cluster("A", request)
+
+
+@pytest.fixture(scope="session")
+def cluster_b(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """The second cluster, shared by the whole session: use names of your own in it."""
+    yield from _session_cluster("B", request)
+
+
+@pytest.fixture
+def unique(request: pytest.FixtureRequest) -> str:
+    """A name that no other test uses, for topics, groups and users."""
+    return f"{request.node.originalname[:40].replace('_', '-')}-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def topic_name(unique: str) -> str:
+    """A name for a topic that no other test uses."""
+    return f"{unique}-topic"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Adds the brokers' warnings to the report of a failed test that uses them."""
+    report = yield
+    if report.failed and item.get_closest_marker("broker"):
+        for cluster in item.config.stash.get(_CLUSTERS, []):
+            if isinstance(cluster, KafkaCluster):
+                title = f"Kafka {cluster.name}"
+                report.sections.append((title, cluster.log_tail(important=True)))
+    return report
