@@ -2,7 +2,9 @@
 Offset syncs: pairs of an upstream and a downstream offset of the same record.
 
 When one is due is Java's rule (``OffsetSyncWriter``, behaviours section 7), applied to whole
-batches. They go to ``mm2-offset-syncs.<other cluster>.internal``, at most ten unacknowledged.
+batches. They go to ``mm2-offset-syncs.<other cluster>.internal`` in rounds: what a newer sync of
+the same partition has overtaken meanwhile is not sent, so that a fast flow does not spend its time
+on syncs.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import structlog
 
 from flows.source.partition import Mirrored
 from flows.source.produce import Outgoing
-from mm2.core.model import NO_OFFSET
+from mm2.core.codec import OffsetSync
+from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.offset_sync import OffsetSyncQueue
 from mm2.errors import ClusterError
 from mm2.herder.bundle import OffsetSyncSpec
@@ -23,7 +26,8 @@ from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
 
-_MOST_UNACKNOWLEDGED: Final = 10
+_ROUND_S: Final = 0.1
+_ROUND_SIZE: Final = 200
 
 
 class OffsetSyncs:
@@ -38,7 +42,7 @@ class OffsetSyncs:
     def __init__(self, spec: OffsetSyncSpec, writer: Writer) -> None:
         self._spec = spec
         self._writer = writer
-        self._queue = OffsetSyncQueue(spec.lag_max)
+        self._queue = OffsetSyncQueue(spec.lag_max, _ROUND_SIZE)
         self._due = asyncio.Event()
 
     def acknowledged(self, partition: Mirrored, batch: Outgoing) -> None:
@@ -47,34 +51,45 @@ class OffsetSyncs:
             return
         downstream = batch.base_offset
         for first, count in _runs(batch.offsets):
-            self._queue.update_range(partition.source, first, downstream, count)
+            self._queue.acknowledged(partition.source, first, downstream, count)
             downstream += count
         self._due.set()
+
+    def forget(self, partition: TopicPartition) -> None:
+        """The task copies this partition no longer."""
+        self._queue.forget(partition)
 
     async def run(self) -> None:
         """Publishes what is due, until cancelled."""
         while True:
             await self._due.wait()
             self._due.clear()
-            await self._publish()
+            await self._round()
+            await asyncio.sleep(_ROUND_S)
 
     async def promote(self) -> None:
         """Publishes also what is not due yet, so that idle partitions are fully synced."""
-        self._queue.promote()
-        await self._publish()
+        self._queue.promote_delayed()
+        while await self._round():
+            pass
 
-    async def _publish(self) -> None:
-        while due := self._queue.take(_MOST_UNACKNOWLEDGED):
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for sync in due:
-                        key, value = sync.encode()
-                        group.create_task(
-                            self._writer.send(self._spec.topic, key, value, partition=0)
-                        )
-            except* ClusterError as errors:
-                # Java drops a failed sync as well; the next one of the partition replaces it.
-                log.warning("offset_syncs.failed", error=str(errors.exceptions[0]))
+    async def _round(self) -> int:
+        syncs = list(self._queue.fire())
+        async with asyncio.TaskGroup() as group:
+            for sync in syncs:
+                group.create_task(self._send(sync), name="offset-sync")
+        if len(syncs) == _ROUND_SIZE:
+            self._due.set()
+        return len(syncs)
+
+    async def _send(self, sync: OffsetSync) -> None:
+        try:
+            await self._writer.send(self._spec.topic, sync.key(), sync.value(), partition=0)
+        except ClusterError as error:
+            # Java drops a failed sync as well; the partition's next one makes up for it.
+            log.warning("offset_syncs.failed", topic=self._spec.topic, error=str(error))
+        finally:
+            self._queue.completed()
 
 
 def _runs(offsets: Sequence[int]) -> list[tuple[int, int]]:

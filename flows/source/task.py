@@ -249,6 +249,9 @@ class SourceTask:
         given = [self._partitions.pop(source) for source in partitions]
         await self._producer.flush(mirrored.lane for mirrored in given)
         await self._positions.commit(given)
+        for mirrored in given:
+            if self._syncs is not None:
+                self._syncs.forget(mirrored.source)
         log.info("source.partitions_revoked", partitions=len(given))
 
     def _mirrored(self, source: TopicPartition, target: TopicPartition) -> Mirrored:

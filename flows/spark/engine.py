@@ -13,7 +13,7 @@ import asyncio
 import io
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from subprocess import DEVNULL, PIPE
@@ -127,7 +127,7 @@ class SparkEngine:
             SparkContext._active_spark_context = None  # noqa: SLF001
             # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
             popen = {"stdout": DEVNULL, "stderr": PIPE, "start_new_session": True}
-            gateway = launch_gateway(conf, popen)
+            gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]  # no types published
             Thread(target=self._listen, args=(gateway.proc.stderr,), daemon=True).start()
             context = SparkContext(conf=conf, gateway=gateway, environment=environment)
         except Py4JJavaError as error:
@@ -152,7 +152,7 @@ class SparkEngine:
     def _submit(self, context: SparkContext, spec: BundleSpec) -> Mapping[str, int]:
         task = self._task
 
-        def run(specs: Iterator[BundleSpec]) -> Iterator[Mapping[str, int]]:
+        def run(specs: Iterable[BundleSpec]) -> Iterator[Mapping[str, int]]:
             return (task(each) for each in specs)
 
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
 import structlog
@@ -58,7 +59,7 @@ class InternalTopic:
 
 def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[InternalTopic]:
     """All internal topics that the flow's connectors use, as configured."""
-    source, worker = config.flow.source, config.worker
+    source, worker = config.flow.source, config.herder
     topics = [
         InternalTopic(
             name=worker.config_topic, replication_factor=worker.config_replication_factor
@@ -76,6 +77,7 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
         InternalTopic(
             name=policy.heartbeats_topic(),
             replication_factor=config.heartbeat.heartbeats_replication_factor,
+            configs=_compacted(config.heartbeat.heartbeats_retention),
         ),
         InternalTopic(
             name=control_topic(source), replication_factor=worker.config_replication_factor
@@ -86,14 +88,15 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
             configs={"cleanup.policy": "delete", "retention.ms": str(_PROGRESS_KEPT_MS)},
         ),
     ]
-    if config.checkpoint.enabled:
+    if config.checkpoint.runs:
         topics.append(
             InternalTopic(
                 name=policy.checkpoints_topic(source),
                 replication_factor=config.checkpoint.checkpoints_replication_factor,
+                configs=_compacted(config.checkpoint.checkpoints_retention),
             )
         )
-    if config.source.enabled and config.source.emit_offset_syncs:
+    if config.source.runs and config.source.emit_offset_syncs:
         topics.append(_offset_syncs(config, policy))
     return topics
 
@@ -109,7 +112,20 @@ def _offset_syncs(config: FlowConfig, policy: ReplicationPolicy) -> InternalTopi
         name=offset_syncs_topic(config, policy),
         is_on_source=config.source.offset_syncs_location == "source",
         replication_factor=config.source.offset_syncs_replication_factor,
+        configs=_compacted(config.source.offset_syncs_retention),
     )
+
+
+def _compacted(retention: timedelta | None) -> dict[str, str]:
+    """
+    Compacted; with a retention (``*.topic.retention.ms`` of KIP-382) for what was not replaced.
+
+    Java 4.3 has no such keys, and compacts only.
+    """
+    if retention is None:
+        return dict(_COMPACT)
+    kept_ms = round(retention.total_seconds() * 1000)
+    return {"cleanup.policy": "compact,delete", "retention.ms": str(kept_ms)}
 
 
 async def create_internal_topics(

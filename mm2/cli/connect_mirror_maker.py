@@ -1,0 +1,105 @@
+"""
+``connect-mirror-maker mm2.properties [--clusters A B]``: the drop-in for Java's driver.
+
+Arguments and exit statuses are those of ``org.apache.kafka.connect.mirror.MirrorMaker`` and of the
+shell script before it (C001-C006).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from mm2.errors import ConfigError, ConfigErrors
+from mm2.telemetry.logs import configure_logs
+
+_EXIT_ARGUMENTS: Final = 255
+_EXIT_NO_ARGUMENTS: Final = 1
+_EXIT_OTHER: Final = 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """Java's parser ends the process with -1 where Python's uses 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(_EXIT_ARGUMENTS, f"{self.prog}: error: {message}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="connect-mirror-maker", description="MirrorMaker 2.0 driver")
+    parser.add_argument(
+        "config",
+        metavar="mm2.properties",
+        type=_readable,
+        help="MM2 configuration file.",
+    )
+    parser.add_argument(
+        "--clusters",
+        nargs="+",
+        metavar="CLUSTER",
+        help="Target cluster to use for this node.",
+    )
+    return parser
+
+
+def _readable(name: str) -> Path:
+    path = Path(name)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"there is no file '{name}'")
+    if not os.access(path, os.R_OK):
+        raise argparse.ArgumentTypeError(f"the file '{name}' cannot be read: check its permissions")
+    return path
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the driver and ends the process with its status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        _parser().print_usage(sys.stderr)
+        sys.exit(_EXIT_NO_ARGUMENTS)
+    if words[0] == "-daemon":
+        sys.exit(_daemon(words[1:]))
+    options = _parser().parse_args(words)
+    configure_logs()
+    sys.exit(_run(options.config, options.clusters))
+
+
+def _run(path: Path, clusters: Sequence[str] | None) -> int:
+    # The driver brings the whole data plane with it; --help and bad arguments answer at once.
+    from mm2.driver.app import run  # noqa: PLC0415
+
+    try:
+        return run(path, clusters)
+    except ConfigErrors as errors:
+        for problem in errors.problems:
+            print(f"{path}: {problem}", file=sys.stderr)
+    except ConfigError as error:
+        print(f"{path}: {error}", file=sys.stderr)
+    return _EXIT_OTHER
+
+
+def _daemon(words: Sequence[str]) -> int:
+    """Starts the driver in the background, as the ``-daemon`` flag of Kafka's scripts does."""
+    options = _parser().parse_args(words)
+    command = [sys.executable, "-m", "mm2.cli.connect_mirror_maker", str(options.config)]
+    if options.clusters:
+        command += ["--clusters", *options.clusters]
+    with Path("connect-mirror-maker.out").open("ab") as output:
+        subprocess.Popen(  # noqa: S603 - our own module with the user's own arguments
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""
+The driver: one process that runs a herder for each cluster of a configuration.
+
+Composition root: the only place that knows the herders, the flows and Spark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import uvloop
+
+from flows.checkpoint.flow import run_checkpoints
+from flows.heartbeat.flow import run_heartbeats
+from flows.source.task import run_bundle
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import load_maker
+from mm2.core.model import ClusterAlias
+from mm2.errors import ConfigError, ConfigErrors, FatalError
+from mm2.herder.herder import Herder
+from mm2.herder.ports import SmallFlow
+
+if TYPE_CHECKING:
+    from flows.spark.engine import SparkEngine
+
+log = structlog.get_logger()
+
+STOP_WITHIN_S: Final = 27.0
+"""A stop takes no longer than this; then the process ends whatever is still under way."""
+
+EXIT_HERDER: Final = 1
+EXIT_OTHER: Final = 2
+EXIT_START: Final = 3
+"""Exit statuses of Java's driver (C002)."""
+
+_SMALL_FLOWS: Final[Mapping[str, SmallFlow]] = {
+    "heartbeat": run_heartbeats,
+    "checkpoint": run_checkpoints,
+}
+
+
+def load_flows(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
+    """
+    The flows of a file, restricted to those into ``clusters`` if any are named (C004).
+
+    Raises:
+        ConfigErrors: everything that is wrong with the file, together.
+        ConfigError: no flow is left (C005).
+    """
+    maker = load_maker(path)
+    wanted = [
+        flow for flow in maker.cluster_pairs() if not clusters or flow.target in set(clusters)
+    ]
+    if not wanted:
+        raise ConfigError("No source->target replication flows.")
+    flows: list[FlowConfig] = []
+    problems: list[ConfigError] = []
+    for flow in wanted:
+        try:
+            flows.append(flow_config(maker, flow))
+        except ConfigErrors as errors:
+            problems += [p for p in errors.problems if str(p) not in {str(q) for q in problems}]
+    if problems:
+        raise ConfigErrors(problems)
+    return flows
+
+
+class MirrorMaker:
+    """
+    Runs flows until told to stop (Java: ``MirrorMaker``).
+
+    Args:
+        flows: what to run.
+    """
+
+    def __init__(self, flows: Sequence[FlowConfig]) -> None:
+        self._flows = flows
+        self._engine = _engine(flows)
+        self._herders = [
+            Herder(
+                target,
+                [flow for flow in flows if flow.flow.target == target],
+                runner=self._engine,
+                small_flows=_SMALL_FLOWS,
+                worker_id=worker_id,
+            )
+            for target, worker_id in _worker_ids(flows).items()
+        ]
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """Asks ``run`` to drain and end."""
+        self._stop.set()
+
+    async def run(self) -> int:
+        """Runs until ``stop``; returns the exit status."""
+        for warning in dict.fromkeys(w for flow in self._flows for w in flow.warnings):
+            log.warning("config.spelling", message=warning)
+        if any(flow.source.runs for flow in self._flows):
+            try:
+                await self._engine.start()
+            except FatalError as error:
+                log.critical("driver.not_started", error=str(error))
+                return EXIT_START
+        try:
+            await self._run_herders()
+        except BaseExceptionGroup as error:
+            log.critical("herder.failed", error=str(error.exceptions[0]))
+            return EXIT_HERDER
+        finally:
+            await self._engine.stop()
+        log.info("driver.stopped")
+        return 0
+
+    async def _run_herders(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(herder.run(), name=f"herder-{herder.target}")
+                for herder in self._herders
+            ]
+            await self._stop.wait()
+            log.info("driver.stopping")
+            for herder in self._herders:
+                herder.stop()
+            _, late = await asyncio.wait(tasks, timeout=STOP_WITHIN_S)
+            for task in late:
+                log.error("herder.not_stopped", herder=task.get_name(), within_s=STOP_WITHIN_S)
+                task.cancel()
+
+
+def _engine(flows: Sequence[FlowConfig]) -> SparkEngine:
+    # Spark is imported here and not above: everything but running flows works without it.
+    from flows.spark.engine import SparkEngine  # noqa: PLC0415
+
+    bundles = sum(flow.source.tasks_max for flow in flows if flow.source.runs)
+    settings: dict[str, str] = {}
+    for flow in flows:
+        settings |= flow.spark
+    return SparkEngine(settings, bundles=max(1, min(bundles, 256)), task=run_bundle)
+
+
+def _worker_ids(flows: Sequence[FlowConfig]) -> dict[ClusterAlias, str]:
+    """A name for this node in each cluster's herder; changes at each start, as Java's (C480)."""
+    node = f"{socket.getfqdn()}/{uuid.uuid4()}"
+    return {flow.flow.target: f"{node}/{flow.flow.target}" for flow in flows}
+
+
+def run(path: Path, clusters: Sequence[str] | None = None) -> int:
+    """
+    Runs the flows of a file in the foreground; returns the exit status.
+
+    SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once.
+
+    Raises:
+        ConfigErrors: the file is wrong.
+        ConfigError: it holds no flow to run.
+    """
+    return uvloop.run(_run(load_flows(path, clusters)))
+
+
+async def _run(flows: Sequence[FlowConfig]) -> int:
+    maker = MirrorMaker(flows)
+    signals: list[int] = []
+
+    def stop(number: int) -> None:
+        if signals:
+            os._exit(128 + number)
+        signals.append(number)
+        maker.stop()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
+    log.info("driver.started", flows=[str(flow.flow) for flow in flows])
+    return await maker.run()

@@ -1,0 +1,170 @@
+"""
+Finds what a flow is to mirror, and makes the target ready for it.
+
+Java's ``MirrorSourceConnector`` without its tasks: which source topics are mirrored, which remote
+topics and partitions are missing, and what of settings and ACLs has to be copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from mm2.config.flow import FlowConfig
+from mm2.core.acls import acls_to_create
+from mm2.core.configs import ConfigEntry, config_alterations
+from mm2.core.filters import build_config_property_filter, build_topic_filter
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription, TopicPlan, plan_topics
+from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.topology import should_replicate_topic
+from mm2.herder.clusters import FlowClusters
+from mm2.kafka.errors import SecurityDisabled
+
+log = structlog.get_logger()
+
+Assigned = dict[TopicPartition, TopicName]
+"""Source partitions that can be copied now, each with its remote topic."""
+
+
+class Discovery:
+    """
+    Looks at both clusters on behalf of one flow.
+
+    Args:
+        config: the flow.
+        clusters: its admin clients.
+
+    Attributes:
+        policy: the flow's replication policy.
+        is_complete: False while a remote topic or partition could not be created.
+    """
+
+    def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        properties = config.source.properties
+        self._config = config
+        self._clusters = clusters
+        self.policy: ReplicationPolicy = build_policy(properties)
+        self._topic_filter = build_topic_filter(properties)
+        self._property_filter = build_config_property_filter(properties)
+        self._mirrored: tuple[TopicDescription, ...] = ()
+        self._has_no_authorizer = False
+        self.is_complete = True
+
+    async def refresh(self) -> Assigned:
+        """
+        Creates remote topics and partitions that are missing, and returns what can be copied.
+
+        A topic that could not be created is logged, left out, and tried again next time.
+        """
+        source = await self._clusters.source.describe_topics(await self._source_topics())
+        target_names = await self._clusters.target.list_topics()
+        remotes = {self._remote(topic) for topic in source} & target_names
+        target = await self._clusters.target.describe_topics(remotes)
+        self._mirrored = tuple(sorted(source.values()))
+        plan = plan_topics(
+            source.values(),
+            target.values(),
+            policy=self.policy,
+            alias=self._config.flow.source,
+            configs=await self._configs_of_new(set(source), set(target)),
+            property_filter=self._property_filter,
+            replication_factor=self._config.source.replication_factor,
+        )
+        return self._assignable(target | await self._apply(plan))
+
+    async def sync_configs(self) -> None:
+        """Makes the settings of remote topics follow those of their sources (C175-C182)."""
+        remotes = {topic.name: self._remote(topic.name) for topic in self._mirrored}
+        known = await self._clusters.target.list_topics()
+        remotes = {topic: remote for topic, remote in remotes.items() if remote in known}
+        if not remotes:
+            return
+        desired = await self._clusters.source.describe_configs(remotes)
+        current = await self._clusters.target.describe_configs(remotes.values())
+        alterations = [
+            alteration
+            for topic, remote in remotes.items()
+            for alteration in config_alterations(
+                remote, desired.get(topic, ()), self._property_filter, current.get(remote, ())
+            )
+        ]
+        if alterations:
+            failures = await self._clusters.target.incremental_alter_configs(alterations)
+            for topic, error in failures.items():
+                log.warning("topic_configs.not_synced", topic=topic, error=str(error))
+            log.info("topic_configs.synced", changes=len(alterations), failed=len(failures))
+
+    async def sync_acls(self) -> None:
+        """Copies the ACLs of mirrored topics, without the right to write (C186-C191)."""
+        try:
+            source = await self._clusters.source.describe_topic_acls()
+            existing = await self._clusters.target.describe_topic_acls()
+        except SecurityDisabled:
+            if not self._has_no_authorizer:
+                self._has_no_authorizer = True
+                log.info(
+                    "topic_acls.no_authorizer",
+                    advice="Consider disabling topic ACL syncing: sync.topic.acls.enabled=false",
+                )
+            return
+        missing = acls_to_create(
+            source,
+            accepts=self._accepts,
+            policy=self.policy,
+            alias=self._config.flow.source,
+            existing=existing,
+        )
+        if missing:
+            failures = await self._clusters.target.create_acls(missing)
+            for binding, error in failures.items():
+                log.warning("topic_acls.not_synced", binding=str(binding), error=str(error))
+            log.info("topic_acls.synced", created=len(missing) - len(failures))
+
+    def _accepts(self, topic: TopicName) -> bool:
+        return should_replicate_topic(
+            topic,
+            flow=self._config.flow,
+            policy=self.policy,
+            topic_filter=self._topic_filter,
+            heartbeats_replication=self._config.source.heartbeats_replication,
+        )
+
+    def _remote(self, topic: TopicName) -> TopicName:
+        return self.policy.format_remote_topic(self._config.flow.source, topic)
+
+    async def _source_topics(self) -> set[TopicName]:
+        return {t for t in await self._clusters.source.list_topics() if self._accepts(t)}
+
+    async def _configs_of_new(
+        self, source: set[TopicName], target: set[TopicName]
+    ) -> Mapping[TopicName, Sequence[ConfigEntry]]:
+        new = {topic for topic in source if self._remote(topic) not in target}
+        return await self._clusters.source.describe_configs(new) if new else {}
+
+    async def _apply(self, plan: TopicPlan) -> dict[TopicName, TopicDescription]:
+        """Carries out the plan and returns the remote topics that it made or made larger."""
+        failures = {
+            **await self._clusters.target.create_topics(plan.create),
+            **await self._clusters.target.create_partitions(plan.grow),
+        }
+        self.is_complete = not failures
+        for topic, error in failures.items():
+            log.warning("remote_topic.not_created", topic=topic, error=str(error))
+        made: list[CreateTopic | GrowTopic] = [
+            each for each in (*plan.create, *plan.grow) if each.name not in failures
+        ]
+        for each in made:
+            log.info("remote_topic.created", topic=each.name, partitions=each.partitions)
+        return {each.name: TopicDescription(each.name, each.partitions) for each in made}
+
+    def _assignable(self, target: dict[TopicName, TopicDescription]) -> Assigned:
+        """Source partitions whose remote partition exists."""
+        assigned: Assigned = {}
+        for topic in self._mirrored:
+            remote = target.get(self._remote(topic.name))
+            count = min(topic.partitions, remote.partitions) if remote is not None else 0
+            for number in range(count):
+                assigned[TopicPartition(topic.name, number)] = self._remote(topic.name)
+        return assigned

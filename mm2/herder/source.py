@@ -1,0 +1,191 @@
+"""
+The source flow's control side: leads the flow, keeps its plan current, and runs its bundles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from mm2.config.flow import FlowConfig, data_producer
+from mm2.core.model import SOURCE_CONNECTOR
+from mm2.herder.bundle import BundleSpec, FetchSpec, OffsetSyncSpec
+from mm2.herder.bundles import Bundles
+from mm2.herder.clusters import FlowClusters
+from mm2.herder.control import Lease, decode, encode_lease
+from mm2.herder.discovery import Discovery
+from mm2.herder.ports import BundleRunner
+from mm2.herder.supervision import every
+from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
+from mm2.kafka.log import LogTail, read_to_end
+from mm2.kafka.writer import Writer
+
+log = structlog.get_logger()
+
+_RETRY_INCOMPLETE_S: Final = 10.0
+"""A remote topic that could not be created is tried again soon, not at the next refresh."""
+
+
+class SourceFlow:
+    """
+    Runs the source side of one flow on this node.
+
+    Args:
+        config: the flow.
+        clusters: its admin clients.
+        runner: runs bundles.
+        worker_id: names this node in the lease.
+    """
+
+    def __init__(
+        self, config: FlowConfig, clusters: FlowClusters, runner: BundleRunner, worker_id: str
+    ) -> None:
+        self._config = config
+        self._runner = runner
+        self._worker_id = worker_id
+        self._control = control_topic(config.flow.source)
+        self._consumer = config.herder.client("consumer", "control")
+        self._discovery = Discovery(config, clusters)
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """Asks ``run`` to drain and end."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Mirrors until ``stop``; then returns when everything under way is committed."""
+        target = self._config.flow.target
+        async with Writer(target, self._config.herder.client("producer", "control")) as writer:
+            epoch = await self._lead(writer)
+            bundles = Bundles(
+                self._runner,
+                writer,
+                spec_of=lambda index: bundle_spec(
+                    self._config,
+                    index,
+                    epoch,
+                    offset_syncs_topic(self._config, self._discovery.policy),
+                ),
+                control_topic=self._control,
+                epoch=epoch,
+                tasks_max=self._config.source.tasks_max,
+            )
+            async with asyncio.TaskGroup() as group:
+                jobs = [
+                    group.create_task(self._keep_assigned(bundles, group), name="refresh-topics"),
+                    group.create_task(self._watch_lease(epoch, bundles), name="lease"),
+                    *self._periodic(group),
+                ]
+                await self._stop.wait()
+                for job in jobs:
+                    job.cancel()
+                await bundles.stop()
+
+    async def _lead(self, writer: Writer) -> int:
+        """Takes the flow over with a higher epoch than anybody had before."""
+        records = await read_to_end(self._config.flow.target, self._consumer, self._control)
+        entries = [decode(record.key, record.value) for record in records]
+        epoch = max((entry.epoch for entry in entries if entry is not None), default=0) + 1
+        lease = Lease(epoch=epoch, owner=self._worker_id)
+        await writer.send(self._control, *encode_lease(lease), partition=0)
+        log.info("flow.led", epoch=epoch, owner=self._worker_id)
+        return epoch
+
+    async def _watch_lease(self, epoch: int, bundles: Bundles) -> None:
+        """Stands back when another node has taken over."""
+        async for record in LogTail(self._config.flow.target, self._consumer, self._control):
+            entry = decode(record.key, record.value)
+            if isinstance(entry, Lease) and entry.epoch > epoch:
+                log.error("flow.taken_over", epoch=entry.epoch, owner=entry.owner)
+                bundles.abandon()
+                self._stop.set()
+                return
+
+    async def _keep_assigned(self, bundles: Bundles, group: asyncio.TaskGroup) -> None:
+        """Looks for new topics and partitions at once, then at each interval."""
+        assigned = None
+        while True:
+            try:
+                found = await self._discovery.refresh()
+            except Exception as error:  # noqa: BLE001 - as any periodic job, it tries again
+                log.warning("job.failed", job="refresh-topics", error=str(error))
+                self._discovery.is_complete = False
+            else:
+                if found != assigned:
+                    await bundles.assign(found, {}, group)
+                    assigned = found
+            interval = self._config.source.refresh_topics
+            if not self._discovery.is_complete:
+                await asyncio.sleep(_shorter(_RETRY_INCOMPLETE_S, interval))
+            elif interval is not None:
+                await asyncio.sleep(interval.total_seconds())
+            else:
+                return
+
+    def _periodic(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        jobs = {
+            "sync-topic-configs": (
+                self._config.source.sync_topic_configs,
+                self._discovery.sync_configs,
+            ),
+            "sync-topic-acls": (self._config.source.sync_topic_acls, self._discovery.sync_acls),
+        }
+        return [
+            group.create_task(
+                every(interval.total_seconds(), job, name=name, at_once=True), name=name
+            )
+            for name, (interval, job) in jobs.items()
+            if interval is not None
+        ]
+
+
+def _shorter(seconds: float, interval: timedelta | None) -> float:
+    return seconds if interval is None else min(seconds, interval.total_seconds())
+
+
+def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) -> BundleSpec:
+    """What the task of bundle ``index`` needs to know."""
+    source, herder = config.source, config.herder
+    consumer = source.source_consumer("replication-consumer", index)
+    producer = data_producer(config, index).properties
+    at = config.flow.source if source.offset_syncs_location == "source" else config.flow.target
+    syncs = OffsetSyncSpec(
+        cluster=at,
+        properties=source.offset_syncs_producer(index),
+        topic=syncs_topic,
+        lag_max=source.offset_lag_max,
+    )
+    return BundleSpec(
+        flow=config.flow,
+        index=index,
+        epoch=epoch,
+        source=consumer,
+        target=producer,
+        transactional_id=f"{herder.group_id}-{SOURCE_CONNECTOR}-{index}",
+        offsets_topic=herder.offsets_topic,
+        offsets_partitions=herder.offsets_partitions,
+        control_topic=control_topic(config.flow.source),
+        progress_topic=progress_topic(config.flow.source),
+        flush_interval_s=herder.offset_flush_interval.total_seconds(),
+        fetch=_fetch(consumer),
+        offset_syncs=syncs if source.emit_offset_syncs else None,
+    )
+
+
+def _fetch(consumer: Mapping[str, str]) -> FetchSpec:
+    """The user's consumer settings, over ours."""
+    ours = FetchSpec()
+    return FetchSpec(
+        max_bytes=int(consumer.get("fetch.max.bytes", ours.max_bytes)),
+        max_partition_bytes=int(
+            consumer.get("max.partition.fetch.bytes", ours.max_partition_bytes)
+        ),
+        min_bytes=int(consumer.get("fetch.min.bytes", ours.min_bytes)),
+        max_wait_ms=int(consumer.get("fetch.max.wait.ms", ours.max_wait_ms)),
+        read_committed=consumer.get("isolation.level", "").strip() == "read_committed",
+        reset=consumer.get("auto.offset.reset", ours.reset).strip(),
+    )
