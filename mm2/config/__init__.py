@@ -1,1 +1,3 @@
-"""What the user wrote, as typed values: properties files, providers, the table of keys, precedence."""
+"""
+What the user wrote, as typed values: properties files, providers, the table of keys, precedence.
+"""

@@ -1,8 +1,9 @@
 """
-Settings for each Kafka client of a flow, in Java's key names: who gets what, in which order (C071-C080, C221).
+Settings for each Kafka client of a flow, in Java's key names (C071-C080, C221).
 
-Java's ``MirrorConnectorConfig`` builds six kinds of client for a connector, and Connect's ``Worker`` the producer of
-the data. Translating the names for our own client libraries is the business of ``mm2.kafka``.
+Java's ``MirrorConnectorConfig`` builds six kinds of client for a connector, and Connect's
+``Worker`` the producer of the data. Translating the names for our own client libraries is the
+business of ``mm2.kafka``.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def client_properties(
     """
     Settings of one client of a connector, from the connector's resolved configuration.
 
-    From low to high: the cluster's client names, ``<kind>.*``, ``<side>.<kind>.*``. Client names that the connector
-    has without a prefix are not used.
+    From low to high: the cluster's client names, ``<kind>.*``, ``<side>.<kind>.*``. Client names
+    that the connector has without a prefix are not used.
 
     Args:
         properties: the connector's configuration.
@@ -77,7 +78,8 @@ class DataProducer:
     Settings of the producer that writes mirrored records (C221, ``Worker.baseProducerConfigs``).
 
     Attributes:
-        defaults: what Java sets when the user is silent. Choosing otherwise is allowed where results are the same.
+        defaults: what Java sets when the user is silent. Choosing otherwise is allowed where
+            results are the same.
         explicit: what the user says: ``T.producer.*``, and above it ``S->T.producer.override.*``.
     """
 
@@ -108,7 +110,7 @@ def worker_client_properties(
     worker: Mapping[str, str], kind: ClientKind, role: str
 ) -> dict[str, str]:
     """
-    Settings of a client of the worker itself, which uses the worker's own keys (bootstrap and security included).
+    Settings of a client of the worker itself, which uses the worker's own keys.
 
     Args:
         worker: the worker's configuration.

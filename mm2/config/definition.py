@@ -1,8 +1,8 @@
 """
 What it means to define a key: type, default, importance, the values allowed, and how text is read.
 
-Text is read as Kafka's ``ConfigDef.parseType`` reads it, validators of ``ConfigDef`` included, because a
-file that Java rejects must be rejected here, and one that it takes must be taken.
+Text is read as Kafka's ``ConfigDef.parseType`` reads it, validators of ``ConfigDef`` included,
+because a file that Java rejects must be rejected here, and one that it takes must be taken.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Type(enum.Enum):
 
 
 class Definition(enum.Enum):
-    """The places that define keys: Java's three connectors, its top level, its clients, its worker; and ours."""
+    """The places that define keys: those of Java, and ours."""
 
     MAKER = "top level"
     SOURCE = "source"
@@ -61,7 +61,8 @@ class Key:
         definitions: who defines it.
         required: absence is a mistake.
         check: what else a value must satisfy.
-        own_class: the class may also be one of ours by its simple name, or the user's own in Python,
+        own_class: the class may also be one of ours by its simple name, or the user's own in
+            Python,
             written package.module:Class.
     """
 
@@ -104,12 +105,12 @@ def java_trim(text: str) -> str:
 
 
 def lenient_boolean(text: str | None) -> bool:
-    """Does what ``Boolean.parseBoolean`` does: only "true", in any case and without blanks, is true (C018)."""
+    """Whether the text is "true", in any case, without blanks (``Boolean.parseBoolean``, C018)."""
     return text is not None and text.lower() == "true"
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """Splits at commas, blanks around them dropped; blank text is the empty list; empty items are kept."""
+    """Splits at commas, without the blanks around them; empty items stay, blank text has none."""
     trimmed = java_trim(text)
     return tuple(_COMMA.split(trimmed)) if trimmed else ()
 
@@ -204,8 +205,9 @@ def _class(text: str) -> str:
     """
     Accepts whatever can name a class in a package.
 
-    Java loads the class; we cannot, and what its user put on the class path is unknown. But nothing outside
-    of a package is ever there, nor can blanks be, so such names are refused as Java refuses them.
+    Java loads the class; we cannot, and what its user put on the class path is unknown. But nothing
+    outside of a package is ever there, nor can blanks be, so such names are refused as Java refuses
+    them.
     """
     trimmed = java_trim(text)
     if not _CLASS_NAME.fullmatch(trimmed):

@@ -1,8 +1,8 @@
 """
 Makes the typed settings of one flow from the configuration of the whole file.
 
-Expressions are resolved here, older spellings take effect here, and all mistakes come out together, each with
-the key and line where the user wrote it.
+Expressions are resolved here, older spellings take effect here, and all mistakes come out together,
+each with the key and line where the user wrote it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
     The settings of one flow.
 
     Raises:
-        ConfigErrors: values that cannot be read, clusters without ``bootstrap.servers``, providers that fail:
+        ConfigErrors: values that cannot be read, clusters without ``bootstrap.servers``, providers
+            that fail:
             every mistake in what this flow uses.
     """
     draft = _Draft(maker, flow)
@@ -90,7 +91,7 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
 
 
 def data_producer(config: FlowConfig, task: int) -> DataProducer:
-    """The producer of the mirrored records of one task, Java's defaults apart from the user's words (C221)."""
+    """The producer of one task's mirrored records, defaults apart from the user's words (C221)."""
     return data_producer_properties(config.worker, config.source.properties, task)
 
 

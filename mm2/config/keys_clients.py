@@ -1,8 +1,9 @@
 """
-Names of the settings of Kafka's producer, consumer and admin client, beside the client names they share.
+Names of what producer, consumer and admin can be set to, beside the client names they share.
 
-Written ``A.producer.<name>``, ``source.consumer.<name>`` and the like. They are not parsed here: the names serve to
-tell a misspelt key from one that a client knows, and to pick a client's settings out of the worker's.
+Written ``A.producer.<name>``, ``source.consumer.<name>`` and the like. They are not parsed here:
+the names serve to tell a misspelt key from one that a client knows, and to pick a client's settings
+out of the worker's.
 """
 
 from __future__ import annotations
@@ -106,4 +107,7 @@ CLIENT_SETTINGS: Final[dict[ClientKind, frozenset[str]]] = {
     "consumer": _EVERY | _CONSUMER,
     "admin": _EVERY | _ADMIN,
 }
-"""What each client knows beyond the client names (``ProducerConfig``, ``ConsumerConfig``, ``AdminClientConfig``)."""
+"""
+What each client knows beyond the client names (``ProducerConfig``, ``ConsumerConfig``,
+``AdminClientConfig``).
+"""

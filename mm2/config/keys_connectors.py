@@ -1,4 +1,4 @@
-"""The keys of the three connectors beside the security keys: Java's ``Mirror*Config`` and Connect's own."""
+"""The keys of the three connectors beside the security keys: ``Mirror*Config`` and Connect's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALL: Final = _SC | _H
 _MIRROR: Final = "org.apache.kafka.connect.mirror."
 
 
-def _key(
+def _key(  # noqa: PLR0917 - a row of a table
     definitions: frozenset[Definition],
     name: str,
     type_: Type,
@@ -81,7 +81,8 @@ _FLOW: Final = (
         Type.CLASS,
         _MIRROR + "DefaultReplicationPolicy",
         "LOW",
-        "How remote topics are named: Default, Identity or Legacy policy, or a Python class of yours.",
+        "How remote topics are named: Default, Identity or Legacy policy, or a Python "
+        "class of yours.",
     ),
     _key(
         _ALL,

@@ -1,8 +1,9 @@
 """
-Keys that Java's MirrorMaker 4.3 does not know: ours, and the spellings of KIP-382 and of older releases.
+Keys that Java's MirrorMaker 4.3 does not know: ours, and spellings of KIP-382 and old releases.
 
-Java ignores them in a file, and so does everything that is computed as Java computes it; they take effect when a
-flow's settings are made (``flow_config``). The spelling of Java 4.3 on the same level wins.
+Java ignores them in a file, and so does everything that is computed as Java computes it; they take
+effect when a flow's settings are made (``flow_config``). The spelling of Java 4.3 on the same level
+wins.
 """
 
 from __future__ import annotations
@@ -95,7 +96,10 @@ def _retention(topic: str, definition: Definition) -> Key:
         type=Type.LONG,
         default=None,
         importance="LOW",
-        doc="Retention in ms that the topic is created with (KIP-382); left out, the broker's default.",
+        doc=(
+            "Retention in ms that the topic is created with (KIP-382); left out, the broker's"
+            " default."
+        ),
         definitions=frozenset({Definition.OWN, definition}),
     )
 
@@ -109,7 +113,10 @@ OWN_KEYS: Final = (
         type=Type.STRING,
         default="target",
         importance="LOW",
-        doc="Whose default values count for topic settings. Java reads it as S->T.use.defaults.from only (C426).",
+        doc=(
+            "Whose default values count for topic settings. Java reads it as "
+            "S->T.use.defaults.from only (C426)."
+        ),
         definitions=frozenset({Definition.OWN, Definition.SOURCE}),
     ),
 )

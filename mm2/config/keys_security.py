@@ -1,5 +1,5 @@
 """
-The keys by which a client connects and proves who it is: Java's "client names" (``CLIENT_CONFIG_DEF``).
+The keys by which a client connects and proves who it is: Java's ``CLIENT_CONFIG_DEF``.
 
 They are the ones that a cluster hands down to its producer, consumer and admin (C022, C023).
 """
@@ -31,7 +31,7 @@ _SECURITY: Final = frozenset(
 _OAUTH: Final = "sasl.oauthbearer."
 
 
-def _key(
+def _key(  # noqa: PLR0917 - a row of a table
     name: str,
     type_: Type,
     default: str | None,
@@ -50,7 +50,7 @@ def _key(
     )
 
 
-def _oauth(
+def _oauth(  # noqa: PLR0917 - a row of a table
     name: str,
     type_: Type,
     default: str | None,
@@ -67,7 +67,10 @@ _CONNECTION: Final = (
         type=Type.LIST,
         default=None,
         importance="HIGH",
-        doc="Brokers to ask first, as host:port, separated by commas. Given per cluster: A.bootstrap.servers.",
+        doc=(
+            "Brokers to ask first, as host:port, separated by commas. Given per cluster: "
+            "A.bootstrap.servers."
+        ),
         definitions=frozenset({Definition.CLIENT, Definition.WORKER}),
         required=True,
         check=items(empty_allowed=False),
@@ -104,7 +107,8 @@ _TLS: Final = (
         Type.STRING,
         "https",
         "LOW",
-        "How a broker's host name is checked against its certificate; empty switches the check off.",
+        "How a broker's host name is checked against its certificate; empty switches the "
+        "check off.",
     ),
     _key(
         "ssl.engine.factory.class",

@@ -1,4 +1,4 @@
-"""The keys of the whole process: Java's ``MirrorMakerConfig``, the keys of its REST server included, and ours."""
+"""The keys of the whole process: Java's ``MirrorMakerConfig``, its REST server's included."""
 
 from __future__ import annotations
 
@@ -80,7 +80,10 @@ TOP_KEYS: Final = (
         type=Type.LIST,
         default="",
         importance="LOW",
-        doc="Names of the providers of ${provider:key} values; each has a config.providers.<name>.class.",
+        doc=(
+            "Names of the providers of ${provider:key} values; each has a "
+            "config.providers.<name>.class."
+        ),
         definitions=_M
         | {Definition.SOURCE, Definition.CHECKPOINT, Definition.HEARTBEAT, Definition.WORKER},
         check=items(),
@@ -104,7 +107,8 @@ TOP_KEYS: Final = (
         "response.http.headers.config",
         Type.STRING,
         "",
-        "Headers of every REST answer: '[action] [header name]:[header value]', separated by commas.",
+        "Headers of every REST answer: '[action] [header name]:[header value]', separated"
+        " by commas.",
         _header_rules,
     ),
     _rest(

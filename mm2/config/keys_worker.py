@@ -1,7 +1,8 @@
 """
 The keys of the worker of a target cluster, written ``B.<key>``: Java's ``DistributedConfig``.
 
-Those marked "no effect" belong to machinery of Connect that does not exist here; they are accepted in silence.
+Those marked "no effect" belong to machinery of Connect that does not exist here; they are accepted
+in silence.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ _HONOURED: Final = (
         "offset.flush.interval.ms",
         Type.LONG,
         "60000",
-        "How often positions are committed, in ms. Left out, it is 1000 here, where Java takes 60000.",
+        "How often positions are committed, in ms. Left out, it is 1000 here, where Java "
+        "takes 60000.",
     ),
     _key("offset.flush.timeout.ms", Type.LONG, "5000", "Longest wait for such a commit, in ms."),
     _key(

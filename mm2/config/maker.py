@@ -1,9 +1,9 @@
 """
 What one properties file means for all its flows: Java's ``MirrorMakerConfig``, value for value.
 
-Every map is computed from layers, the later over the earlier, and each value remembers which key of the file it
-comes from, so that ``mm2 config explain`` shows what really happened. The plain maps hold exactly what Java's hold:
-texts as written, expressions resolved only where Java resolves them.
+Every map is computed from layers, the later over the earlier, and each value remembers which key of
+the file it comes from, so that ``mm2 config explain`` shows what really happened. The plain maps
+hold exactly what Java's hold: texts as written, expressions resolved only where Java resolves them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,14 @@ _CLIENT_KEY: Final = re.compile(r"(?:consumer|producer|admin)[^\n\r\u0085\u2028\
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One effective value, the key of the file that it comes from (None: a default), and that key's level."""
+    """
+    One effective value and where it comes from.
+
+    Attributes:
+        value: as the map holds it.
+        key: the key as written in the file; None for a default.
+        level: top level, cluster or flow; or that it is a default.
+    """
 
     value: str
     key: str | None
@@ -54,7 +61,8 @@ class MirrorMakerConfig:
     """
     The configuration of one properties file.
 
-    Construction fails where Java's constructor fails, but names all mistakes and not the first only.
+    Construction fails where Java's constructor fails, but names all mistakes and not the first
+    only.
 
     Args:
         raw: keys and values as written.
@@ -113,7 +121,7 @@ class MirrorMakerConfig:
         return [flow for flow in pairs if self._exists(flow, heartbeats=by_default)]
 
     def cluster_props(self, alias: str) -> dict[str, str]:
-        """A cluster's own keys, and the client names it inherits and hands down, unresolved (C021-C025)."""
+        """A cluster's keys, with the client names it inherits and hands down, as written (C021)."""
         return plain(self.cluster_settings(alias))
 
     def client_config(self, alias: str) -> dict[str, str]:
@@ -134,7 +142,9 @@ class MirrorMakerConfig:
         return plain(self.worker_settings(flow))
 
     def connector_base_config(self, flow: SourceAndTarget, connector: str) -> dict[str, str]:
-        """Java's ``connectorBaseConfig`` for a connector by its simple name, unresolved (C044-C058)."""
+        """
+        Java's ``connectorBaseConfig`` for a connector by its simple name, unresolved (C044-C058).
+        """
         return plain(self.connector_settings(flow, connector))
 
     def cluster_settings(self, alias: str) -> dict[str, Setting]:
@@ -189,7 +199,7 @@ class MirrorMakerConfig:
 
     def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
         """
-        Resolves expressions as a worker does, with the providers of ``config.providers`` (C037, C062).
+        Resolves expressions as a worker does, with all of ``config.providers`` (C037, C062).
 
         Raises:
             ConfigErrors: a provider does not exist or fails.
@@ -201,7 +211,7 @@ class MirrorMakerConfig:
 
     def located(self, error: ConfigError) -> ConfigError:
         """The same mistake with the line of its key."""
-        if error.line is not None or error.key not in self.lines:
+        if error.key is None or error.line is not None or error.key not in self.lines:
             return error
         return ConfigError(
             error.message,
@@ -288,6 +298,6 @@ def _of_cluster(alias: str, mistake: ConfigError) -> ConfigError:
 
 
 def _plugin_discovery_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
-    """Java's constructor looks for plug-ins and so reads this key too, though no plug-in is ever loaded here."""
+    """Reads the one key that Java's constructor reads in looking for plug-ins."""
     key = TABLE["plugin.discovery"]
     return parse_all({key.name: key}, properties)[1]

@@ -1,8 +1,9 @@
 """
 Reads .properties files exactly as ``java.util.Properties`` does, and keeps the line of each key.
 
-The syntax is javaproperties' business, except for one class of input in which it differs from Java: a line that
-begins an entry and holds only blanks and one backslash. Such a line is rewritten before it is parsed.
+The syntax is javaproperties' business, except for one class of input in which it differs from Java:
+a line that begins an entry and holds only blanks and one backslash. Such a line is rewritten before
+it is parsed.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import javaproperties
 
 from mm2.errors import ConfigError
 
-# One alternative for each thing that can begin where an entry may begin; each takes its line end along,
+# One alternative for each thing that can begin where an entry may begin; each takes its line end
+# along,
 # so that scanning from match to match always stands at such a place.
 _PIECES: Final = re.compile(
     r"""
-    [ \t\f]* \\ (?P<end> \r\n | \r | \n )                       # blanks and one backslash: Java goes on below
-    | (?P<last> [ \t\f]* \\ \Z )                                # the same at the end of the file: an empty key
-    | [ \t\f]* [#!] [^\r\n]* (?: \r\n | \r | \n | \Z )          # a comment, which never continues
-    | (?: [^\\\r\n] | \\ (?: \r\n | [\s\S] ) )* \\? (?: \r\n | \r | \n | \Z )  # an entry with its continuations
+    [ \t\f]* \\ (?P<end> \r\n | \r | \n )                       # blanks and one backslash: Java
+    goes on below | (?P<last> [ \t\f]* \\ \Z )                                # the same at the end
+    of the file: an empty key | [ \t\f]* [#!] [^\r\n]* (?: \r\n | \r | \n | \Z )          # a
+    comment, which never continues | (?: [^\\\r\n] | \\ (?: \r\n | [\s\S] ) )* \\? (?: \r\n | \r |
+    \n | \Z )  # an entry with its continuations
     """,
     re.VERBOSE,
 )
@@ -34,7 +37,7 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertiesFile:
-    """What one file says: for each key the value that counts (the last one), and the line where it stands."""
+    """What one file says: for each key the value that counts, the last, and where that stands."""
 
     values: Mapping[str, str]
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -43,10 +46,12 @@ class PropertiesFile:
 
 def parse(data: bytes, *, name: str | None = None) -> PropertiesFile:
     """
-    Parses the bytes of a .properties file, which are ISO-8859-1 as in ``Properties.load(InputStream)`` (C003).
+    Parses the bytes of a .properties file as ``Properties.load(InputStream)`` does (C003).
+
+    The bytes are ISO-8859-1.
 
     Raises:
-        ConfigError: a ``\\u`` escape is malformed, the only thing that Java refuses.
+        ConfigError: an escape of four digits is malformed, the only thing that Java refuses.
     """
     return parse_text(data.decode("iso-8859-1"), name=name)
 

@@ -1,8 +1,8 @@
 """
 Config providers: ``${provider:key}`` and ``${provider:path:key}`` in values (C059-C066).
 
-Kafka's own three (environment, files, directories) are ours under their Java class names. Values are replaced in
-one pass, without nesting; what nobody knows stays as it is written.
+Kafka's own three (environment, files, directories) are ours under their Java class names. Values
+are replaced in one pass, without nesting; what nobody knows stays as it is written.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
-from mm2.config.patterns import java_pattern
 from mm2.config.properties import parse_text
+from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
 
 _EXPRESSION: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -29,10 +29,12 @@ class Provider(Protocol):
 
 
 class EnvironmentProvider:
-    """``EnvVarConfigProvider``: the variables whose whole name matches ``allowlist.pattern`` (C064)."""
+    """
+    ``EnvVarConfigProvider``: the variables whose whole name matches ``allowlist.pattern`` (C064).
+    """
 
     def __init__(self, parameters: Mapping[str, str], environment: Mapping[str, str]) -> None:
-        self._allowed = java_pattern(parameters.get("allowlist.pattern", ".*"))
+        self._allowed = JavaPattern(parameters.get("allowlist.pattern", ".*"))
         self._environment = environment
 
     def get(self, path: str, key: str) -> str | None:
@@ -45,11 +47,13 @@ class EnvironmentProvider:
         if path:
             message = f"Path is not supported for EnvVarConfigProvider, invalid value '{path}'"
             raise ConfigError(f"{message}; write ${{provider:VARIABLE}}")
-        return self._environment.get(key) if self._allowed(key) else None
+        return self._environment.get(key) if self._allowed.matches(key) else None
 
 
 class AllowedPaths:
-    """The ``allowed.paths`` of a provider that reads files; all paths if there is no such parameter."""
+    """
+    The ``allowed.paths`` of a provider that reads files; all paths if there is no such parameter.
+    """
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
         text = parameters.get("allowed.paths")
@@ -97,7 +101,9 @@ class FileProvider:
 
 
 class DirectoryProvider:
-    """``DirectoryConfigProvider``: whole files of a directory, in UTF-8, line ends included (C066)."""
+    """
+    ``DirectoryConfigProvider``: whole files of a directory, in UTF-8, line ends included (C066).
+    """
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
         self._paths = AllowedPaths(parameters)
@@ -157,8 +163,8 @@ def automatic_providers(
     """
     The providers that ``AbstractConfig`` uses while it reads ``properties``.
 
-    Names are split at commas without trimming, so that one after ", " goes unseen; those without a class are
-    skipped (C061, C062). Parameters count as written, expressions unresolved.
+    Names are split at commas without trimming, so that one after ", " goes unseen; those without a
+    class are skipped (C061, C062). Parameters count as written, expressions unresolved.
 
     Raises:
         ConfigError: a class is not one of the three, or its parameters are wrong.
@@ -229,12 +235,16 @@ def _provider(
 
 
 def _kind(written: str, *, aliases: bool) -> str | None:
-    """EnvVar, File or Directory, whatever form of the class name is written; None for anything else."""
+    """
+    EnvVar, File or Directory, whatever form of the class name is written; None for anything else.
+    """
     simple = written.removeprefix(_PACKAGE)
     full = simple != written and simple.endswith("ConfigProvider")
     return simple.removesuffix("ConfigProvider") if full or aliases else None
 
 
 def _normalised(text: str) -> Path:
-    """Removes "." and ".." by their spelling, as ``Path.normalize`` does, without asking the disk."""
+    """
+    Removes "." and ".." by their spelling, as ``Path.normalize`` does, without asking the disk.
+    """
     return Path(os.path.normpath(re.sub("//+", "/", text)))

@@ -1,4 +1,6 @@
-"""Fills the settings of a flow from parsed keys: names on the left are ours, on the right Java's."""
+"""
+Fills the settings of a flow from parsed keys: names on the left are ours, on the right Java's.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,7 @@ class Parsed:
         return None if self.values[name] is None else self.milliseconds(name)
 
     def every(self, name: str) -> timedelta | None:
-        """``<name>.interval.seconds``, or None if ``<name>.enabled`` is off or the interval negative (C105)."""
+        """The interval of a job; None if it is switched off or the interval negative (C105)."""
         seconds = self.number(f"{name}.interval.seconds")
         return _seconds(seconds) if self.switch(f"{name}.enabled") and seconds >= 0 else None
 
@@ -177,13 +179,14 @@ def source_refusals(properties: Mapping[str, str]) -> tuple[str, ...]:
     ]
     if silent or not about_syncs:
         return ()
-    return (
-        f"emit.offset-syncs.enabled is false, which contradicts {min(about_syncs)}: remove one of them",
-    )
+    contradicted = min(about_syncs)
+    return (f"emit.offset-syncs.enabled is false but {contradicted} is given: remove one of them",)
 
 
 def checkpoint_refusals(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Why Java would not create the checkpoint connector (C106-C109); compares texts, as Java does."""
+    """
+    Why Java would not create the checkpoint connector (C106-C109); compares texts, as Java does.
+    """
     if properties.get("enabled", "true") == "false":
         return ()
     return tuple(

@@ -1,8 +1,9 @@
 """
 Keeps secrets out of whatever is printed or logged.
 
-Kafka hides what its definitions type as password. Keys that no definition types (an own provider's parameters,
-a metrics reporter's token) are judged by their name, because a secret shown once cannot be taken back.
+Kafka hides what its definitions type as password. Keys that no definition types (an own provider's
+parameters, a metrics reporter's token) are judged by their name, because a secret shown once cannot
+be taken back.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def is_secret(key: str) -> bool:
     """
     Whether the value of ``key`` must not be shown, whatever prefixes stand before its name.
 
-    Everything under ``config.providers.<name>.param.`` but the two well-known parameters counts as secret only if it
-    is named like one; so does any other key that no definition types.
+    Everything under ``config.providers.<name>.param.`` but the two well-known parameters counts as
+    secret only if it is named like one; so does any other key that no definition types.
     """
     if any(key == name or key.endswith(f".{name}") for name in PASSWORD_KEYS):
         return True
@@ -54,7 +55,8 @@ def shown(key: str, value: str) -> str:
     """
     The value as it may be shown.
 
-    A provider expression is shown although its key is secret: it is where to look, not what is there.
+    A provider expression is shown although its key is secret: it is where to look, not what is
+    there.
     """
     if is_secret(key) and not _EXPRESSION.fullmatch(value):
         return HIDDEN

@@ -1,7 +1,8 @@
 """
-What one flow is to do, typed: the view of the configuration that the rest of the program works with.
+What one flow is to do, typed: what the rest of the program sees of the configuration.
 
-Everything is a plain value that can be pickled and sent to a worker. ``mm2.config.flow`` makes them.
+Everything is a plain value that can be pickled and sent to a worker. ``mm2.config.flow`` makes
+them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class ConnectorSettings:
         refusals: why Java would not create this connector (C112); one that has any must not run.
         tasks_max: most parallel tasks.
         admin_timeout: longest wait for an administrative call.
-        properties: the whole configuration of the connector, resolved; policies and filters are built from it.
+        properties: the whole configuration of the connector, resolved; policies and filters are
+            built from it.
     """
 
     flow: SourceAndTarget
@@ -168,7 +170,7 @@ class CheckpointSettings(ConnectorSettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatSettings(ConnectorSettings):
     """
-    What MirrorHeartbeatConnector does.
+    What MirrorHeartbeatConnector does, whether the flow is enabled or not (C311).
 
     Attributes:
         emit_heartbeats: how often heartbeats are written; zero is without a pause, None never.
@@ -179,6 +181,11 @@ class HeartbeatSettings(ConnectorSettings):
     emit_heartbeats: timedelta | None
     heartbeats_replication_factor: int
     heartbeats_retention: timedelta | None
+
+    @property
+    def runs(self) -> bool:
+        """Always: heartbeats do not depend on the flow being enabled, only on their own switch."""
+        return not self.refusals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +203,10 @@ class HerderSettings:
         status_replication_factor: replicas of the topic of states.
         offsets_partitions: partitions of the topic of positions.
         status_partitions: partitions of the topic of states.
-        offset_flush_interval: how often positions are committed: 1 s unless the user says otherwise, because
-            what was copied since the last commit is copied again after a crash; Java's default is 60 s.
+        offset_flush_interval: how often positions are committed: 1 s unless the user says
+            otherwise, because
+            what was copied since the last commit is copied again after a crash; Java's default is
+            60 s.
         offset_flush_timeout: longest wait for such a commit.
         shutdown_timeout: time to drain when stopping.
         exactly_once: "disabled", "preparing" or "enabled".

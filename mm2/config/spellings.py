@@ -1,8 +1,8 @@
 """
 Gives the spellings that Java 4.3 does not know their effect, without touching what Java computes.
 
-A spelling counts on the level where it stands: beside the flow's own keys, or at top level. On one level the key of
-4.3 wins over its alias; a flow's alias wins over the top level.
+A spelling counts on the level where it stands: beside the flow's own keys, or at top level. On one
+level the key of 4.3 wins over its alias; a flow's alias wins over the top level.
 """
 
 from __future__ import annotations
