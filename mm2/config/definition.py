@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -226,3 +226,33 @@ PARSERS: Final[dict[Type, Callable[[str], Value]]] = {
     Type.LIST: _list,
     Type.CLASS: _class,
 }
+
+
+def parse_all(
+    keys: Mapping[str, Key], properties: Mapping[str, str]
+) -> tuple[dict[str, Value], list[ConfigError]]:
+    """Reads every key of a definition; returns the values, and all mistakes."""
+    values: dict[str, Value] = {}
+    mistakes: list[ConfigError] = []
+    for name, key in keys.items():
+        try:
+            values[name] = _value(key, properties)
+        except ConfigError as error:
+            mistakes.append(error)
+    return values, mistakes
+
+
+def _value(key: Key, properties: Mapping[str, str]) -> Value:
+    if key.name in properties:
+        return key.parse(properties[key.name])
+    if key.required:
+        message = f'Missing required configuration "{key.name}" which has no default value.'
+        raise ConfigError(message, key=key.name)
+    return key.default_value()
+
+
+def in_order(mistakes: Iterable[ConfigError]) -> list[ConfigError]:
+    """Mistakes in the order of their lines; those without a line first."""
+    return sorted(
+        mistakes, key=lambda mistake: (mistake.line or 0, mistake.key or "", mistake.message)
+    )

@@ -18,10 +18,11 @@ from mm2.config.clients import (
     data_producer_properties,
     with_prefix,
 )
-from mm2.config.definition import Definition, split_list
+from mm2.config.definition import Definition, in_order, parse_all, split_list
 from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
-from mm2.config.maker import MirrorMakerConfig, Setting, in_order, parse_all, plain
+from mm2.config.layers import Setting, plain
+from mm2.config.maker import MirrorMakerConfig
 from mm2.config.providers import automatic_providers
 from mm2.config.reading import (
     Parsed,

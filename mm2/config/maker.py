@@ -8,21 +8,20 @@ hold exactly what Java's hold: texts as written, expressions resolved only where
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
-from mm2.config.definition import Definition, Key, Value, lenient_boolean
+from mm2.config.definition import Definition, Value, in_order, lenient_boolean, parse_all
 from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of
 from mm2.config.keys_clients import CLIENT_KINDS
-from mm2.config.properties import PropertiesFile
+from mm2.config.layers import TOP_LEVEL, Setting, at_top, below, filled, plain, with_role
+from mm2.config.properties import PropertiesFile, load
 from mm2.config.providers import Providers, automatic_providers, listed_providers
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 
-TOP_LEVEL: Final = "top level"
-DEFAULT_LEVEL: Final = "default"
 _JAVA_PACKAGE: Final = "org.apache.kafka.connect.mirror."
 _BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 _WORKER_PREFIXES: Final = (
@@ -36,24 +35,6 @@ _WORKER_PREFIXES: Final = (
     "worker",
     "replication.policy",
 )
-# Java asks String.matches("^consumer.*|..."), whose dot stops at line ends (C047).
-_CLIENT_KEY: Final = re.compile(r"(?:consumer|producer|admin)[^\n\r\u0085\u2028\u2029]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """
-    One effective value and where it comes from.
-
-    Attributes:
-        value: as the map holds it.
-        key: the key as written in the file; None for a default.
-        level: top level, cluster or flow; or that it is a default.
-    """
-
-    value: str
-    key: str | None
-    level: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +130,7 @@ class MirrorMakerConfig:
 
     def cluster_settings(self, alias: str) -> dict[str, Setting]:
         """The layers of ``cluster_props``, with origins."""
-        settings = self._stripped(f"{alias}.", f"cluster {alias}")
+        settings = below(self.raw, f"{alias}.", f"cluster {alias}")
         for name in sorted(CLIENT_NAMES & settings.keys()):
             for kind in CLIENT_KINDS:
                 settings.setdefault(f"{kind}.{name}", settings[name])
@@ -164,10 +145,10 @@ class MirrorMakerConfig:
         """The layers of ``worker_config``, with origins."""
         settings = self.cluster_settings(flow.target)
         for prefix in _WORKER_PREFIXES:
-            settings |= self._top(prefix)
+            settings |= at_top(self.raw, prefix)
         resolved = self.resolve(plain(settings))
         settings = {key: replace(setting, value=resolved[key]) for key, setting in settings.items()}
-        settings |= self._top("config.providers")
+        settings |= at_top(self.raw, "config.providers")
         defaults = {
             "client.id": str(flow),
             "group.id": f"{flow.source}-mm2",
@@ -178,24 +159,24 @@ class MirrorMakerConfig:
             "value.converter": _BYTES_CONVERTER,
             "header.converter": _BYTES_CONVERTER,
         }
-        return _filled(settings, defaults)
+        return filled(settings, defaults)
 
     def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """The layers of ``connector_base_config``, with origins."""
         settings = {
             key: Setting(self.raw[key], key, TOP_LEVEL) for key in CONNECTOR_NAMES & self.raw.keys()
         }
-        settings |= self._top("config.providers") | self._top("replication.policy")
+        settings |= at_top(self.raw, "config.providers") | at_top(self.raw, "replication.policy")
         for role, alias in (("source", flow.source), ("target", flow.target)):
-            settings |= _with_role(role, self.cluster_settings(alias))
+            settings |= with_role(role, self.cluster_settings(alias))
         defaults = {
             "name": connector,
             "connector.class": _JAVA_PACKAGE + connector,
             "source.cluster.alias": flow.source,
             "target.cluster.alias": flow.target,
         }
-        settings = _filled(settings, defaults) | self._stripped(f"{flow}.", f"flow {flow}")
-        return _filled(settings, {"enabled": "false"})
+        settings = filled(settings, defaults) | below(self.raw, f"{flow}.", f"flow {flow}")
+        return filled(settings, {"enabled": "false"})
 
     def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
         """
@@ -233,63 +214,19 @@ class MirrorMakerConfig:
         enabled = lenient_boolean(self.originals.get(f"{flow}.enabled"))
         return enabled or (heartbeats if beats is None else lenient_boolean(beats))
 
-    def _stripped(self, prefix: str, level: str) -> dict[str, Setting]:
-        return {
-            key.removeprefix(prefix): Setting(value, key, level)
-            for key, value in self.raw.items()
-            if key.startswith(prefix) and key != prefix
-        }
 
-    def _top(self, prefix: str) -> dict[str, Setting]:
-        return {k: Setting(v, k, TOP_LEVEL) for k, v in self.raw.items() if k.startswith(prefix)}
+def load_maker(path: Path) -> MirrorMakerConfig:
+    """
+    The configuration that the file at ``path`` holds.
 
-
-def parse_all(
-    keys: Mapping[str, Key], properties: Mapping[str, str]
-) -> tuple[dict[str, Value], list[ConfigError]]:
-    """Reads every key of a definition; returns the values, and all mistakes."""
-    values: dict[str, Value] = {}
-    mistakes: list[ConfigError] = []
-    for name, key in keys.items():
-        try:
-            values[name] = _value(key, properties)
-        except ConfigError as error:
-            mistakes.append(error)
-    return values, mistakes
-
-
-def in_order(mistakes: Iterable[ConfigError]) -> list[ConfigError]:
-    """Mistakes in the order of their lines; those without a line first."""
-    return sorted(
-        mistakes, key=lambda mistake: (mistake.line or 0, mistake.key or "", mistake.message)
-    )
-
-
-def plain(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """The values alone."""
-    return {key: setting.value for key, setting in settings.items()}
-
-
-def _value(key: Key, properties: Mapping[str, str]) -> Value:
-    if key.name in properties:
-        return key.parse(properties[key.name])
-    if key.required:
-        message = f'Missing required configuration "{key.name}" which has no default value.'
-        raise ConfigError(message, key=key.name)
-    return key.default_value()
-
-
-def _filled(settings: Mapping[str, Setting], defaults: Mapping[str, str]) -> dict[str, Setting]:
-    return {key: Setting(value, None, DEFAULT_LEVEL) for key, value in defaults.items()} | dict(
-        settings
-    )
-
-
-def _with_role(role: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    return {
-        f"{role}.{key}" if _CLIENT_KEY.fullmatch(key) else f"{role}.cluster.{key}": setting
-        for key, setting in settings.items()
-    }
+    Raises:
+        ConfigErrors: the file cannot be read, or Java would reject it.
+    """
+    try:
+        file = load(path)
+    except ConfigError as error:
+        raise ConfigErrors([error]) from error
+    return MirrorMakerConfig.of(file)
 
 
 def _of_cluster(alias: str, mistake: ConfigError) -> ConfigError:

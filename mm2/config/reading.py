@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypedDict
 
-from mm2.config.definition import Definition, Value
+from mm2.config.definition import Definition, Value, parse_all
 from mm2.config.keys import keys_of
 from mm2.config.keys_own import OWN_KEYS
-from mm2.config.maker import parse_all
 from mm2.config.settings import (
     CheckpointSettings,
     HeartbeatSettings,
