@@ -1,0 +1,90 @@
+"""Sets in brackets: ``[a-z&&[^b]]`` and the like, as Java's ``Pattern.clazz`` reads them."""
+
+from __future__ import annotations
+
+from mm2.core.java_regex import sets
+from mm2.core.java_regex.escapes import read_escape
+from mm2.core.java_regex.reader import Mode, Reader
+
+_VERTICAL_TAB = 11
+
+
+def read_class(reader: Reader) -> str:
+    """Reads a set; the cursor stands behind the opening bracket, and goes behind the closing one."""
+    reader.peek()
+    negated = reader.is_behind("[") and reader.take_if("^")
+    members = _read_members(reader)
+    reader.take()
+    return sets.complement(members) if negated else members
+
+
+def _read_members(reader: Reader) -> str:
+    """Reads up to the closing bracket, and stays in front of it."""
+    found: str | None = None
+    while True:
+        following = reader.peek()
+        if following == "]" and found is not None:
+            return found
+        if not following:
+            reader.fail("Unclosed character class")
+        if following == "&" and reader.peek_raw(1) == "&":
+            found = _intersect(found, reader)
+        else:
+            found = _join(found, _read_member(reader))
+
+
+def _read_member(reader: Reader) -> str:
+    if reader.take_if("["):
+        return read_class(reader)
+    return _read_range(reader)
+
+
+def _intersect(left: str | None, reader: Reader) -> str:
+    """Reads what follows ``&&``: sets in brackets, or all up to the end as one set."""
+    reader.take()
+    reader.take()
+    right: str | None = None
+    while reader.peek() not in {"]", "&", ""}:
+        bracketed = reader.take_if("[")
+        right = _join(right, read_class(reader) if bracketed else _read_members(reader))
+    if left is None and right is None:
+        reader.fail("Bad class syntax")
+    if left is None or right is None:
+        return left or right or ""
+    return sets.intersection(left, right)
+
+
+def _read_range(reader: Reader) -> str:
+    first = _read_end(reader, starts=True)
+    if isinstance(first, str):
+        return first
+    if reader.peek() != "-" or reader.peek_raw(1) in {"[", "]"}:
+        return _cased(reader, first, first)
+    reader.take()
+    last = _read_end(reader, starts=False)
+    if isinstance(last, str) or last < first:
+        reader.fail("Illegal character range")
+    return _cased(reader, first, last)
+
+
+def _read_end(reader: Reader, *, starts: bool) -> int | str:
+    """Reads one end of a range, or a set that stands alone."""
+    character = reader.take()
+    if not character:
+        reader.fail("Unclosed character class")
+    if character != "\\":
+        return ord(character)
+    if reader.peek_raw() == "v" and (not starts or reader.peek_raw(1) == "-"):
+        reader.take_raw()
+        return _VERTICAL_TAB
+    return read_escape(reader)
+
+
+def _cased(reader: Reader, first: int, last: int) -> str:
+    if Mode.CASE_INSENSITIVE in reader.mode and Mode.UNICODE_CASE not in reader.mode:
+        return sets.either_case(first, last)
+    return sets.span(first, last)
+
+
+def _join(left: str | None, right: str) -> str:
+    return right if left is None else sets.union(left, right)
