@@ -4,7 +4,7 @@ Runs bundles as Spark jobs.
 One job a bundle, because Spark fails a whole job when one task is out of attempts, and one
 bundle's trouble must not stop the others. A job is one long-lived task: a job per micro-batch
 would cost more than 100 ms each. ``RDD.mapPartitions`` rather than ``mapInArrow``, whose first
-task starts seconds later because it imports pandas (docs/adr/0002).
+task starts seconds later because it imports pandas (docs/adr/0001).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import logging
 import sys
 from typing import Final, TextIO
 
+import stamina
 import structlog
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
@@ -71,6 +72,7 @@ def _render_for_relay(_logger: object, _method: str, event: structlog.typing.Eve
 
 
 def _quiet_libraries() -> None:
-    """Client libraries report as errors what we retry; what matters reaches the user as events."""
+    """Libraries report as errors what we retry; what matters reaches the user as events of ours."""
+    stamina.instrumentation.set_on_retry_hooks(())
     for name in ("aiokafka", "py4j"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
