@@ -1,160 +1,227 @@
-"""Reads small topics as logs: from the beginning to their end, and on from there."""
+"""
+Reads small compacted topics: to their end, or to their end and on.
+
+Used for positions, offset syncs, checkpoints, control and progress. No group is used: whoever reads
+here wants all of a topic, from all its partitions, in each partition's order.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
 from aiokafka import AIOKafkaConsumer
-from aiokafka.errors import KafkaError
+from aiokafka.structs import ConsumerRecord
 from aiokafka.structs import TopicPartition as ClientPartition
 
-from mm2.errors import Unavailable
+from mm2.errors import ClusterError
+from mm2.kafka.errors import UnknownTopic, translated
+from mm2.kafka.records import Record
 from mm2.kafka.settings import aiokafka_settings
+
+__all__ = ["LogTail", "Record", "read_to_end"]
 
 log = structlog.get_logger()
 
-_RETRY_S: Final = 0.5
-_TOPIC_WITHIN_S: Final = 30.0
+TIMEOUT_S: Final = 60.0
+_POLL_MS: Final = 200
+_BACKOFF_LEAST_S: Final = 0.1
+_BACKOFF_MOST_S: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class LogRecord:
+async def read_to_end(
+    alias: str,
+    properties: Mapping[str, str],
+    topic: str,
+    *,
+    partitions: Iterable[int] | None = None,
+    timeout: float = TIMEOUT_S,  # noqa: ASYNC109  # becomes an error that names the cluster
+) -> list[Record]:
     """
-    One record of a log.
+    Reads a topic up to where it ended when asked, each partition's records in their order.
 
-    Attributes:
-        partition: where in the topic.
-        offset: in the partition.
-        timestamp_ms: create or append time.
-        key: None if it has none.
-        value: None for a tombstone.
-    """
+    Only what is committed is read. Transactions still open when asked are not waited for.
 
-    partition: int
-    offset: int
-    timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
-
-
-async def read_to_end(alias: str, properties: Mapping[str, str], topic: str) -> list[LogRecord]:
-    """
-    All records of a topic up to the ends that its partitions have now, in order per partition.
+    Args:
+        alias: the cluster's, for messages.
+        properties: Java's client properties.
+        topic: which topic.
+        partitions: only these; None reads all.
+        timeout: seconds for the whole of it.
 
     Raises:
-        Unavailable: the cluster does not answer, or has no such topic.
+        UnknownTopic: the topic is not there.
+        Unavailable: not done in time.
+        ClusterError: the cluster refuses.
     """
-    async with _consumer(alias, properties, topic) as consumer:
-        assigned = list(consumer.assignment())
-        ends = await consumer.end_offsets(assigned)
-        await consumer.seek_to_beginning(*assigned)
-        records: list[LogRecord] = []
-        behind = set(assigned)
-        while behind := {p for p in behind if await consumer.position(p) < ends[p]}:
-            batches = await consumer.getmany(*behind, timeout_ms=1_000)
-            records += (_record(r) for batch in batches.values() for r in batch)
-        return records
+    with translated(alias, f"read {topic} to its end"):
+        async with asyncio.timeout(timeout), _consumer(alias, properties) as consumer:
+            await _assign(consumer, alias, topic, partitions, {})
+            ends = await _ends(consumer)
+            found: list[Record] = []
+            while not await _reached(consumer, ends):
+                found += await _poll(consumer)
+    # The last poll may have brought records written after we asked.
+    limits = {each.partition: end for each, end in ends.items()}
+    return [record for record in found if record.offset < limits[record.partition]]
 
 
 class LogTail:
     """
-    Follows a topic from its beginning; iterate over it.
+    Reads a topic from its beginning, and then each new record as it comes; never ends by itself.
 
-    Records come in order per partition. A cluster that does not answer is asked again, and reading
-    goes on after the last record, so that none is missed and none comes twice.
+    Iterate once, with ``async for``. A cluster that is away is waited for, with back-off, and
+    reading goes on where it stopped; a topic that was created anew is read from its beginning.
+    What cannot get better by itself is raised: a ``ClusterError`` that is not retriable.
 
     Args:
-        alias: the cluster's name in the configuration, for messages.
-        properties: Java client keys of a consumer.
-        topic: what to follow.
+        alias: the cluster's, for messages.
+        properties: Java's client properties.
+        topic: which topic; it must exist.
+        partitions: only these; None reads all that there are at the start.
+        from_end: leaves out what is there already.
 
     Attributes:
-        caught_up: set when everything that was there at the start has been handed out and the
-            next record is being waited for.
+        caught_up: set once everything that was there at the start has been handed out.
     """
 
-    def __init__(self, alias: str, properties: Mapping[str, str], topic: str) -> None:
+    def __init__(
+        self,
+        alias: str,
+        properties: Mapping[str, str],
+        topic: str,
+        *,
+        partitions: Iterable[int] | None = None,
+        from_end: bool = False,
+    ) -> None:
         self._alias = alias
-        self._properties = properties
+        self._properties = dict(properties)
         self._topic = topic
+        self._partitions = None if partitions is None else list(partitions)
+        self._from_end = from_end
         self._next: dict[int, int] = {}
+        self._ends: dict[int, int] | None = None
         self.caught_up = asyncio.Event()
 
-    async def __aiter__(self) -> AsyncIterator[LogRecord]:
-        """Iterates for ever."""
+    async def __aiter__(self) -> AsyncIterator[Record]:
+        backoff_s = _BACKOFF_LEAST_S
         while True:
             try:
-                async with _consumer(self._alias, self._properties, self._topic) as consumer:
-                    await self._seek(consumer)
-                    async for record in self._follow(consumer):
-                        self._next[record.partition] = record.offset + 1
-                        yield record
-            except (Unavailable, KafkaError, OSError) as error:
-                log.warning("log.unavailable", topic=self._topic, error=str(error))
-                await asyncio.sleep(_RETRY_S)
+                async for record in self._read():
+                    backoff_s = _BACKOFF_LEAST_S
+                    yield record
+            except ClusterError as error:
+                if not error.retriable:
+                    raise
+                log.warning("kafka.log_interrupted", topic=self._topic, error=str(error))
+            await asyncio.sleep(backoff_s)
+            backoff_s = min(2 * backoff_s, _BACKOFF_MOST_S)
 
-    async def _seek(self, consumer: AIOKafkaConsumer) -> None:
-        assigned = consumer.assignment()
-        await consumer.seek_to_beginning(*assigned)
-        for partition in assigned:
-            if partition.partition in self._next:
-                consumer.seek(partition, self._next[partition.partition])
+    async def _read(self) -> AsyncIterator[Record]:
+        """Reads until something goes wrong."""
+        what = f"follow {self._topic}"
+        async with _consumer(self._alias, self._properties) as consumer:
+            with translated(self._alias, what):
+                async with asyncio.timeout(TIMEOUT_S):
+                    await self._begin(consumer)
+            while True:
+                await self._look_for_end(consumer)
+                with translated(self._alias, what):
+                    records = await _poll(consumer)
+                for record in records:
+                    yield record
+                    self._next[record.partition] = record.offset + 1
 
-    async def _follow(self, consumer: AIOKafkaConsumer) -> AsyncIterator[LogRecord]:
-        ends = await consumer.end_offsets(list(consumer.assignment()))
-        while True:
-            if not self.caught_up.is_set():
-                positions = [(p, await consumer.position(p)) for p in ends]
-                if all(position >= ends[p] for p, position in positions):
-                    self.caught_up.set()
-            batches = await consumer.getmany(timeout_ms=500)
-            for batch in batches.values():
-                for record in batch:
-                    yield _record(record)
+    async def _begin(self, consumer: AIOKafkaConsumer) -> None:
+        await _assign(consumer, self._alias, self._topic, self._partitions, self._next)
+        if self._ends is not None:
+            return
+        ends = await _ends(consumer)
+        self._ends = {each.partition: end for each, end in ends.items()}
+        if self._from_end:
+            for each, end in ends.items():
+                consumer.seek(each, end)
+                self._next[each.partition] = end
+
+    async def _look_for_end(self, consumer: AIOKafkaConsumer) -> None:
+        """Positions, unlike records, also pass what transactions leave behind."""
+        if self.caught_up.is_set() or self._ends is None:
+            return
+        ends = {ClientPartition(self._topic, number): end for number, end in self._ends.items()}
+        with translated(self._alias, f"follow {self._topic}"):
+            if await _reached(consumer, ends):
+                self.caught_up.set()
 
 
 @asynccontextmanager
-async def _consumer(
-    alias: str, properties: Mapping[str, str], topic: str
-) -> AsyncIterator[AIOKafkaConsumer]:
+async def _consumer(alias: str, properties: Mapping[str, str]) -> AsyncIterator[AIOKafkaConsumer]:
+    settings = await asyncio.to_thread(aiokafka_settings, properties)
     consumer = AIOKafkaConsumer(
-        **aiokafka_settings(properties), enable_auto_commit=False, auto_offset_reset="earliest"
+        **settings,
+        group_id=None,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
     )
     try:
-        await consumer.start()
-        numbers = await _partitions(alias, consumer, topic)
-        consumer.assign([ClientPartition(topic, number) for number in numbers])
+        with translated(alias, "connect a consumer"):
+            async with asyncio.timeout(TIMEOUT_S):
+                await consumer.start()
         yield consumer
-    except (KafkaError, OSError) as error:
-        raise Unavailable(alias, f"{topic}: {error}") from error
     finally:
         await consumer.stop()
 
 
-async def _partitions(alias: str, consumer: AIOKafkaConsumer, topic: str) -> set[int]:
-    """The topic's partitions; waits a while for a topic that was created just now."""
-    try:
-        async with asyncio.timeout(_TOPIC_WITHIN_S):
-            while True:
-                # The client looks up a topic that it did not know when it is asked for it.
-                await consumer._client._wait_on_metadata(topic)  # noqa: SLF001
-                if numbers := consumer.partitions_for_topic(topic):
-                    return set(numbers)
-                await asyncio.sleep(_RETRY_S)
-    except TimeoutError:
-        raise Unavailable(alias, f"there is no topic {topic}") from None
+async def _assign(
+    consumer: AIOKafkaConsumer,
+    alias: str,
+    topic: str,
+    partitions: Iterable[int] | None,
+    positions: Mapping[int, int],
+) -> None:
+    numbers = await _partitions(consumer, topic)
+    if not numbers:
+        raise UnknownTopic(alias, f"the topic {topic} does not exist, or we may not read it")
+    wanted = sorted(numbers if partitions is None else partitions)
+    consumer.assign([ClientPartition(topic, number) for number in wanted])
+    for number in wanted:
+        if number in positions:
+            consumer.seek(ClientPartition(topic, number), positions[number])
 
 
-def _record(record: object) -> LogRecord:
-    return LogRecord(
-        partition=record.partition,  # type: ignore[attr-defined]  # aiokafka publishes no types
-        offset=record.offset,  # type: ignore[attr-defined]
-        timestamp_ms=record.timestamp,  # type: ignore[attr-defined]
-        key=record.key,  # type: ignore[attr-defined]
-        value=record.value,  # type: ignore[attr-defined]
+async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
+    """Asks for this topic alone; ``topics()`` would ask for all of them."""
+    # aiokafka loads a topic's metadata once a partition is assigned; every topic has this one.
+    first = ClientPartition(topic, 0)
+    consumer.assign([first])
+    await consumer.seek_to_beginning(first)
+    return set(consumer.partitions_for_topic(topic) or ())
+
+
+async def _ends(consumer: AIOKafkaConsumer) -> dict[ClientPartition, int]:
+    ends: dict[ClientPartition, int] = await consumer.end_offsets(list(consumer.assignment()))
+    return ends
+
+
+async def _reached(consumer: AIOKafkaConsumer, ends: Mapping[ClientPartition, int]) -> bool:
+    return all([await consumer.position(each) >= end for each, end in ends.items()])
+
+
+async def _poll(consumer: AIOKafkaConsumer) -> list[Record]:
+    polled = await consumer.getmany(timeout_ms=_POLL_MS)
+    return [_record(each) for records in polled.values() for each in records]
+
+
+def _record(record: ConsumerRecord[bytes, bytes]) -> Record:
+    return Record(
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        timestamp_ms=record.timestamp,
+        key=record.key,
+        value=record.value,
+        headers=tuple(record.headers),
     )

@@ -1,60 +1,81 @@
-"""A producer for the small topics: syncs, checkpoints, heartbeats, control, progress."""
+"""
+Writes to small topics: control, progress, positions, offset syncs, heartbeats, checkpoints.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import TracebackType
-from typing import Self
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final, Self
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
 
-from mm2.errors import Unavailable
-from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.errors import translated
+from mm2.kafka.settings import aiokafka_settings, milliseconds
+
+_TIMEOUT_MS: Final = 30_000
+_MAX_REQUEST_BYTES: Final = 1_048_576
 
 
 class Writer:
     """
-    Writes records one by one, acknowledged by all replicas, each appended once.
+    An idempotent producer that waits for all replicas; used as an asynchronous context.
 
-    An async context manager. Records of one partition are appended in the order of the calls.
+    Records sent one after the other to a partition stay in that order, also when sent without
+    waiting for the former's answer.
 
     Args:
-        alias: the cluster's name in the configuration, for messages.
-        properties: Java client keys of a producer.
+        alias: the cluster's, for messages.
+        properties: Java's client properties; ``acks`` and the like are fixed here.
     """
 
     def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
-        self._alias = alias
-        self._properties = properties
+        self.alias = alias
+        self._properties = dict(properties)
+        self._timeout_s = milliseconds(properties, "request.timeout.ms", _TIMEOUT_MS) / 1000
         self._producer: AIOKafkaProducer | None = None
 
     async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def start(self) -> None:
         """
         Connects.
 
         Raises:
-            Unavailable: the cluster does not answer.
+            ConfigError: unusable properties.
+            ClusterError: the cluster is not there, or refuses us.
         """
-        self._producer = AIOKafkaProducer(
-            **aiokafka_settings(self._properties), acks="all", enable_idempotence=True
+        settings = await asyncio.to_thread(aiokafka_settings, self._properties)
+        size = milliseconds(self._properties, "max.request.size", _MAX_REQUEST_BYTES)
+        producer = AIOKafkaProducer(
+            **settings, acks="all", enable_idempotence=True, max_request_size=size
         )
         try:
-            await self._producer.start()
-        except (KafkaError, OSError) as error:
-            await self._producer.stop()
-            raise Unavailable(self._alias, str(error)) from error
-        return self
+            with translated(self.alias, "connect a producer"):
+                async with asyncio.timeout(self._timeout_s):
+                    await producer.start()
+        except BaseException:
+            await producer.stop()
+            raise
+        self._producer = producer
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Waits for what is under way, and disconnects."""
-        if self._producer is not None:
-            await self._producer.stop()
+    async def close(self) -> None:
+        """Waits for what is under way, within the request timeout, and closes."""
+        producer, self._producer = self._producer, None
+        if producer is None:
+            return
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await producer.flush()
+        except TimeoutError:
+            pass
+        finally:
+            await producer.stop()
 
     async def send(
         self,
@@ -64,25 +85,27 @@ class Writer:
         *,
         partition: int | None = None,
         timestamp_ms: int | None = None,
+        headers: Sequence[tuple[str, bytes]] = (),
     ) -> int:
         """
-        Appends one record and returns its offset.
+        Writes one record, and returns its offset once all in-sync replicas have it.
 
-        Args:
-            topic: where.
-            key: its key; also chooses the partition if none is given.
-            value: its value; None is a tombstone.
-            partition: where in the topic.
-            timestamp_ms: of the record; now, if not given.
+        Without a partition, Java's partitioner chooses by the key (murmur2).
 
         Raises:
-            Unavailable: it may or may not have been appended.
+            Unavailable: no answer within ``request.timeout.ms``; the record may still be written.
+            ClusterError: the cluster refuses it.
         """
-        assert self._producer is not None, "enter the writer first"  # noqa: S101
-        try:
-            metadata = await self._producer.send_and_wait(
-                topic, value, key, partition=partition, timestamp_ms=timestamp_ms
-            )
-        except (KafkaError, OSError) as error:
-            raise Unavailable(self._alias, f"{topic}: {error}") from error
+        if self._producer is None:
+            raise RuntimeError("the writer is not open")
+        with translated(self.alias, f"write to {topic}"):
+            async with asyncio.timeout(self._timeout_s):
+                metadata = await self._producer.send_and_wait(
+                    topic,
+                    value,
+                    key=key,
+                    partition=partition,
+                    timestamp_ms=timestamp_ms,
+                    headers=headers,
+                )
         return int(metadata.offset)

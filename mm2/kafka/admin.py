@@ -1,0 +1,291 @@
+"""
+Looks at a cluster and changes it: topics, partitions, settings, ACLs.
+
+Calls take many names at once and answer for each: what failed for one item is returned or left out,
+what failed for all is raised. Every call ends within the client's timeout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final
+
+import structlog
+from confluent_kafka import TopicCollection
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+from mm2.core.acls import AclBinding
+from mm2.core.configs import AlterConfig, ConfigEntry
+from mm2.core.model import TopicName
+from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
+from mm2.errors import ClusterError, NotAuthorized
+from mm2.kafka.calls import Calls
+from mm2.kafka.conversions import (
+    EVERY_TOPIC_ACL,
+    acl_binding,
+    alteration_resource,
+    chunks,
+    client_acl_binding,
+    config_entries,
+    topic_resource,
+)
+from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic
+from mm2.kafka.offsets import OffsetCalls
+from mm2.kafka.settings import milliseconds
+
+log = structlog.get_logger()
+
+KAFKA_INTERNAL: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
+)
+"""Topics of the brokers' own, which Java's ``listTopics`` leaves out (``Topic.isInternal``)."""
+
+_TIMEOUT_MS: Final = 60_000
+_NAMES_PER_REQUEST: Final = 500
+_TopicFailures = dict[TopicName, ClusterError]
+
+
+class Admin(OffsetCalls):
+    """
+    The admin client of one cluster, under asyncio.
+
+    Nothing is connected before the first call. Groups and offsets are in ``OffsetCalls``.
+
+    Args:
+        alias: the cluster's, for messages.
+        properties: Java's client properties; ``default.api.timeout.ms`` limits each call.
+    """
+
+    def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
+        timeout_ms = milliseconds(properties, "default.api.timeout.ms", _TIMEOUT_MS)
+        super().__init__(Calls(alias, properties, timeout_ms / 1000))
+        self.alias = alias
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._calls.close()
+
+    async def cluster_id(self) -> str:
+        """
+        The cluster's id: the cheapest question to a cluster.
+
+        Raises:
+            ClusterError: it does not answer, or refuses us.
+        """
+        described = await self._calls.one(
+            "ask for its id", lambda c: c.describe_cluster(request_timeout=self._timeout_s)
+        )
+        return str(described.cluster_id)
+
+    async def list_topics(self, *, internal: bool = False) -> set[TopicName]:
+        """
+        Names of all topics that we may know of.
+
+        Args:
+            internal: with Kafka's own, such as ``__consumer_offsets``.
+        """
+        known = await self._calls.blocking(
+            "list topics", lambda c: c.list_topics(timeout=self._timeout_s)
+        )
+        names = {TopicName(name) for name in known.topics}
+        return names if internal else {name for name in names if name not in KAFKA_INTERNAL}
+
+    async def describe_topics(
+        self, names: Iterable[TopicName]
+    ) -> dict[TopicName, TopicDescription]:
+        """The topics that exist among ``names``; others are left out."""
+        described = await self._describe(names)
+        return {
+            name: TopicDescription(name, partitions) for name, (partitions, _) in described.items()
+        }
+
+    async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, str]:
+        """Ids of the topics that exist: a topic that was deleted and made anew has another one."""
+        return {name: topic_id for name, (_, topic_id) in (await self._describe(names)).items()}
+
+    async def create_topics(self, topics: Iterable[CreateTopic]) -> _TopicFailures:
+        """Creates topics; returns what failed, by name. One that exists is a ``TopicExists``."""
+        new = [
+            NewTopic(
+                topic.name,
+                topic.partitions,
+                topic.replication_factor,
+                config=dict(topic.configs),
+            )
+            for topic in topics
+        ]
+        if not new:
+            return {}
+        _, failures = await self._calls.many(
+            "create topic", lambda c: c.create_topics(new, **self._timeouts)
+        )
+        return {TopicName(name): error for name, error in failures.items()}
+
+    async def create_internal_topic(
+        self,
+        name: str,
+        *,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+    ) -> bool:
+        """
+        Creates a topic that we need for ourselves, and tells whether it was missing.
+
+        One that exists is left as it is (C327). If the cluster does not let us create topics, or
+        cannot, somebody is taken to have made it for us (C328).
+
+        Raises:
+            ClusterError: any other failure (C329).
+        """
+        topic = CreateTopic(
+            name=TopicName(name),
+            partitions=partitions,
+            replication_factor=replication_factor,
+            configs=configs,
+        )
+        failure = (await self.create_topics([topic])).get(topic.name)
+        if failure is None:
+            return True
+        if isinstance(failure, NotAuthorized | NotSupported):
+            log.debug("internal_topic.assumed", topic=name, error=str(failure))
+        elif not isinstance(failure, TopicExists):
+            raise failure
+        return False
+
+    async def create_compacted_topic(
+        self, name: str, partitions: int, replication_factor: int
+    ) -> bool:
+        """As ``create_internal_topic``, compacted (``MirrorUtils.createCompactedTopic``, C326)."""
+        return await self.create_internal_topic(
+            name,
+            partitions=partitions,
+            replication_factor=replication_factor,
+            configs={"cleanup.policy": "compact"},
+        )
+
+    async def create_partitions(self, topics: Iterable[GrowTopic]) -> _TopicFailures:
+        """Gives topics more partitions; returns what failed, by name."""
+        grown = [NewPartitions(topic.name, topic.partitions) for topic in topics]
+        if not grown:
+            return {}
+        _, failures = await self._calls.many(
+            "add partitions to", lambda c: c.create_partitions(grown, **self._timeouts)
+        )
+        return {TopicName(name): error for name, error in failures.items()}
+
+    async def delete_topics(self, names: Collection[TopicName]) -> _TopicFailures:
+        """Deletes topics; returns what failed, by name. One that does not exist is no failure."""
+        if not names:
+            return {}
+        _, failures = await self._calls.many(
+            "delete topic", lambda c: c.delete_topics(list(names), **self._timeouts)
+        )
+        return {
+            TopicName(name): error
+            for name, error in failures.items()
+            if not isinstance(error, UnknownTopic)
+        }
+
+    async def describe_configs(
+        self, topics: Iterable[TopicName]
+    ) -> dict[TopicName, list[ConfigEntry]]:
+        """
+        All settings of the topics, with where each comes from; topics that are gone are left out.
+
+        Raises:
+            NotAuthorized: for the first topic whose settings we may not see (C184).
+            ClusterError: the first other failure.
+        """
+        found: dict[TopicName, list[ConfigEntry]] = {}
+        for names in chunks(sorted(topics), _NAMES_PER_REQUEST):
+            found |= await self._describe_configs(names)
+        return found
+
+    async def incremental_alter_configs(self, changes: Iterable[AlterConfig]) -> _TopicFailures:
+        """
+        Sets and deletes settings of topics, leaving all others; returns what failed, by topic.
+
+        Raises:
+            NotSupported: the cluster is older than this operation (C183).
+        """
+        by_topic = groupby(sorted(changes, key=attrgetter("topic")), key=attrgetter("topic"))
+        resources = [alteration_resource(topic, each) for topic, each in by_topic]
+        failed: _TopicFailures = {}
+        for chunk in chunks(resources, _NAMES_PER_REQUEST):
+            failed |= await self._alter_configs(chunk)
+        for error in failed.values():
+            if isinstance(error, NotSupported):
+                raise error
+        return failed
+
+    async def describe_topic_acls(self) -> list[AclBinding]:
+        """
+        All rules about topics, of every pattern type (C186).
+
+        Raises:
+            SecurityDisabled: the cluster has no authorizer.
+            ClusterError: any other failure.
+        """
+        found = await self._calls.one(
+            "list ACLs",
+            lambda c: c.describe_acls(EVERY_TOPIC_ACL, request_timeout=self._timeout_s),
+        )
+        return sorted(acl_binding(binding) for binding in found)
+
+    async def create_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
+        """Creates rules; those that exist are no failure. Returns what failed, by rule."""
+        theirs = {client_acl_binding(binding): binding for binding in bindings}
+        if not theirs:
+            return {}
+        _, failures = await self._calls.many(
+            "create ACL", lambda c: c.create_acls(list(theirs), request_timeout=self._timeout_s)
+        )
+        return {theirs[key]: error for key, error in failures.items()}
+
+    @property
+    def _timeouts(self) -> dict[str, float]:
+        return {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
+
+    async def _describe(self, names: Iterable[TopicName]) -> dict[TopicName, tuple[int, str]]:
+        found: dict[TopicName, tuple[int, str]] = {}
+        for chunk in chunks(sorted(names), _NAMES_PER_REQUEST):
+            found |= await self._describe_chunk(chunk)
+        return found
+
+    async def _describe_chunk(self, names: list[TopicName]) -> dict[TopicName, tuple[int, str]]:
+        described, failures = await self._calls.many(
+            "describe topic",
+            lambda c: c.describe_topics(
+                TopicCollection([str(name) for name in names]), request_timeout=self._timeout_s
+            ),
+        )
+        _raise_first(failures.values(), unless=UnknownTopic)
+        return {
+            TopicName(name): (len(each.partitions), str(each.topic_id))
+            for name, each in described.items()
+        }
+
+    async def _describe_configs(self, names: list[TopicName]) -> dict[TopicName, list[ConfigEntry]]:
+        resources = [topic_resource(name) for name in names]
+        described, failures = await self._calls.many(
+            "describe settings of",
+            lambda c: c.describe_configs(resources, request_timeout=self._timeout_s),
+        )
+        _raise_first(failures.values(), unless=UnknownTopic)
+        return {TopicName(key.name): config_entries(each) for key, each in described.items()}
+
+    async def _alter_configs(self, resources: list[Any]) -> _TopicFailures:
+        _, failures = await self._calls.many(
+            "alter settings of",
+            lambda c: c.incremental_alter_configs(resources, request_timeout=self._timeout_s),
+        )
+        return {TopicName(resource.name): error for resource, error in failures.items()}
+
+
+def _raise_first(failures: Iterable[ClusterError], *, unless: type[ClusterError]) -> None:
+    for failure in failures:
+        if not isinstance(failure, unless):
+            raise failure

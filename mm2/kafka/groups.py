@@ -1,0 +1,47 @@
+"""
+Consumer groups as an admin sees them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class GroupState(StrEnum):
+    """State of a consumer group; the names are Kafka's."""
+
+    UNKNOWN = "UNKNOWN"
+    PREPARING_REBALANCE = "PREPARING_REBALANCE"
+    COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
+    STABLE = "STABLE"
+    DEAD = "DEAD"
+    EMPTY = "EMPTY"
+
+
+class GroupType(StrEnum):
+    """Protocol by which a group's members agree; the names are Kafka's."""
+
+    UNKNOWN = "UNKNOWN"
+    CONSUMER = "CONSUMER"
+    CLASSIC = "CLASSIC"
+
+
+LIBRDKAFKA_STATES: Final = {
+    "PREPARING_REBALANCING": GroupState.PREPARING_REBALANCE,
+    "COMPLETING_REBALANCING": GroupState.COMPLETING_REBALANCE,
+    "STABLE": GroupState.STABLE,
+    "DEAD": GroupState.DEAD,
+    "EMPTY": GroupState.EMPTY,
+}
+"""confluent-kafka's names; what is not here (the new protocol's interim states) is UNKNOWN."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Group:
+    """A consumer group."""
+
+    group_id: str
+    state: GroupState = GroupState.UNKNOWN
+    type: GroupType = GroupType.UNKNOWN

@@ -1,0 +1,92 @@
+"""
+TLS settings in Java's names, as both client libraries want them.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+import tempfile
+from collections.abc import Mapping
+from typing import Final
+
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from mm2.errors import ConfigError
+from mm2.kafka.keystores import Identity, own_identity, trusted_certificates
+
+_VERSIONS: Final = {
+    "TLSV1.2": ssl.TLSVersion.TLSv1_2,
+    "TLSV1.3": ssl.TLSVersion.TLSv1_3,
+}
+
+
+def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext:
+    """
+    A context of Python's for the asyncio client.
+
+    Raises:
+        ConfigError: stores that cannot be read, no usable version of TLS.
+    """
+    trusted = trusted_certificates(properties)
+    context = ssl.create_default_context(cadata=trusted)
+    context.check_hostname = checks_host_names(properties)
+    versions = _versions(properties)
+    context.minimum_version, context.maximum_version = min(versions), max(versions)
+    if identity := own_identity(properties):
+        _load(context, identity)
+    return context
+
+
+def tls_settings(properties: Mapping[str, str]) -> dict[str, str]:
+    """
+    The same for librdkafka, with everything inline.
+
+    ``ssl.enabled.protocols`` has no counterpart there.
+
+    Raises:
+        ConfigError: stores that cannot be read.
+    """
+    settings = {
+        "ssl.endpoint.identification.algorithm": (
+            "https" if checks_host_names(properties) else "none"
+        )
+    }
+    if trusted := trusted_certificates(properties):
+        settings["ssl.ca.pem"] = trusted
+    if identity := own_identity(properties):
+        settings["ssl.key.pem"] = identity.key
+        settings["ssl.certificate.pem"] = identity.chain
+    return settings
+
+
+def checks_host_names(properties: Mapping[str, str]) -> bool:
+    """Whether a broker's name must stand in its certificate; an empty setting switches it off."""
+    return bool(properties.get("ssl.endpoint.identification.algorithm", "https").strip())
+
+
+def _versions(properties: Mapping[str, str]) -> list[ssl.TLSVersion]:
+    key = "ssl.enabled.protocols"
+    names = [name.strip().upper() for name in properties.get(key, "TLSv1.2,TLSv1.3").split(",")]
+    versions = [_VERSIONS[name] for name in names if name in _VERSIONS]
+    if not versions:
+        message = f"{key}={properties[key]} allows neither TLSv1.2 nor TLSv1.3."
+        raise ConfigError(message, key=key, value=properties[key])
+    return versions
+
+
+def _load(context: ssl.SSLContext, identity: Identity) -> None:
+    """Python reads keys from files only: the file is short-lived, and its key encrypted."""
+    password = secrets.token_urlsafe(24)
+    key = load_pem_private_key(identity.key.encode(), None).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password.encode())
+    )
+    with tempfile.NamedTemporaryFile(prefix="mm2-") as file:
+        file.write(key + identity.chain.encode())
+        file.flush()
+        context.load_cert_chain(file.name, password=password)
