@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -251,8 +251,6 @@ def _value(key: Key, properties: Mapping[str, str]) -> Value:
     return key.default_value()
 
 
-def in_order(mistakes: Iterable[ConfigError]) -> list[ConfigError]:
-    """Mistakes in the order of their lines; those without a line first."""
-    return sorted(
-        mistakes, key=lambda mistake: (mistake.line or 0, mistake.key or "", mistake.message)
-    )
+def by_line(mistake: ConfigError) -> tuple[int, str, str]:
+    """Sorts mistakes by the line of their key; those without a line come first."""
+    return (mistake.line or 0, mistake.key or "", mistake.message)

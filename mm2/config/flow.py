@@ -18,7 +18,7 @@ from mm2.config.clients import (
     data_producer_properties,
     with_prefix,
 )
-from mm2.config.definition import Definition, in_order, parse_all, split_list
+from mm2.config.definition import Definition, by_line, parse_all, split_list
 from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.layers import Setting, plain
@@ -40,7 +40,7 @@ from mm2.config.settings import (
     HerderSettings,
     SourceSettings,
 )
-from mm2.config.spellings import translated
+from mm2.config.spellings import kip_382, readings, translated
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     CONNECTORS,
@@ -59,6 +59,7 @@ __all__ = [
     "HerderSettings",
     "SourceSettings",
     "data_producer",
+    "effective_settings",
     "flow_config",
 ]
 
@@ -78,7 +79,7 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
     draft.check_cluster("source", flow.source, connectors[SOURCE_CONNECTOR].properties)
     draft.check_cluster("target", flow.target, connectors[SOURCE_CONNECTOR].properties)
     if draft.mistakes:
-        raise ConfigErrors(in_order(draft.mistakes.values()))
+        raise ConfigErrors(sorted(draft.mistakes.values(), key=by_line))
     return FlowConfig(
         flow=flow,
         worker=worker.properties,
@@ -94,6 +95,24 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
 def data_producer(config: FlowConfig, task: int) -> DataProducer:
     """The producer of one task's mirrored records, defaults apart from the user's words (C221)."""
     return data_producer_properties(config.worker, config.source.properties, task)
+
+
+def effective_settings(
+    maker: MirrorMakerConfig, flow: SourceAndTarget, connector: str, warnings: list[str]
+) -> dict[str, Setting]:
+    """
+    What counts for a connector, unresolved: what Java computes, and older spellings on top of it.
+
+    Args:
+        maker: the whole file.
+        flow: the connector's flow.
+        connector: the connector's simple name.
+        warnings: gets a sentence for every older spelling.
+    """
+    settings = maker.connector_settings(flow, connector)
+    found = readings(maker.raw, flow, settings)
+    warnings += [reading.warning for reading in found]
+    return kip_382(maker.raw, translated(settings, found))
 
 
 def spark_properties(maker: MirrorMakerConfig) -> dict[str, str]:
@@ -134,11 +153,9 @@ class _Draft:
 
     def connector(self, connector: str) -> Parsed:
         """The configuration of one connector, translated and resolved."""
-        settings = self.maker.connector_settings(self.flow, connector)
+        settings = effective_settings(self.maker, self.flow, connector, self.warnings)
         properties = plain(settings)
         try:
-            properties, warnings = translated(self.maker.raw, self.flow, properties)
-            self.warnings += warnings
             properties = self.maker.resolve(properties)
             own = automatic_providers(properties, self.maker.environment)
             properties = own.resolve_all(properties)

@@ -61,5 +61,6 @@ def default_of(name: str) -> Value:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that a misspelt one most likely means, if there is any that is near."""
-    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75)
-    return found[0] if found else None
+    names = {candidate.lower(): candidate for candidate in sorted(known)}
+    found = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.75)
+    return names[found[0]] if found else None

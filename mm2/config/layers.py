@@ -60,7 +60,7 @@ def filled(settings: Mapping[str, Setting], defaults: Mapping[str, str]) -> dict
 
 
 def with_role(role: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """A cluster's settings as a connector sees them: ``<role>.cluster.*``, clients' as ``<role>.*``."""
+    """A cluster's settings as connectors see them, below ``source.`` or ``target.`` (C046)."""
     return {
         f"{role}.{key}" if _CLIENT_KEY.fullmatch(key) else f"{role}.cluster.{key}": setting
         for key, setting in settings.items()

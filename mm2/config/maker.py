@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from mm2.config.definition import Definition, Value, in_order, lenient_boolean, parse_all
+from mm2.config.definition import Definition, Value, by_line, lenient_boolean, parse_all
 from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of
 from mm2.config.keys_clients import CLIENT_KINDS
 from mm2.config.layers import TOP_LEVEL, Setting, at_top, below, filled, plain, with_role
@@ -71,7 +71,7 @@ class MirrorMakerConfig:
         parsed, mistakes = parse_all(MAKER_KEYS, resolved)
         mistakes += _plugin_discovery_mistakes(resolved)
         if mistakes:
-            raise ConfigErrors(in_order(self.located(mistake) for mistake in mistakes))
+            raise ConfigErrors(sorted(map(self.located, mistakes), key=by_line))
         object.__setattr__(self, "parsed", parsed)
 
     @classmethod

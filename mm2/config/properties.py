@@ -20,15 +20,17 @@ import javaproperties
 from mm2.errors import ConfigError
 
 # One alternative for each thing that can begin where an entry may begin; each takes its line end
-# along,
-# so that scanning from match to match always stands at such a place.
+# along, so that scanning from match to match always stands at such a place.
 _PIECES: Final = re.compile(
     r"""
-    [ \t\f]* \\ (?P<end> \r\n | \r | \n )                       # blanks and one backslash: Java
-    goes on below | (?P<last> [ \t\f]* \\ \Z )                                # the same at the end
-    of the file: an empty key | [ \t\f]* [#!] [^\r\n]* (?: \r\n | \r | \n | \Z )          # a
-    comment, which never continues | (?: [^\\\r\n] | \\ (?: \r\n | [\s\S] ) )* \\? (?: \r\n | \r |
-    \n | \Z )  # an entry with its continuations
+    # Blanks and one backslash, which end the file: an empty key.
+    (?P<last> [ \t\f]* \\ [\r\n]? \Z )
+    # Followed by anything else, Java goes on below as if nothing had been there.
+    | [ \t\f]* \\ (?P<end> \r\n | \r | \n )
+    # A comment, which never continues.
+    | [ \t\f]* [#!] [^\r\n]* (?: \r\n | \r | \n | \Z )
+    # An entry with its continuations.
+    | (?: [^\\\r\n] | \\ (?: \r\n | [\s\S] ) )* \\? (?: \r\n | \r | \n | \Z )
     """,
     re.VERBOSE,
 )

@@ -8,43 +8,78 @@ level the key of 4.3 wins over its alias; a flow's alias wins over the top level
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from mm2.config.definition import Type
-from mm2.config.keys import TABLE
+from mm2.config.definition import Type, java_trim
 from mm2.config.keys_own import ALIASES, OWN_KEYS, READAHEAD, RENAME_TOPICS
+from mm2.config.layers import TOP_LEVEL, Setting
 from mm2.core.model import SourceAndTarget
 
-_IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
-_TOP_LEVEL_OWN = frozenset(key.name for key in OWN_KEYS if key.type is Type.LONG)
+_IDENTITY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+_OF_KIP_382: Final = tuple(key.name for key in OWN_KEYS if key.type is Type.LONG)
 
 
-def translated(
-    raw: Mapping[str, str], flow: SourceAndTarget, properties: Mapping[str, str]
-) -> tuple[dict[str, str], list[str]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
     """
-    A connector's configuration with the spellings applied, and a warning for each.
+    How one spelling is read.
+
+    Attributes:
+        key: as written in the file.
+        target: the key of 4.3 that it stands for; None if it has no effect.
+        setting: the value for the target, and where it comes from.
+        taken: the target is given on the same level and wins.
+    """
+
+    key: str
+    target: str | None
+    setting: Setting
+    taken: bool = False
+
+    @property
+    def warning(self) -> str:
+        """What to tell the user."""
+        if self.target is None:
+            return f"{self.key}: no effect; memory is bounded in bytes"
+        outcome = (
+            f"{self.target} is given too, and wins" if self.taken else f"read as {self.target}"
+        )
+        return f"{self.key}: not a key of Kafka's MirrorMaker; {outcome}"
+
+
+def readings(
+    raw: Mapping[str, str], flow: SourceAndTarget, settings: Mapping[str, Setting]
+) -> list[Reading]:
+    """
+    The spellings that concern a flow, in the order in which they count.
 
     Args:
         raw: the file, as written.
         flow: whose own keys count.
-        properties: what Java computes for the connector.
+        settings: what Java computes for a connector of the flow.
     """
-    result = dict(properties)
-    warnings: list[str] = []
-    for prefix in ("", f"{flow}."):
+    found: list[Reading] = []
+    for prefix, level in (("", TOP_LEVEL), (f"{flow}.", f"flow {flow}")):
         for key, target, value in _spellings(raw, prefix):
-            taken = target in properties if not prefix else prefix + target in raw
-            outcome = (
-                f"{prefix}{target} is given too, and wins" if taken else f"read as {target}={value}"
-            )
-            warnings.append(f"{key}: not a key of Kafka's MirrorMaker; {outcome}")
-            if not taken:
-                result[target] = value
-        if prefix + READAHEAD in raw:
-            warnings.append(f"{prefix}{READAHEAD}: no effect; memory is bounded in bytes")
-    for name in _TOP_LEVEL_OWN & raw.keys():
-        result.setdefault(name, raw[name])
-    return result, warnings
+            taken = prefix + target in raw if prefix else target in settings
+            setting = Setting(value, key, level)
+            found.append(Reading(key=key, target=target, setting=setting, taken=taken))
+        if (key := prefix + READAHEAD) in raw:
+            found.append(Reading(key=key, target=None, setting=Setting(raw[key], key, level)))
+    return found
+
+
+def translated(settings: Mapping[str, Setting], found: list[Reading]) -> dict[str, Setting]:
+    """The settings with the spellings applied."""
+    effective = {r.target: r.setting for r in found if r.target is not None and not r.taken}
+    return {**settings, **effective}
+
+
+def kip_382(raw: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The settings with the top-level keys of KIP-382 that Java drops but we honour."""
+    own = {name: Setting(raw[name], name, TOP_LEVEL) for name in _OF_KIP_382 if name in raw}
+    return {**own, **settings}
 
 
 def _spellings(raw: Mapping[str, str], prefix: str) -> Iterator[tuple[str, str, str]]:
@@ -52,10 +87,9 @@ def _spellings(raw: Mapping[str, str], prefix: str) -> Iterator[tuple[str, str, 
     for alias in ALIASES:
         name = prefix + alias.name
         target = alias.stands_for or ""
-        for key in [
-            key for key in raw if key == name or (name.endswith(".") and key.startswith(name))
-        ]:
-            yield key, target + key.removeprefix(name), raw[key]
-    rename = raw.get(prefix + RENAME_TOPICS)
-    if rename is not None and TABLE["enabled"].parse(rename) is False:
-        yield prefix + RENAME_TOPICS, "replication.policy.class", _IDENTITY
+        for key in raw:
+            if key == name or (name.endswith(".") and key.startswith(name)):
+                yield key, target + key.removeprefix(name), raw[key]
+    key = prefix + RENAME_TOPICS
+    if java_trim(raw.get(key, "")).lower() == "false":
+        yield key, "replication.policy.class", _IDENTITY

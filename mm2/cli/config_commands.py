@@ -1,0 +1,147 @@
+"""``mm2 config``: what a properties file means, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from mm2.config.dump import Dump, Rejected, dump
+from mm2.config.explain import Section, explain
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.problems import Finding, Severity, findings
+from mm2.config.properties import PropertiesFile, load
+from mm2.errors import ConfigError, ConfigErrors
+
+_FILE = click.Path(path_type=Path)
+_FORMAT = click.Choice(["table", "json"])
+
+
+@click.group()
+def config() -> None:
+    """Shows and checks properties files."""
+
+
+@config.command("dump")
+@click.argument("files", type=_FILE, nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["json"]),
+    default="json",
+    show_default=True,
+    help="One line for each file.",
+)
+def dump_command(files: tuple[Path, ...], format_: str) -> None:
+    """
+    Prints what Kafka's MirrorMaker computes of each file, one line of JSON per file.
+
+    The line holds the flows, the worker settings of each flow and the settings of its three
+    connectors, or the error for which Kafka's MirrorMaker rejects the file. Values are exact:
+    passwords are NOT hidden. The exit status is 0 even if files are rejected.
+    """
+    assert format_ == "json"  # noqa: S101 - the only choice
+    for file in files:
+        click.echo(json.dumps(_dumped(file)))
+
+
+def _dumped(file: Path) -> Dump | Rejected:
+    try:
+        return dump(file.read_bytes())
+    except OSError as error:
+        return {"error": f"cannot read {file}: {error.strerror or error}"}
+
+
+@config.command("explain")
+@click.argument("file", type=_FILE)
+@click.option("--flow", help="Only this flow, written A->B.")
+@click.option("--key", "pattern", help="Only keys that contain this text.")
+@click.option("--format", "format_", type=_FORMAT, default="table", show_default=True)
+@click.option(
+    "--all", "everything", is_flag=True, help="Also keys that nobody has set, with their defaults."
+)
+def explain_command(
+    file: Path, flow: str | None, pattern: str | None, format_: str, *, everything: bool
+) -> None:
+    """
+    Shows for each effective setting where its value comes from: the key, its level and its line.
+
+    Secrets are hidden.
+    """
+    try:
+        maker = MirrorMakerConfig.of(_loaded(file))
+        sections = [s for s in explain(maker, everything=everything) if flow in (None, s.flow)]
+    except ConfigErrors as errors:
+        for problem in errors.problems:
+            click.echo(f"{file}: {problem}", err=True)
+        sys.exit(1)
+    if not sections and flow:
+        raise click.UsageError(
+            f"There is no flow {flow}; flows are {', '.join(map(str, maker.cluster_pairs()))}."
+        )
+    chosen = [section.only(pattern or "") for section in sections]
+    if format_ == "json":
+        click.echo(json.dumps([section.as_json() for section in chosen], indent=2))
+    else:
+        _print_sections(chosen)
+
+
+def _print_sections(sections: list[Section]) -> None:
+    for section in sections:
+        click.echo(click.style(f"{section.flow} {section.part}", bold=True))
+        width = max((len(line.key) for line in section.lines), default=0)
+        for line in section.lines:
+            origin = click.style(f"<- {line.origin}", dim=True)
+            click.echo(f"  {line.key:<{width}} = {line.value}  {origin}")
+
+
+@config.command("validate")
+@click.argument("files", type=_FILE, nargs=-1, required=True, metavar="FILE...")
+@click.option("--format", "format_", type=_FORMAT, default="table", show_default=True)
+def validate_command(files: tuple[Path, ...], format_: str) -> None:
+    """
+    Reports everything that is wrong in a file, all at once.
+
+    Exit status: 0 nothing wrong (notes on older spellings do not count), 1 problems, 2 a file
+    cannot be read.
+    """
+    found = {file: _found(file) for file in files}
+    for file, list_ in found.items():
+        for finding in list_:
+            problem = finding.problem
+            if format_ == "json":
+                details = {
+                    "file": str(file),
+                    "severity": finding.severity.value,
+                    "key": problem.key,
+                    "value": problem.value,
+                    "line": problem.line,
+                    "message": problem.message,
+                    "suggestion": problem.suggestion,
+                }
+                click.echo(json.dumps(details))
+            else:
+                click.echo(f"{file}: {finding.severity.value}: {problem}")
+    bad = any(f.severity is not Severity.NOTE for list_ in found.values() for f in list_)
+    if not bad and format_ == "table":
+        click.echo("No problems found.")
+    sys.exit(1 if bad else 0)
+
+
+def _found(file: Path) -> list[Finding]:
+    try:
+        return findings(load(file))
+    except ConfigError as error:
+        if error.line is None:
+            raise click.UsageError(str(error)) from error
+        return [Finding(severity=Severity.ERROR, problem=error)]
+
+
+def _loaded(file: Path) -> PropertiesFile:
+    """Reads a file; one that cannot be read or parsed is wrong usage."""
+    try:
+        return load(file)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error

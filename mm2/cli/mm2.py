@@ -1,0 +1,19 @@
+"""``mm2``: the commands around mirroring. Each group of them is a module of its own."""
+
+from __future__ import annotations
+
+import click
+
+from mm2.cli.config_commands import config
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mm2")
+def main() -> None:
+    """Mirrors Kafka clusters: MirrorMaker 2 in Python, its data plane on Spark."""
+
+
+main.add_command(config)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Tells of each effective setting where its value comes from, for ``mm2 config explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mm2.config.definition import Definition
+from mm2.config.flow import effective_settings
+from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
+from mm2.config.layers import DEFAULT_LEVEL, Setting
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.reading import DEFAULT_FLUSH_INTERVAL
+from mm2.config.redact import is_secret, shown
+from mm2.core.model import CONNECTORS
+
+_UNSET = "default of the key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One setting: its key, its value with secrets hidden, and its origin in words."""
+
+    key: str
+    value: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """The settings of one part of a flow: its worker, or one of its connectors."""
+
+    flow: str
+    part: str
+    lines: tuple[Line, ...]
+
+    def only(self, text: str) -> Section:
+        """The lines whose key contains ``text``."""
+        return replace(self, lines=tuple(line for line in self.lines if text in line.key))
+
+    def as_json(self) -> dict[str, str | list[dict[str, str]]]:
+        """The section as plain data."""
+        lines = [{"key": x.key, "value": x.value, "origin": x.origin} for x in self.lines]
+        return {"flow": self.flow, "part": self.part, "settings": lines}
+
+
+def explain(maker: MirrorMakerConfig, *, everything: bool = False) -> list[Section]:
+    """
+    All flows, each with its worker and its connectors.
+
+    Args:
+        maker: the configuration.
+        everything: also list keys that nobody has set.
+
+    Raises:
+        ConfigErrors: a provider fails.
+    """
+    sections: list[Section] = []
+    for flow in maker.cluster_pairs():
+        parts = {"worker": (_worker(maker.worker_settings(flow)), Definition.WORKER)}
+        for name in CONNECTORS:
+            settings = effective_settings(maker, flow, name, [])
+            parts[name] = (settings, CONNECTOR_DEFINITION[name])
+        for part, (settings, definition) in parts.items():
+            full = _with_defaults(settings, definition) if everything else settings
+            lines = tuple(_line(maker, key, full[key]) for key in sorted(full))
+            sections.append(Section(flow=str(flow), part=part, lines=lines))
+    return sections
+
+
+def _worker(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Our own default of the flush interval is worth seeing, as Java has another."""
+    ours = str(int(DEFAULT_FLUSH_INTERVAL.total_seconds() * 1000))
+    return {"offset.flush.interval.ms": Setting(ours, None, DEFAULT_LEVEL), **settings}
+
+
+def _with_defaults(settings: Mapping[str, Setting], definition: Definition) -> dict[str, Setting]:
+    defaults = {
+        name: Setting("" if key.default is None else key.default, None, _UNSET)
+        for name, key in keys_of(definition).items()
+    }
+    return {**defaults, **settings}
+
+
+def _line(maker: MirrorMakerConfig, key: str, setting: Setting) -> Line:
+    if setting.key is None:
+        return Line(key=key, value=setting.value, origin=setting.level)
+    line = maker.lines.get(setting.key)
+    where = setting.level if line is None else f"line {line}, {setting.level}"
+    # A value may be secret for the key that the user wrote, or for the one that it arrives at.
+    secret = next((name for name in (key, setting.key) if is_secret(name)), key)
+    # What a provider has put in may be secret, so the expression is shown, and not its value.
+    value = setting.value if "${" not in maker.raw[setting.key] else maker.raw[setting.key]
+    return Line(key=key, value=shown(secret, value), origin=f"{setting.key} ({where})")

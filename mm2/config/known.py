@@ -1,0 +1,163 @@
+"""Says of each key of a file who reads it, or what was most likely meant by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from mm2.config.definition import Definition, Key
+from mm2.config.keys import CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of, nearest
+from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
+from mm2.config.keys_own import OWN_KEYS, SPARK_PREFIX, SPELLINGS, Spelling, Treatment
+from mm2.config.keys_security import CLIENT_NAMES
+
+_WORKER_NAMES: Final = frozenset(keys_of(Definition.WORKER))
+_OWN_NAMES: Final = frozenset(key.name for key in OWN_KEYS)
+_CONNECTOR_KEYS: Final = CONNECTOR_NAMES | _OWN_NAMES
+# Java looks only at how these begin, and what stands behind is whatever a plug-in wants.
+_OPEN_AT_TOP: Final = ("config.providers.", "replication.policy.", SPARK_PREFIX)
+_OPEN_FOR_CONVERTERS: Final = ("key.converter.", "value.converter.", "header.converter.")
+_OPEN_IN_FLOW: Final = (
+    "config.providers.",
+    "replication.policy.",
+    "transforms.",
+    "predicates.",
+    "topic.creation.",
+    *_OPEN_FOR_CONVERTERS,
+)
+_STORAGE: Final = ("offset.storage.", "config.storage.", "status.storage.")
+_CLIENT_KEYS: Final = frozenset(
+    f"{kind}.{name}" for kind in CLIENT_KINDS for name in CLIENT_SETTINGS[kind] | CLIENT_NAMES
+)
+_CLUSTER_NAMES: Final = CLIENT_NAMES | _WORKER_NAMES | _CLIENT_KEYS
+_FLOW_NAMES: Final = frozenset(
+    {
+        *_CONNECTOR_KEYS,
+        *_CLIENT_KEYS,
+        *(f"{side}.{key}" for side in ("source", "target") for key in _CLIENT_KEYS),
+        *(f"{side}.cluster.{name}" for side in ("source", "target") for name in CLIENT_NAMES),
+        *(f"{kind}.override.{name}" for kind in CLIENT_KINDS for name in CLIENT_SETTINGS[kind]),
+    }
+)
+_TOP_NAMES: Final = frozenset(MAKER_KEYS) | (_CONNECTOR_KEYS - {"use.defaults.from"}) | CLIENT_NAMES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """
+    What to say about one key.
+
+    Attributes:
+        message: what is doubtful about it; None if nothing is.
+        suggestion: the key that was probably meant.
+        read: it is read all the same, as another key.
+        wrong: it is a mistake, not just without effect.
+        key: the definition that its text must satisfy, where that is known.
+    """
+
+    message: str | None = None
+    suggestion: str | None = None
+    read: bool = False
+    wrong: bool = False
+    key: Key | None = None
+
+
+def advice(written: str, clusters: tuple[str, ...]) -> Advice:
+    """Classifies a key as written, given the aliases of ``clusters``."""
+    for source in clusters:
+        for target in clusters:
+            prefix = f"{source}->{target}."
+            if source != target and written.startswith(prefix):
+                return _in_flow(prefix, written.removeprefix(prefix), target)
+    # The longest alias first: one may begin with another and a dot.
+    for alias in sorted(clusters, key=len, reverse=True):
+        if written.startswith(f"{alias}."):
+            return _in_cluster(f"{alias}.", written.removeprefix(f"{alias}."))
+    if "->" in written:
+        return _unknown_flow(written, clusters)
+    return _at_top(written, clusters)
+
+
+def _in_flow(prefix: str, name: str, target: str) -> Advice:
+    if name in _FLOW_NAMES:
+        return Advice(key=TABLE.get(name) if name in _CONNECTOR_KEYS else None)
+    if spelling := _spelling(name):
+        return _old(spelling, prefix)
+    if name.startswith(_OPEN_IN_FLOW):
+        return Advice()
+    if name in _WORKER_NAMES:
+        message = "no effect in a flow, it belongs to the target cluster."
+        return Advice(message=message, suggestion=f"{target}.{name}")
+    return _unknown(prefix, name, _FLOW_NAMES)
+
+
+def _in_cluster(prefix: str, name: str) -> Advice:
+    if name in _CLUSTER_NAMES:
+        key = TABLE.get(name)
+        return Advice(key=key if key and not key.required else None)
+    if name.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, "replication.policy")):
+        return Advice()
+    if name in _CONNECTOR_KEYS:
+        message = "no effect for a cluster, it belongs to flows."
+        return Advice(message=message, suggestion=f"S->T.{name} or {name}")
+    return _unknown(prefix, name, _CLUSTER_NAMES)
+
+
+def _at_top(written: str, clusters: tuple[str, ...]) -> Advice:
+    if written in _TOP_NAMES:
+        # What Java checks at top level is reported by the check itself.
+        return Advice(key=None if written in MAKER_KEYS else TABLE[written])
+    if spelling := _spelling(written):
+        return _old(spelling, "")
+    if written.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, *_STORAGE)):
+        return Advice(key=TABLE.get(written))
+    cluster = clusters[0] if clusters else "A"
+    if written in _WORKER_NAMES | _CLIENT_KEYS:
+        message = "no effect at top level, it belongs to a cluster."
+        return Advice(message=message, suggestion=f"{cluster}.{written}")
+    if written in _FLOW_NAMES:
+        message = "no effect at top level, it belongs to a flow."
+        return Advice(message=message, suggestion=f"S->T.{written}")
+    return _unknown("", written, _TOP_NAMES | _cluster_keys(written, clusters))
+
+
+def _cluster_keys(written: str, clusters: tuple[str, ...]) -> frozenset[str]:
+    """The same key for each of the clusters, in case that the alias is misspelt."""
+    _, dot, name = written.partition(".")
+    return frozenset(f"{alias}.{name}" for alias in clusters if dot and name in _CLUSTER_NAMES)
+
+
+def _unknown_flow(written: str, clusters: tuple[str, ...]) -> Advice:
+    """``A->X.enabled`` where X is none of the clusters: the flow that was meant does not exist."""
+    flow, _, name = written.partition(".")
+    flows = [f"{s}->{t}" for s in clusters for t in clusters if s != t]
+    near = nearest(flow, flows)
+    return Advice(
+        message=f"flow {flow} names a cluster that is not in clusters.",
+        suggestion=f"{near}.{name}" if near else None,
+        wrong=True,
+    )
+
+
+def _spelling(name: str) -> Spelling | None:
+    return next(
+        (
+            s
+            for s in SPELLINGS
+            if name == s.name or (s.name.endswith(".") and name.startswith(s.name))
+        ),
+        None,
+    )
+
+
+def _old(spelling: Spelling, prefix: str) -> Advice:
+    told = f"not a key of Kafka's MirrorMaker. {spelling.doc}"
+    target = spelling.stands_for
+    alias = spelling.treatment is Treatment.ALIAS and target is not None
+    return Advice(message=told, suggestion=f"{prefix}{target}" if alias else None, read=True)
+
+
+def _unknown(prefix: str, name: str, known: frozenset[str]) -> Advice:
+    near = nearest(name, known)
+    message = "unknown key, which has no effect."
+    return Advice(message=message, suggestion=f"{prefix}{near}" if near else None)

@@ -1,0 +1,158 @@
+"""
+Finds everything that is wrong or doubtful in one file, all at once, for ``mm2 config validate``.
+
+Errors are what would stop Java or us. Warnings are keys without effect, which Java passes over in
+silence and which are nearly always a slip. Notes are older spellings that we read.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mm2.config.definition import Key, by_line, split_list
+from mm2.config.flow import effective_settings, flow_config
+from mm2.config.known import Advice, advice
+from mm2.config.layers import plain
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.properties import PropertiesFile
+from mm2.config.redact import shown
+from mm2.core.java_regex import JavaPattern
+from mm2.core.model import CHECKPOINT_CONNECTOR, SOURCE_CONNECTOR, SourceAndTarget
+from mm2.errors import ConfigError, ConfigErrors
+
+_PATTERN_LISTS = {
+    SOURCE_CONNECTOR: ("topics", "topics.exclude", "config.properties.exclude"),
+    CHECKPOINT_CONNECTOR: ("groups", "groups.exclude"),
+}
+
+
+class Severity(enum.Enum):
+    """How much a finding matters."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing found: with its key, its value (secrets hidden), its line, and a suggestion."""
+
+    severity: Severity
+    problem: ConfigError
+
+
+def findings(file: PropertiesFile, environment: Mapping[str, str] | None = None) -> list[Finding]:
+    """Everything found in a file, in the order of its lines."""
+    try:
+        maker = MirrorMakerConfig.of(file, environment)
+    except ConfigErrors as errors:
+        clusters = [alias for alias in split_list(file.values.get("clusters", "")) if alias]
+        found = [*_errors(errors), *_about_keys(file, clusters)]
+    else:
+        found = _of_maker(maker, file)
+    return _in_order(found, file)
+
+
+def problems(maker: MirrorMakerConfig) -> list[ConfigError]:
+    """Errors and warnings of a configuration that Java would take, in the order of their lines."""
+    file = PropertiesFile(values=maker.raw, lines=maker.lines)
+    found = _in_order(_of_maker(maker, file), file)
+    return [finding.problem for finding in found if finding.severity is not Severity.NOTE]
+
+
+def _of_maker(maker: MirrorMakerConfig, file: PropertiesFile) -> list[Finding]:
+    found = _about_keys(file, maker.clusters)
+    flows = maker.cluster_pairs()
+    if not flows:
+        message = "No source->target replication flows: enable one, for example A->B.enabled = true"
+        found.append(_finding(Severity.ERROR, ConfigError(message, key="clusters")))
+    for flow in flows:
+        try:
+            settings = flow_config(maker, flow)
+        except ConfigErrors as errors:
+            found += _errors(errors)
+        else:
+            found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
+            found += _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
+        found += _wrong_patterns(maker, flow)
+    return found
+
+
+def _errors(errors: ConfigErrors) -> list[Finding]:
+    return [_finding(Severity.ERROR, problem) for problem in errors.problems]
+
+
+def _finding(severity: Severity, problem: ConfigError) -> Finding:
+    return Finding(severity=severity, problem=problem)
+
+
+def _refusals(
+    flow: SourceAndTarget, severity: Severity, connector: str, refusals: tuple[str, ...]
+) -> list[Finding]:
+    """Java runs the flow without that connector (C112): a way to switch checkpoints off."""
+    told = f"flow {flow}: the {connector} connector will not run"
+    return [_finding(severity, ConfigError(f"{told}: {refusal}")) for refusal in refusals]
+
+
+def _wrong_patterns(maker: MirrorMakerConfig, flow: SourceAndTarget) -> Iterator[Finding]:
+    for connector, names in _PATTERN_LISTS.items():
+        settings = effective_settings(maker, flow, connector, [])
+        try:
+            properties = maker.resolve(plain(settings))
+        except ConfigErrors:
+            return  # reported with the flow
+        for name in names:
+            if name not in properties:
+                continue
+            try:
+                JavaPattern("|".join(split_list(properties[name])))
+            except ConfigError as error:
+                key = settings[name].key or name
+                problem = ConfigError(error.message, key=key, value=settings[name].value)
+                yield _finding(Severity.ERROR, maker.located(problem))
+
+
+def _about_keys(file: PropertiesFile, clusters: tuple[str, ...] | list[str]) -> list[Finding]:
+    """Keys that nobody reads, spellings of another age, and flow keys whose text is wrong."""
+    found: list[Finding] = []
+    for written, value in file.values.items():
+        told = advice(written, tuple(clusters))
+        found += _advised(written, value, told)
+        if told.key is not None and "${" not in value:
+            found += _mistyped(written, value, told.key)
+    return found
+
+
+def _advised(written: str, value: str, told: Advice) -> Iterator[Finding]:
+    if told.message is not None:
+        severity = Severity.NOTE if told.read else Severity.WARNING
+        if told.wrong:
+            severity = Severity.ERROR
+        problem = ConfigError(
+            f"{written}: {told.message}",
+            key=written,
+            value=shown(written, value),
+            suggestion=told.suggestion,
+        )
+        yield _finding(severity, problem)
+
+
+def _mistyped(written: str, value: str, key: Key) -> Iterator[Finding]:
+    try:
+        key.parse(value)
+    except ConfigError as error:
+        yield _finding(Severity.ERROR, ConfigError(error.message, key=written, value=error.value))
+
+
+def _in_order(found: list[Finding], file: PropertiesFile) -> list[Finding]:
+    """By line, each once, the graver of two alike; lines filled in."""
+    unique: dict[tuple[str | None, str], Finding] = {}
+    for finding in sorted(found, key=lambda f: list(Severity).index(f.severity)):
+        problem = finding.problem
+        if problem.line is None and problem.key is not None:
+            problem.line = file.lines.get(problem.key)
+        unique.setdefault((problem.key, problem.message), finding)
+    return sorted(unique.values(), key=lambda f: by_line(f.problem))

@@ -1,0 +1,240 @@
+"""
+Our configuration beside Java's own classes, on generated files.
+
+Java answers in one process. Where Java rejects a file, so must we; where it takes one, every value of every map
+must be the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import HealthCheck, event, example, given, settings
+from hypothesis import strategies as st
+
+from mm2.config.clients import client_properties
+from mm2.config.dump import dump
+from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.properties import parse
+from mm2.config.reading import checkpoint_refusals
+from mm2.config.settings import CheckpointSettings
+from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
+from mm2.errors import ConfigError
+from tests.reference.java_config import JavaConfig, java_config
+
+pytestmark = pytest.mark.reference
+
+_ENVIRONMENT = {"MM2_ONE": "eins", "MM2_TWO": "zwei,drei", "MM2_TRUE": "true", "OTHER": "x"}
+_QUICK = settings(
+    max_examples=int(os.environ.get("MM2_CONFIG_EXAMPLES", "400")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+_PROVIDER = "org.apache.kafka.common.config.provider."
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What file and directory providers read."""
+    folder = tmp_path_factory.mktemp("secrets")
+    (folder / "some.properties").write_text("one=eins\ntwo = zwei \\\n  drei\numl=ä\n", encoding="utf-8")
+    (folder / "plain").write_text("content\nwith line end\n", encoding="utf-8")
+    (folder / "latin").write_bytes(b"\xe4")
+    (folder / "below").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaConfig]:
+    """Java, running for the whole module."""
+    with java_config(tmp_path_factory.mktemp("classes"), _ENVIRONMENT) as running:
+        yield running
+
+
+_SYNTAX = st.lists(
+    st.sampled_from(
+        [
+            *(bytes([byte]) for byte in b"ab=: \t\f\r\n\\#!\\\n0u$"),
+            b"\\u00e4", b"\\ud83d", b"\\ude00", b"\\u12", b"\r\n", b"\\\n", b"\\\r\n", b"->", b"${a:b}", b"\xe4", b"\x00",
+        ]
+    ),
+    max_size=24,
+).map(b"".join)
+
+
+@given(data=st.one_of(_SYNTAX, st.binary(max_size=40)))
+@example(data=b"  \\\n# no comment?\nkey=value")
+@example(data=b"\\")
+@example(data=b"a=1\n \\\n\nb=2")
+@_QUICK
+def test_files_are_parsed_as_by_java_util_properties(java: JavaConfig, data: bytes) -> None:
+    """C003, and the one class of input in which javaproperties differs."""
+    theirs = java.ask("p", data)
+    try:
+        ours: dict[str, str] = dict(parse(data).values)
+    except ConfigError:
+        ours = {"error": "Malformed \\uxxxx encoding."}
+    assert _utf16(ours) == _utf16(cast("dict[str, str]", theirs))
+
+
+def _utf16(properties: dict[str, str]) -> dict[bytes, bytes]:
+    """Java's strings are UTF-16, in which two escapes may make one character."""
+    return {_units(key): _units(value) for key, value in properties.items()}
+
+
+def _units(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass")
+
+
+_ALIASES = ("A", "B", "C")
+_FLOWS = tuple(f"{s}->{t}" for s in (*_ALIASES, "X") for t in _ALIASES if s != t)
+_BOOLEANS = ("true", "false", "TRUE", " true", "true ", "yes", "1", "", "False\\ ")
+_LISTS = ("a", "a, b", "a,", ",", "", "a,,b", " ", "a , a,b", r"t\\.x.*, \\w+")
+_NUMBERS = ("1", "0", "-1", "+7", "1.5", "x", "", "99999999999", "3600", "3601", "0x10", "1e3", "1d", "NaN", "٣")
+_WORDS = ("plaintext", "SASL_ssl", "abc", "none", "required", "legacy", "source", "x y", "é", "a\\tb")
+_EXPRESSIONS = (
+    "${env:MM2_ONE}",
+    "${env:MM2_TWO}",
+    "${env:MM2_TRUE}",
+    "a${env:MM2_ONE}b${env:NONE}c",
+    "${env:OTHER}",
+    "${file:SECRETS/some.properties:one}",
+    "${file:SECRETS/some.properties:two}",
+    "${file:SECRETS/some.properties:uml}",
+    "${file:SECRETS/below/../some.properties:one}",
+    "${file::one}",
+    "${dir:SECRETS:plain}",
+    "${dir:SECRETS:none}",
+    "${dir:SECRETS/none:plain}",
+    "${nobody:x}",
+    "${env:${env:MM2_ONE}}",
+    "${:x}",
+    "${env:}",
+)
+_FAILING = (
+    "${env:/x:MM2_ONE}",
+    "${file:SECRETS/none:one}",
+    "${file:SECRETS/latin:one}",
+    "${dir:SECRETS:latin}",
+)
+_LEVELS = ("", *(f"{a}." for a in _ALIASES), *(f"{f}." for f in _FLOWS), "X.", "a.", "A->", ".")
+_CLIENT_LEVELS = tuple(
+    level + kind
+    for level in ("", "A.", "B.", "A->B.", "A->B.source.", "source.")
+    for kind in ("producer.", "consumer.", "admin.")
+)
+_OTHERS = (
+    "xxx",
+    "offset.storage.replication.factor",
+    "offset.storage",
+    "offset.storagex",
+    "status.storage.topic",
+    "config.storage.topic",
+    "key.converter.schemas.enable",
+    "task.shutdown.graceful.timeout.ms",
+    "tasks.max",
+    "worker.sync.timeout.ms",
+    "replication.policy.mine",
+    "replication.policy.separator",
+    "client.id",
+    "group.id",
+    "name",
+    "connector.class",
+    "source.cluster.alias",
+    "use.defaults.from",
+    "consumerfoo",
+    "adminx.y",
+    "consumer.poll.timeout.ms",
+    "admin.timeout.ms",
+    "rename.topics",
+    "refresh.topics",
+    "topics.blacklist",
+    "emit.heartbeats",
+    "remote.admin.x",
+    "heartbeats.topic.retention.ms",
+    "spark.master",
+    "transforms.x.type",
+    "producer.override.acks",
+)
+_VALUES = st.sampled_from((*_BOOLEANS, *_LISTS, *_NUMBERS, *_WORDS, *_EXPRESSIONS))
+_NAMES = st.one_of(
+    st.sampled_from(sorted(CONNECTOR_NAMES)),
+    st.sampled_from(sorted(CLIENT_NAMES)),
+    st.sampled_from(sorted(MAKER_KEYS)),
+    st.sampled_from(_OTHERS),
+)
+_LINES = st.one_of(
+    st.tuples(st.sampled_from(_LEVELS), _NAMES, _VALUES),
+    # Most wrong values at top level make Java reject the file: keep the files that stand in the majority.
+    st.tuples(st.sampled_from(_LEVELS[1:]), _NAMES, _VALUES),
+    st.tuples(st.sampled_from(_CLIENT_LEVELS), st.sampled_from(sorted(CLIENT_NAMES)), _VALUES),
+    st.tuples(st.sampled_from(("", *(f"{f}." for f in _FLOWS))), st.just("enabled"), st.sampled_from(_BOOLEANS)),
+    st.tuples(
+        st.sampled_from(("", *(f"{f}." for f in _FLOWS))),
+        st.just("emit.heartbeats.enabled"),
+        st.sampled_from((*_BOOLEANS, "${env:MM2_TRUE}")),
+    ),
+    st.tuples(st.just(""), st.sampled_from(sorted(MAKER_KEYS)), _VALUES),
+    st.tuples(st.sampled_from(_LEVELS[1:]), _NAMES, st.sampled_from(_FAILING)),
+)
+_CLUSTERS = st.sampled_from(("A, B", "A,B,C", "A", "", "B , A , B", "A,,B", "A,", "${env:MM2_TWO}", None, "A,B,A->B"))
+_PROVIDERS = st.fixed_dictionaries(
+    {
+        "names": st.sampled_from((None, "env", "env,file,dir", "env, file, dir", "file,nobody,env ", "env,,dir", "")),
+        "env": st.sampled_from(("EnvVarConfigProvider", "EnvVarConfigProvider", "Nonsense")),
+        "short": st.booleans(),
+        "allowlist": st.sampled_from((None, None, "MM2_.*", "OTHER")),
+        "paths": st.sampled_from((None, None, "SECRETS", "SECRETS/below", "relative", "/does/not/exist", "SECRETS,/")),
+    }
+)
+
+
+def _provider_lines(providers: dict[str, str | bool | None]) -> list[str]:
+    names = providers["names"]
+    if names is None:
+        return []
+    package = "" if providers["short"] else _PROVIDER
+    lines = [
+        f"config.providers={names}",
+        f"config.providers.env.class={_PROVIDER}{providers['env']}",
+        f"config.providers.file.class={package}FileConfigProvider",
+        f"config.providers.dir.class={package}DirectoryConfigProvider",
+    ]
+    if providers["allowlist"]:
+        lines.append(f"config.providers.env.param.allowlist.pattern={providers['allowlist']}")
+    if providers["paths"]:
+        lines.append(f"config.providers.file.param.allowed.paths={providers['paths']}")
+        lines.append(f"config.providers.dir.param.allowed.paths={providers['paths']}")
+    return lines
+
+
+@given(
+    clusters=_CLUSTERS,
+    lines=st.lists(_LINES, max_size=12),
+    providers=_PROVIDERS,
+)
+@settings(_QUICK, max_examples=int(os.environ.get("MM2_CONFIG_EXAMPLES", "700")))
+def test_every_map_equals_the_one_that_java_computes(
+    java: JavaConfig,
+    secrets: Path,
+    clusters: str | None,
+    lines: list[tuple[str, str, str]],
+    providers: dict[str, str | bool | None],
+) -> None:
+    """C006-C011, C012-C019, C021-C025, C035-C066, C454, C456."""
+    text = [] if clusters is None else [f"clusters = {clusters}"]
+    text += [f"{level}{name} = {value}" for level, name, value in lines]
+    text += _provider_lines(providers)
+    data = "\n".join(text).replace("SECRETS", str(secrets)).encode("iso-8859-1", "backslashreplace")
+    theirs = java.ask("d", data)
+    ours = dump(data, {**os.environ, **_ENVIRONMENT})
+    event("rejected" if "error" in theirs else f"{len(cast('list[str]', theirs['flows']))} flows")
+    if "error" in theirs:
+        assert "error" in ours, (theirs, data)
+    else:
+        assert ours == theirs
