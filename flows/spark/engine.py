@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -120,7 +121,9 @@ class SparkEngine:
         conf = SparkConf(loadDefaults=False)
         for key, value in self._settings.items():
             conf.set(key, value)
-        environment = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        # Spark finds its workers' interpreter here, and nowhere else when it is embedded.
+        python = self._settings.get("spark.pyspark.python", sys.executable)
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = python
         try:
             SparkContext._gateway = None  # noqa: SLF001 - a dead JVM's gateway must not be reused
             SparkContext._jvm = None  # noqa: SLF001
@@ -129,7 +132,7 @@ class SparkEngine:
             popen = {"stdout": DEVNULL, "stderr": PIPE, "start_new_session": True}
             gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]  # no types published
             Thread(target=self._listen, args=(gateway.proc.stderr,), daemon=True).start()
-            context = SparkContext(conf=conf, gateway=gateway, environment=environment)
+            context = SparkContext(conf=conf, gateway=gateway)
         except Py4JJavaError as error:
             raise FatalError(f"Spark does not start: {_reason(error)}") from None
         except Exception as error:

@@ -152,9 +152,8 @@ class Discovery:
         self.is_complete = not failures
         for topic, error in failures.items():
             log.warning("remote_topic.not_created", topic=topic, error=str(error))
-        made: list[CreateTopic | GrowTopic] = [
-            each for each in (*plan.create, *plan.grow) if each.name not in failures
-        ]
+        wanted: list[CreateTopic | GrowTopic] = [*plan.create, *plan.grow]
+        made = [each for each in wanted if each.name not in failures]
         for each in made:
             log.info("remote_topic.created", topic=each.name, partitions=each.partitions)
         return {each.name: TopicDescription(each.name, each.partitions) for each in made}

@@ -5,7 +5,7 @@ The source flow's control side: leads the flow, keeps its plan current, and runs
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -50,6 +50,7 @@ class SourceFlow:
         self._control = control_topic(config.flow.source)
         self._consumer = config.herder.client("consumer", "control")
         self._discovery = Discovery(config, clusters)
+        self._discovered = asyncio.Event()
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
@@ -118,6 +119,7 @@ class SourceFlow:
                 if found != assigned:
                     await bundles.assign(found, {}, group)
                     assigned = found
+                self._discovered.set()
             interval = self._config.source.refresh_topics
             if not self._discovery.is_complete:
                 await asyncio.sleep(_shorter(_RETRY_INCOMPLETE_S, interval))
@@ -127,20 +129,23 @@ class SourceFlow:
                 return
 
     def _periodic(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
-        jobs = {
-            "sync-topic-configs": (
-                self._config.source.sync_topic_configs,
-                self._discovery.sync_configs,
-            ),
-            "sync-topic-acls": (self._config.source.sync_topic_acls, self._discovery.sync_acls),
-        }
+        source, discovery = self._config.source, self._discovery
+        jobs = (
+            ("sync-topic-configs", source.sync_topic_configs, discovery.sync_configs),
+            ("sync-topic-acls", source.sync_topic_acls, discovery.sync_acls),
+        )
         return [
-            group.create_task(
-                every(interval.total_seconds(), job, name=name, at_once=True), name=name
-            )
-            for name, (interval, job) in jobs.items()
+            group.create_task(self._sync(name, interval, job), name=name)
+            for name, interval, job in jobs
             if interval is not None
         ]
+
+    async def _sync(
+        self, name: str, interval: timedelta, job: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Once what is mirrored is known, now and at each interval."""
+        await self._discovered.wait()
+        await every(interval.total_seconds(), job, name=name, at_once=True)
 
 
 def _shorter(seconds: float, interval: timedelta | None) -> float:

@@ -1,0 +1,152 @@
+"""Java's consumer, RemoteClusterUtils and formatters read what mm2 writes."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.layout import JARS, java
+from tests.support.mirror import Mirror, properties
+from tests.support.process import QUICK_START
+from tests.support.records import CODECS, Sample, commit_group, consume, create_topic, produce
+
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.spark,
+    pytest.mark.reference,
+    pytest.mark.timeout(180),
+]
+
+_FORMATTERS = "org.apache.kafka.connect.mirror.formatters"
+_SOURCE = Path(__file__).parent / "java" / "ReadsMirror.java"
+
+
+class _Java:
+    """Runs the Java side once for each question."""
+
+    def __init__(self, classes: Path) -> None:
+        self._classpath = f"{classes}:{JARS}/*"
+        compiler = ["javac", "-nowarn", "-proc:none", "-cp", f"{JARS}/*", "-d", str(classes)]
+        subprocess.run([*compiler, str(_SOURCE)], check=True, timeout=60)
+
+    def __call__(self, *words: str) -> list[str]:
+        command = [java(), *QUICK_START, "-Xmx128m", "-cp", self._classpath, "ReadsMirror", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def run_java(tmp_path_factory: pytest.TempPathFactory) -> _Java:
+    return _Java(tmp_path_factory.mktemp("classes"))
+
+
+@pytest.fixture
+def mirrored(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> Iterator[tuple[str, str]]:
+    """A mirror from S to T with 20 records of one topic copied; gives alias and topic."""
+    source, target = f"S{unique[-6:]}", f"T{unique[-6:]}"
+    create_topic(cluster_a.bootstrap, unique, 2)
+    for number, codec in enumerate(CODECS):
+        samples = [
+            Sample(
+                key=b"k%d" % n if n % 2 else None,
+                value=None if n == 3 else b"%s-%d" % (codec.encode(), n),
+                headers=(("h", None), ("h", b"\xff"), ("", b"")),
+                partition=n % 2,
+                timestamp_ms=1_700_000_000_000 + number * 10 + n,
+            )
+            for n in range(4)
+        ]
+        produce(cluster_a.bootstrap, unique, samples, codec=codec)
+    text = properties(
+        {source: cluster_a.bootstrap, target: cluster_b.bootstrap},
+        {
+            f"{source}->{target}.enabled": "true",
+            "topics": unique,
+            "groups": f"{unique}.*",
+            "offset.lag.max": "0",
+        },
+    )
+    with Mirror(tmp_path, text) as mirror:
+        consume(cluster_b.bootstrap, f"{source}.{unique}", 20, timeout=40)
+        yield source, target
+        assert mirror.stop() == 0
+
+
+def test_javas_consumer_reads_the_remote_topic_as_the_source_topic(
+    run_java: _Java, mirrored: tuple[str, str], cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    source, _ = mirrored
+    written = run_java(cluster_a.bootstrap, "records", unique, "20")
+    copied = run_java(cluster_b.bootstrap, "records", f"{source}.{unique}", "20")
+    assert sorted(copied) == sorted(written)
+    for partition in ("0", "1"):
+        order = [line for line in written if line.startswith(f"{partition} ")]
+        assert [line for line in copied if line.startswith(f"{partition} ")] == order
+
+
+def test_javas_formatters_print_heartbeats_and_offset_syncs(
+    run_java: _Java, mirrored: tuple[str, str], cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    source, target = mirrored
+    beat = f"Heartbeat{{sourceClusterAlias={source}, targetClusterAlias={target}, timestamp="
+    consume(cluster_b.bootstrap, "heartbeats", 1)
+    lines = eventually(
+        lambda: run_java(
+            cluster_b.bootstrap, "format", f"{_FORMATTERS}.HeartbeatFormatter", "heartbeats"
+        ),
+        until=lambda found: any(line.startswith(beat) for line in found),
+    )
+    assert all(line.startswith("Heartbeat{") for line in lines)
+    syncs = run_java(
+        cluster_a.bootstrap,
+        "format",
+        f"{_FORMATTERS}.OffsetSyncFormatter",
+        f"mm2-offset-syncs.{target}.internal",
+    )
+    for partition in (0, 1):
+        where = f"topicPartition={unique}-{partition}, upstreamOffset=9, downstreamOffset=9"
+        assert f"OffsetSync{{{where}}}" in syncs
+
+
+def test_javas_client_finds_the_source_and_translates_offsets(
+    run_java: _Java, mirrored: tuple[str, str], cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    source, _ = mirrored
+    commit_group(cluster_a.bootstrap, unique, {(unique, 0): 10, (unique, 1): 4})
+    translated = eventually(
+        lambda: run_java(cluster_b.bootstrap, "translate", source, unique),
+        until=lambda lines: len(lines) == 2,
+        timeout=40,
+    )
+    remote = f"{source}.{unique}"
+    # Never past the truth; with a sync for the last record the end is exact.
+    assert translated[0] == f"{remote}-0 10"
+    assert 0 <= int(translated[1].removeprefix(f"{remote}-1 ")) <= 4
+    checkpoints = run_java(
+        cluster_b.bootstrap,
+        "format",
+        f"{_FORMATTERS}.CheckpointFormatter",
+        f"{source}.checkpoints.internal",
+    )
+    assert any(
+        f"consumerGroupId={unique}, topicPartition={remote}-0, upstreamOffset=10" in line
+        for line in checkpoints
+    )
+    # The herder of T->S sends heartbeats to S, and S->T mirrors them.
+    topology = eventually(
+        lambda: dict(
+            line.split(" ", 1) for line in run_java(cluster_b.bootstrap, "topology", source)
+        ),
+        until=lambda found: found["hops"] == "1",
+    )
+    assert f"{source}.checkpoints.internal" in topology["checkpoints"]
+    assert f"{source}.heartbeats" in topology["heartbeats"]
+    assert source in topology["upstream"]

@@ -1,0 +1,161 @@
+"""
+Runs mm2's driver, or Java's, as a user would: a process with a properties file.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+import psutil
+
+from tests.support.process import java_command
+
+ROOT = Path(__file__).resolve().parents[2]
+DRIVER = Path(sys.executable).with_name("connect-mirror-maker")
+
+QUICK = {
+    "replication.factor": "1",
+    "checkpoints.topic.replication.factor": "1",
+    "heartbeats.topic.replication.factor": "1",
+    "offset-syncs.topic.replication.factor": "1",
+    "offset.storage.replication.factor": "1",
+    "status.storage.replication.factor": "1",
+    "config.storage.replication.factor": "1",
+    "offset.storage.partitions": "5",
+    "refresh.topics.interval.seconds": "1",
+    "refresh.groups.interval.seconds": "1",
+    "emit.checkpoints.interval.seconds": "1",
+    "sync.topic.configs.interval.seconds": "1",
+    "sync.topic.acls.enabled": "false",
+    "tasks.max": "2",
+}
+"""For clusters of one broker, and tests that do not want to wait for minutes."""
+
+
+def properties(clusters: Mapping[str, str], settings: Mapping[str, str]) -> str:
+    """A properties file for clusters given as alias and bootstrap servers."""
+    lines = {"clusters": ", ".join(clusters)}
+    lines |= {f"{alias}.bootstrap.servers": servers for alias, servers in clusters.items()}
+    lines |= {**QUICK, **settings}
+    return "".join(f"{key} = {value}\n" for key, value in lines.items())
+
+
+class Mirror:
+    """
+    One run of a driver; a context manager that leaves no process behind.
+
+    Args:
+        folder: for the properties file and the log.
+        text: the properties.
+        command: what runs the file; mm2's driver unless given.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        text: str,
+        *arguments: str,
+        command: Callable[[Path], list[str]] | None = None,
+    ) -> None:
+        number = len(list(folder.glob("mirror-*.properties")))
+        self.file = folder / f"mirror-{number}.properties"
+        self.file.write_text(text)
+        self.log = folder / f"mirror-{number}.log"
+        self._command = command or (lambda file: [str(DRIVER), str(file), *arguments])
+        self._process: subprocess.Popen[bytes] | None = None
+        self._family: dict[int, psutil.Process] = {}
+
+    def __enter__(self) -> Self:
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                self._command(self.file),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "NO_COLOR": "1"},
+            )
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        for process in (*self.family(), self.process):
+            try:
+                process.kill()
+            except (psutil.NoSuchProcess, ProcessLookupError):
+                continue
+        self.process.wait()
+        if kind is not None:
+            print(f"--- {self.log.name}\n{self.text()[-8000:]}")
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The driver's process."""
+        assert self._process is not None
+        return self._process
+
+    def text(self) -> str:
+        """What it has printed."""
+        return self.log.read_text(errors="replace")
+
+    def family(self) -> list[psutil.Process]:
+        """All processes that it started and that still run, children of children too."""
+        try:
+            found = psutil.Process(self.process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            found = []
+        self._family |= {process.pid: process for process in found}
+        return [process for process in self._family.values() if _is_running(process)]
+
+    def workers(self) -> list[psutil.Process]:
+        """The Python processes that run bundles: children of Spark's Python daemon."""
+        found = []
+        for process in self.family():
+            try:
+                parent = process.parent()
+                command = " ".join(process.cmdline())
+                if "pyspark.daemon" in command and parent is not None:
+                    if "pyspark.daemon" in " ".join(parent.cmdline()):
+                        found.append(process)
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
+    def stop(self, timeout: float = 30.0) -> int:
+        """SIGTERM; returns the exit status."""
+        self.family()
+        self.process.terminate()
+        return self.process.wait(timeout)
+
+    def kill(self) -> None:
+        """SIGKILL to the driver alone."""
+        self.family()
+        self.process.kill()
+        self.process.wait()
+
+    def wait_gone(self, timeout: float = 10.0) -> None:
+        """Fails if a process that it started is still there after ``timeout`` seconds."""
+        deadline = time.monotonic() + timeout
+        while left := self.family():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"still running: {[p.cmdline()[:6] for p in left]}")
+            time.sleep(0.05)
+
+
+def java_mirror(file: Path) -> list[str]:
+    """The command line of Java's MirrorMaker."""
+    return java_command(
+        "org.apache.kafka.connect.mirror.MirrorMaker", str(file), options=["-Xmx512m"]
+    )
+
+
+def _is_running(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
