@@ -17,6 +17,7 @@ from typing import Final
 from mm2.core.model import ClusterAlias, GroupId, TopicName
 from mm2.errors import SchemaError
 
+_SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
 _LOWER_HEX_ESCAPE: Final = re.compile(r"(?<!\\)((?:\\\\)*\\u00)([01][a-f])")
 
 
@@ -158,8 +159,15 @@ def _number(fields: Mapping[str, object], name: str) -> int:
 
 def _json(value: object) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # Jackson writes control characters with capital letters.
-    return _LOWER_HEX_ESCAPE.sub(lambda found: found[1] + found[2].upper(), text).encode()
+    # Jackson writes control characters with capital letters, and what UTF-16 needs two units for
+    # as two escapes.
+    text = _LOWER_HEX_ESCAPE.sub(lambda found: found[1] + found[2].upper(), text)
+    return _SUPPLEMENTARY.sub(lambda found: _surrogates(found[0]), text).encode()
+
+
+def _surrogates(character: str) -> str:
+    high, low = character.encode("utf-16-be")[:2], character.encode("utf-16-be")[2:]
+    return f"\\u{high.hex().upper()}\\u{low.hex().upper()}"
 
 
 def _parsed(data: bytes, what: str) -> object:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mm2.core.java_regex import JavaPattern
-from mm2.core.lists import parse_list
+from mm2.core.lists import parse_list, trim
 from mm2.core.model import GroupId, TopicName
 from mm2.core.plugin import Plugin, instantiate, wrong_kind
 from mm2.errors import ConfigError
@@ -123,7 +123,7 @@ class DefaultConfigPropertyFilter(ConfigPropertyFilter):
         """Reads ``config.properties.exclude``, replacing the default, and ``use.defaults.from``."""
         key = "config.properties.exclude"
         self._excluded = _patterns(properties, key, CONFIG_PROPERTIES_EXCLUDE_DEFAULT)
-        self._source_defaults = properties.get("use.defaults.from") == "source"
+        self._source_defaults = trim(properties.get("use.defaults.from", "")) == "source"
 
     def should_replicate_config_property(self, name: str) -> bool:
         """Copies what is not excluded."""

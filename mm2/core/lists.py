@@ -7,10 +7,13 @@ from typing import Final
 
 from mm2.errors import ConfigError
 
-_TRIMMED: Final = "".join(map(chr, range(0x21)))
-"""What Java's ``String.trim`` takes away: everything up to the blank."""
-
+_UP_TO_BLANK: Final = "".join(map(chr, range(0x21)))
 _COMMA: Final = re.compile(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*")
+
+
+def trim(text: str) -> str:
+    """Takes from both ends what Java's ``String.trim`` takes: everything up to the blank."""
+    return text.strip(_UP_TO_BLANK)
 
 
 def parse_list(key: str, text: str) -> tuple[str, ...]:
@@ -22,7 +25,7 @@ def parse_list(key: str, text: str) -> tuple[str, ...]:
     Raises:
         ConfigError: an item is empty.
     """
-    trimmed = text.strip(_TRIMMED)
+    trimmed = trim(text)
     if not trimmed:
         return ()
     items = _COMMA.split(trimmed)

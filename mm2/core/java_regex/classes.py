@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from mm2.core.java_regex import sets
 from mm2.core.java_regex.escapes import read_escape
+from mm2.core.java_regex.folding import ascii_cases, unicode_cases
 from mm2.core.java_regex.reader import Mode, Reader
 
 _VERTICAL_TAB = 11
 
 
 def read_class(reader: Reader) -> str:
-    """Reads a set; the cursor stands behind the opening bracket, and goes behind the closing one."""
+    """Reads a set, of which the opening bracket has been read, with its closing bracket."""
     reader.peek()
     negated = reader.is_behind("[") and reader.take_if("^")
     members = _read_members(reader)
@@ -47,11 +48,10 @@ def _intersect(left: str | None, reader: Reader) -> str:
     while reader.peek() not in {"]", "&", ""}:
         bracketed = reader.take_if("[")
         right = _join(right, read_class(reader) if bracketed else _read_members(reader))
-    if left is None and right is None:
-        reader.fail("Bad class syntax")
-    if left is None or right is None:
-        return left or right or ""
-    return sets.intersection(left, right)
+    if right is None:
+        # Java takes [a&&] to mean different things, depending on what stands in front.
+        reader.fail("An intersection with nothing is not supported")
+    return right if left is None else sets.intersection(left, right)
 
 
 def _read_range(reader: Reader) -> str:
@@ -59,12 +59,12 @@ def _read_range(reader: Reader) -> str:
     if isinstance(first, str):
         return first
     if reader.peek() != "-" or reader.peek_raw(1) in {"[", "]"}:
-        return _cased(reader, first, first)
+        return cased(reader.mode, first, first)
     reader.take()
     last = _read_end(reader, starts=False)
     if isinstance(last, str) or last < first:
         reader.fail("Illegal character range")
-    return _cased(reader, first, last)
+    return cased(reader.mode, first, last)
 
 
 def _read_end(reader: Reader, *, starts: bool) -> int | str:
@@ -80,10 +80,11 @@ def _read_end(reader: Reader, *, starts: bool) -> int | str:
     return read_escape(reader)
 
 
-def _cased(reader: Reader, first: int, last: int) -> str:
-    if Mode.CASE_INSENSITIVE in reader.mode and Mode.UNICODE_CASE not in reader.mode:
-        return sets.either_case(first, last)
-    return sets.span(first, last)
+def cased(mode: Mode, first: int, last: int) -> str:
+    """Returns the characters from ``first`` to ``last``, and their other cases if these count."""
+    if Mode.CASE_INSENSITIVE not in mode:
+        return sets.span(first, last)
+    return (unicode_cases if Mode.UNICODE_CASE in mode else ascii_cases)(first, last)
 
 
 def _join(left: str | None, right: str) -> str:

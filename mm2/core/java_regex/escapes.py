@@ -83,7 +83,7 @@ def _read_unicode(reader: Reader) -> int:
         return code
     if len(ahead) < len("\\uDC00") or not all(is_digit(each, 16) for each in ahead[2:]):
         return code
-    low = int(ahead[2:], 16)
+    low = int(ahead.removeprefix("\\u"), 16)
     if low not in _LOW_SURROGATES:
         return code
     for _ in ahead:
@@ -125,7 +125,8 @@ def _read_property(reader: Reader, *, complement: bool) -> str:
         name = reader.take()
     if not name:
         reader.fail("Empty character family")
-    found = named_set(name, unicode=Mode.UNICODE_CHARACTER_CLASS in reader.mode)
+    unicode = Mode.UNICODE_CHARACTER_CLASS in reader.mode
+    found = named_set(name, unicode=unicode, any_case=Mode.CASE_INSENSITIVE in reader.mode)
     if found is None:
         reader.fail(f"Unknown character property name {{{name}}}")
     return sets.complement(found) if complement else found

@@ -58,8 +58,8 @@ _JAVA: Final[Mapping[str, str]] = {
     "javaJavaIdentifierPart": (
         f"[\\p{{L}}\\p{{Nl}}\\p{{Sc}}\\p{{Pc}}\\p{{Nd}}\\p{{Mc}}\\p{{Mn}}{_IGNORABLE}]"
     ),
-    "javaUnicodeIdentifierStart": "\\p{ID_Start}",
-    "javaUnicodeIdentifierPart": f"[\\p{{ID_Continue}}{_IGNORABLE}]",
+    "javaUnicodeIdentifierStart": "[\\p{ID_Start}\\u2E2F]",
+    "javaUnicodeIdentifierPart": f"[\\p{{ID_Continue}}\\u2E2F{_IGNORABLE}]",
     "javaIdentifierIgnorable": f"[{_IGNORABLE}]",
     "javaSpaceChar": "\\p{Z}",
     "javaWhitespace": "[[\\p{Z}\\t-\\r\\x1C-\\x1F]--[\\xA0\\u2007\\u202F]]",
@@ -98,15 +98,18 @@ _BINARY: Final[Mapping[str, str]] = {
     "ASSIGNED": "\\P{Cn}",
     "NONCHARACTER_CODE_POINT": "\\p{Noncharacter_Code_Point}",
     "NONCHARACTERCODEPOINT": "\\p{Noncharacter_Code_Point}",
-    "DIGIT": "\\p{Nd}",
-    "ALNUM": "[\\p{Alphabetic}\\p{Nd}]",
-    "BLANK": _BLANK,
-    "GRAPH": _GRAPH,
-    "PRINT": f"[[{_GRAPH}{_BLANK}]--\\p{{Cc}}]",
     "WORD": UNICODE_WORD,
     "JOIN_CONTROL": "\\p{Join_Control}",
     "JOINCONTROL": "\\p{Join_Control}",
 }
+
+_ALL_CASES: Final = "[\\p{Lowercase}\\p{Uppercase}\\p{Lt}]"
+_ANY_CASE: Final[Mapping[str, str]] = {
+    **dict.fromkeys([_ASCII["Lower"], _ASCII["Upper"]], _ASCII["Alpha"]),
+    **dict.fromkeys([_CATEGORIES[f"L{kind}"] for kind in "ult"], _CATEGORIES["LC"]),
+    **dict.fromkeys([_BINARY[f"{kind}CASE"] for kind in ("LOWER", "UPPER", "TITLE")], _ALL_CASES),
+}
+"""What sets that are about one case become where cases make no difference."""
 
 _KEYS: Final[Mapping[str, str]] = {
     "sc": "script",
@@ -116,14 +119,20 @@ _KEYS: Final[Mapping[str, str]] = {
 }
 
 
-def named_set(name: str, *, unicode: bool) -> str | None:
+def named_set(name: str, *, unicode: bool, any_case: bool) -> str | None:
     """
     Returns the set that Java knows by ``name``, or None.
 
     Args:
         name: what stands between the braces.
         unicode: whether the flag ``U`` gives the names of POSIX their meaning in Unicode.
+        any_case: whether the flag ``i`` makes no difference of cases.
     """
+    found = _named(name, unicode=unicode)
+    return _ANY_CASE.get(found, found) if any_case and found else found
+
+
+def _named(name: str, *, unicode: bool) -> str | None:
     key, equals, value = name.partition("=")
     if equals:
         return _keyed(key.lower(), value)
@@ -131,7 +140,8 @@ def named_set(name: str, *, unicode: bool) -> str | None:
         return _queried("block", name[2:])
     if name.startswith("Is"):
         short = name[2:]
-        return _BINARY.get(short.upper()) or _defined(short) or _queried("script", short)
+        binary = _BINARY.get(short.upper()) or _UNICODE_POSIX.get(short.upper())
+        return binary or _defined(short) or _queried("script", short)
     return (unicode and _UNICODE_POSIX.get(name.upper())) or _defined(name)
 
 

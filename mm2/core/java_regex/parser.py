@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.core.java_regex import sets
-from mm2.core.java_regex.classes import read_class
+from mm2.core.java_regex.assertions import (
+    boundary,
+    caret,
+    dollar,
+    dot,
+    end_of_last_line,
+    no_boundary,
+)
+from mm2.core.java_regex.classes import cased, read_class
 from mm2.core.java_regex.escapes import read_escape
 from mm2.core.java_regex.reader import Mode, Reader, is_digit, is_letter
 
@@ -25,10 +33,6 @@ _FLAGS: Final[Mapping[str, Mode]] = {
     "c": Mode.NONE,  # canonical equivalence, which Java ignores inside a pattern
 }
 
-_END_OF_LAST_LINE: Final = "(?:(?=\\r\\n\\Z)|(?<!\\r)(?=\\n\\Z)|(?=[\\r\\x85\\u2028\\u2029]?\\Z))"
-_END_OF_LINE: Final = "(?:(?=[\\r\\x85\\u2028\\u2029]|\\Z)|(?<!\\r)(?=\\n))"
-_START_OF_LINE: Final = "(?:(?!\\Z)(?:\\A|(?<=[\\n\\x85\\u2028\\u2029])|(?<=\\r)(?!\\n)))"
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -36,7 +40,7 @@ class Piece:
 
     source: str
     bounded: bool = True
-    """Whether Java knows how long a match can be at most; only such parts may look behind."""
+    """Whether it is clear how long a match can be at most; only such parts may look behind."""
 
 
 class Parser:
@@ -93,40 +97,12 @@ class Parser:
         return special(self) if special else self._literal(ord(following))
 
     def _literal(self, code: int) -> Piece:
-        if Mode.CASE_INSENSITIVE not in self._reader.mode:
-            return Piece(sets.literal(code))
-        if Mode.UNICODE_CASE in self._reader.mode:
-            return Piece(f"(?i-f:{sets.literal(code)})")
-        return Piece(sets.either_case(code, code))
-
-    def _set(self, members: str) -> Piece:
-        folded = Mode.CASE_INSENSITIVE | Mode.UNICODE_CASE
-        return Piece(f"(?i-f:{members})" if folded in self._reader.mode else members)
+        if Mode.CASE_INSENSITIVE in self._reader.mode:
+            return Piece(cased(self._reader.mode, code, code))
+        return Piece(sets.literal(code))
 
     def _class(self) -> Piece:
-        return self._set(read_class(self._reader))
-
-    def _dot(self) -> Piece:
-        mode = self._reader.mode
-        if Mode.DOTALL in mode:
-            return Piece(sets.ANY)
-        return Piece("[^\\n]" if Mode.UNIX_LINES in mode else sets.complement(sets.LINE_END))
-
-    def _caret(self) -> Piece:
-        mode = self._reader.mode
-        if Mode.MULTILINE not in mode:
-            return Piece("\\A")
-        return Piece("(?:(?!\\Z)(?:\\A|(?<=\\n)))" if Mode.UNIX_LINES in mode else _START_OF_LINE)
-
-    def _dollar(self) -> Piece:
-        mode = self._reader.mode
-        if Mode.MULTILINE not in mode:
-            return self._end_of_last_line()
-        return Piece("(?=\\n|\\Z)" if Mode.UNIX_LINES in mode else _END_OF_LINE)
-
-    def _end_of_last_line(self) -> Piece:
-        unix = Mode.UNIX_LINES in self._reader.mode
-        return Piece("(?=\\n?\\Z)" if unix else _END_OF_LAST_LINE)
+        return Piece(read_class(self._reader))
 
     def _escape(self) -> Piece:
         following = self._reader.peek_raw()
@@ -137,22 +113,12 @@ class Parser:
         if is_digit(following) and following != "0":
             return self._numbered_reference()
         found = read_escape(self._reader)
-        return self._literal(found) if isinstance(found, int) else self._set(found)
+        return self._literal(found) if isinstance(found, int) else Piece(found)
 
     def _boundary(self) -> Piece:
         if self._reader.peek_raw() == "{":
-            self._reader.fail("Grapheme boundaries are not supported")
-        word = self._word
-        return Piece(f"(?:(?<={word})(?!{word})|(?<!{word})(?={word}))")
-
-    def _no_boundary(self) -> Piece:
-        word = self._word
-        return Piece(f"(?:(?<={word})(?={word})|(?<!{word})(?!{word}))")
-
-    @property
-    def _word(self) -> str:
-        unicode = Mode.UNICODE_CHARACTER_CLASS in self._reader.mode
-        return sets.UNICODE_WORD if unicode else sets.BOUNDARY_WORD
+            self._reader.fail("A boundary of graphemes is not supported")
+        return Piece(boundary(self._reader.mode))
 
     def _numbered_reference(self) -> Piece:
         """Reads a group's number: more digits as long as there is such a group (by now)."""
@@ -198,7 +164,8 @@ class Parser:
         if reader.peek() in {"=", "!"}:
             behind = self._grouped(f"(?<{reader.take()}", mode)
             if not behind.bounded:
-                reader.fail("Look-behind group does not have an obvious maximum length")
+                # Java rejects most of these too; those it takes, it does not always match.
+                reader.fail("A look-behind without an obvious maximum length is not supported")
             return behind
         name = self._group_name()
         if name in self._names:
@@ -228,7 +195,7 @@ class Parser:
             elif added:
                 reader.mode |= _FLAGS[letter]
             else:
-                reader.mode &= ~_REMOVED.get(letter, _FLAGS[letter])
+                reader.mode &= ~_FLAGS[letter]
         if letter == ")":
             return None
         if letter != ":":
@@ -251,13 +218,13 @@ class Parser:
             repeat, bounded = quantifier, atom.bounded and quantifier == "?"
         elif quantifier == "{":
             reader.take()
-            repeat, bounded = self._counted(atom.bounded)
+            repeat, bounded = self._counted(bounded=atom.bounded)
         else:
             return atom
         kind = reader.take() if reader.peek() in {"?", "+"} else ""
         return Piece(f"(?:{atom.source}){repeat}{kind}", bounded)
 
-    def _counted(self, bounded: bool) -> tuple[str, bool]:  # noqa: FBT001
+    def _counted(self, *, bounded: bool) -> tuple[str, bool]:
         reader = self._reader
         if not is_digit(reader.peek_raw()):
             reader.fail("Illegal repetition")
@@ -282,18 +249,18 @@ class Parser:
         "(": _group,
         "[": _class,
         "\\": _escape,
-        "^": _caret,
-        "$": _dollar,
-        ".": _dot,
+        "^": lambda self: Piece(caret(self._reader.mode)),
+        "$": lambda self: Piece(dollar(self._reader.mode)),
+        ".": lambda self: Piece(dot(self._reader.mode)),
     }
 
     _ESCAPES: Final[Mapping[str, Callable[[Parser], Piece]]] = {
         "A": lambda _: Piece("\\A"),
-        "B": _no_boundary,
+        "B": lambda self: Piece(no_boundary(self._reader.mode)),
         "G": lambda _: Piece("\\G"),
         "R": lambda _: Piece(f"(?:\\r\\n|{sets.VERTICAL})"),
         "X": lambda _: Piece("\\X", bounded=False),
-        "Z": _end_of_last_line,
+        "Z": lambda self: Piece(end_of_last_line(self._reader.mode)),
         "b": _boundary,
         "k": _named_reference,
         "z": lambda _: Piece("\\Z"),
@@ -301,7 +268,6 @@ class Parser:
 
 
 _OPENINGS: Final[Mapping[str, str]] = {":": "(?:", "=": "(?=", "!": "(?!", ">": "(?>"}
-_REMOVED: Final[Mapping[str, Mode]] = {"U": Mode.UNICODE_CHARACTER_CLASS}
 
 
 def _reference(group: int) -> str:

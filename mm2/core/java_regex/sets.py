@@ -35,13 +35,6 @@ def span(first: int, last: int) -> str:
     return f"[{literal(first)}-{literal(last)}]"
 
 
-def either_case(first: int, last: int) -> str:
-    """Returns that set and the other case of its ASCII letters, as Java's flag ``i`` alone does."""
-    letters = {code ^ 0x20 for code in range(first, min(last, 0x7F) + 1) if chr(code).isalpha()}
-    added = "".join(literal(code) for code in sorted(letters) if not first <= code <= last)
-    return f"[{literal(first)}-{literal(last)}{added}]"
-
-
 def union(*members: str) -> str:
     """Returns the characters that are in one of the sets."""
     return f"[{''.join(members)}]"
