@@ -1,8 +1,8 @@
 """
 Our configuration beside Java's own classes, on generated files.
 
-Java answers in one process. Where Java rejects a file, so must we; where it takes one, every value of every map
-must be the same.
+Java answers in one process. Where Java rejects a file, so must we; where it takes one, every value
+of every map must be the same.
 """
 
 from __future__ import annotations
@@ -16,16 +16,23 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
-from mm2.config.clients import client_properties
+from mm2.config.clients import data_producer_properties
+from mm2.config.definition import Definition
 from mm2.config.dump import dump
 from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import parse
-from mm2.config.reading import checkpoint_refusals
-from mm2.config.settings import CheckpointSettings
+from mm2.config.reading import (
+    Parsed,
+    checkpoint_refusals,
+    parse_connector,
+    read_checkpoint,
+    read_source,
+)
 from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError
 from tests.reference.java_config import JavaConfig, java_config
+from tests.support.layout import render
 
 pytestmark = pytest.mark.reference
 
@@ -42,7 +49,9 @@ _PROVIDER = "org.apache.kafka.common.config.provider."
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What file and directory providers read."""
     folder = tmp_path_factory.mktemp("secrets")
-    (folder / "some.properties").write_text("one=eins\ntwo = zwei \\\n  drei\numl=ä\n", encoding="utf-8")
+    (folder / "some.properties").write_text(
+        "one=eins\ntwo = zwei \\\n  drei\numl=ä\n", encoding="utf-8"
+    )
     (folder / "plain").write_text("content\nwith line end\n", encoding="utf-8")
     (folder / "latin").write_bytes(b"\xe4")
     (folder / "below").mkdir()
@@ -60,7 +69,17 @@ _SYNTAX = st.lists(
     st.sampled_from(
         [
             *(bytes([byte]) for byte in b"ab=: \t\f\r\n\\#!\\\n0u$"),
-            b"\\u00e4", b"\\ud83d", b"\\ude00", b"\\u12", b"\r\n", b"\\\n", b"\\\r\n", b"->", b"${a:b}", b"\xe4", b"\x00",
+            b"\\u00e4",
+            b"\\ud83d",
+            b"\\ude00",
+            b"\\u12",
+            b"\r\n",
+            b"\\\n",
+            b"\\\r\n",
+            b"->",
+            b"${a:b}",
+            b"\xe4",
+            b"\x00",
         ]
     ),
     max_size=24,
@@ -95,8 +114,35 @@ _ALIASES = ("A", "B", "C")
 _FLOWS = tuple(f"{s}->{t}" for s in (*_ALIASES, "X") for t in _ALIASES if s != t)
 _BOOLEANS = ("true", "false", "TRUE", " true", "true ", "yes", "1", "", "False\\ ")
 _LISTS = ("a", "a, b", "a,", ",", "", "a,,b", " ", "a , a,b", r"t\\.x.*, \\w+")
-_NUMBERS = ("1", "0", "-1", "+7", "1.5", "x", "", "99999999999", "3600", "3601", "0x10", "1e3", "1d", "NaN", "٣")
-_WORDS = ("plaintext", "SASL_ssl", "abc", "none", "required", "legacy", "source", "x y", "é", "a\\tb")
+_NUMBERS = (
+    "1",
+    "0",
+    "-1",
+    "+7",
+    "1.5",
+    "x",
+    "",
+    "99999999999",
+    "3600",
+    "3601",
+    "0x10",
+    "1e3",
+    "1d",
+    "NaN",
+    "٣",
+)
+_WORDS = (
+    "plaintext",
+    "SASL_ssl",
+    "abc",
+    "none",
+    "required",
+    "legacy",
+    "source",
+    "x y",
+    "é",
+    "a\\tb",
+)
 _EXPRESSIONS = (
     "${env:MM2_ONE}",
     "${env:MM2_TWO}",
@@ -168,28 +214,39 @@ _NAMES = st.one_of(
     st.sampled_from(sorted(MAKER_KEYS)),
     st.sampled_from(_OTHERS),
 )
+_BELOW = st.sampled_from(_LEVELS[1:])
+_SWITCH_LEVELS = st.sampled_from(("", *(f"{flow}." for flow in _FLOWS)))
 _LINES = st.one_of(
-    st.tuples(st.sampled_from(_LEVELS), _NAMES, _VALUES),
-    # Most wrong values at top level make Java reject the file: keep the files that stand in the majority.
-    st.tuples(st.sampled_from(_LEVELS[1:]), _NAMES, _VALUES),
-    st.tuples(st.sampled_from(_CLIENT_LEVELS), st.sampled_from(sorted(CLIENT_NAMES)), _VALUES),
-    st.tuples(st.sampled_from(("", *(f"{f}." for f in _FLOWS))), st.just("enabled"), st.sampled_from(_BOOLEANS)),
+    *(st.tuples(_BELOW, _NAMES, _VALUES),) * 4,
+    *(st.tuples(st.sampled_from(_CLIENT_LEVELS), st.sampled_from(sorted(CLIENT_NAMES)), _VALUES),)
+    * 2,
+    st.tuples(st.just(""), st.sampled_from(sorted(CONNECTOR_NAMES - MAKER_KEYS.keys())), _VALUES),
+    st.tuples(st.just(""), st.sampled_from(_OTHERS), _VALUES),
+    st.tuples(_SWITCH_LEVELS, st.just("enabled"), st.sampled_from(_BOOLEANS)),
     st.tuples(
-        st.sampled_from(("", *(f"{f}." for f in _FLOWS))),
+        _SWITCH_LEVELS,
         st.just("emit.heartbeats.enabled"),
         st.sampled_from((*_BOOLEANS, "${env:MM2_TRUE}")),
     ),
+    # These make Java reject most files.
     st.tuples(st.just(""), st.sampled_from(sorted(MAKER_KEYS)), _VALUES),
-    st.tuples(st.sampled_from(_LEVELS[1:]), _NAMES, st.sampled_from(_FAILING)),
+    st.tuples(_BELOW, _NAMES, st.sampled_from(_FAILING)),
 )
-_CLUSTERS = st.sampled_from(("A, B", "A,B,C", "A", "", "B , A , B", "A,,B", "A,", "${env:MM2_TWO}", None, "A,B,A->B"))
+_GOOD_CLUSTERS = ("A, B", "A,B,C", "B , A , B", "A,B") * 4
+_CLUSTERS = st.sampled_from(
+    (*_GOOD_CLUSTERS, "A", "", "A,,B", "A,", "${env:MM2_TWO}", None, "A,B,A->B")
+)
 _PROVIDERS = st.fixed_dictionaries(
     {
-        "names": st.sampled_from((None, "env", "env,file,dir", "env, file, dir", "file,nobody,env ", "env,,dir", "")),
-        "env": st.sampled_from(("EnvVarConfigProvider", "EnvVarConfigProvider", "Nonsense")),
-        "short": st.booleans(),
+        "names": st.sampled_from(
+            (None, None, "env,file,dir", "env,file,dir", "env, file, dir", "file,nobody,env ", "")
+        ),
+        "env": st.sampled_from(("EnvVarConfigProvider",) * 9 + ("Nonsense",)),
+        "short": st.sampled_from((False,) * 9 + (True,)),
         "allowlist": st.sampled_from((None, None, "MM2_.*", "OTHER")),
-        "paths": st.sampled_from((None, None, "SECRETS", "SECRETS/below", "relative", "/does/not/exist", "SECRETS,/")),
+        "paths": st.sampled_from(
+            (None,) * 8 + ("SECRETS", "SECRETS/below", "relative", "/does/not/exist", "SECRETS,/,")
+        ),
     }
 )
 
@@ -238,3 +295,142 @@ def test_every_map_equals_the_one_that_java_computes(
         assert "error" in ours, (theirs, data)
     else:
         assert ours == theirs
+
+
+_CONNECTOR_VALUES = {
+    "name": "ConnectorName",
+    "connector.class": "x.Y",
+    "source.cluster.alias": "source1",
+    "target.cluster.alias": "target2",
+}
+_CLIENT_SETTINGS = st.dictionaries(
+    st.tuples(
+        st.sampled_from(
+            (
+                "source.cluster.",
+                "target.cluster.",
+                "source.",
+                "target.",
+                "",
+                "source.cluster.consumer.",
+            )
+        ),
+        st.sampled_from(("producer.", "consumer.", "admin.", "")),
+        st.sampled_from(
+            (
+                "client.id",
+                "bootstrap.servers",
+                "sasl.kerberos.kinit.cmd",
+                "acks",
+                "auto.offset.reset",
+                "enable.auto.commit",
+                "isolation.level",
+                "xxx",
+                "poll.timeout.ms",
+                "",
+            )
+        ),
+    ).map("".join),
+    st.sampled_from(("7", "11")),
+    max_size=8,
+)
+
+
+@given(extra=_CLIENT_SETTINGS, location=st.sampled_from(("source", "target")))
+@_QUICK
+def test_clients_of_connectors_are_composed_as_by_java(
+    java: JavaConfig, extra: dict[str, str], location: str
+) -> None:
+    """C071-C080, C102-C104."""
+    properties = {**extra, **_CONNECTOR_VALUES, "offset-syncs.topic.location": location}
+    theirs = java.ask("c", render(properties).encode())
+    flow = SourceAndTarget(ClusterAlias("source1"), ClusterAlias("target2"))
+    source = read_source(flow, _parsed(Definition.SOURCE, properties))
+    checkpoint = read_checkpoint(flow, _parsed(Definition.CHECKPOINT, properties))
+    assert theirs == {
+        "source_consumer": source.source_consumer("r"),
+        "source_producer": source.source_producer("r"),
+        "source_admin": source.source_admin("r"),
+        "target_consumer": source.target_consumer("r"),
+        "target_producer": source.target_producer("r"),
+        "target_admin": source.target_admin(None),
+        "offset_syncs_producer": source.offset_syncs_producer(),
+        "offset_syncs_admin": source.offset_syncs_admin(),
+        "offset_syncs_consumer": checkpoint.offset_syncs_consumer(),
+    }
+
+
+def _parsed(definition: Definition, properties: dict[str, str]) -> Parsed:
+    values, mistakes = parse_connector(definition, properties)
+    assert not mistakes
+    return Parsed(values=values, properties=properties)
+
+
+_SWITCHES = st.sampled_from((None, "true", "false", "FALSE", " false"))
+
+
+@given(
+    switches=st.fixed_dictionaries(
+        {
+            "enabled": _SWITCHES,
+            "emit.checkpoints.enabled": _SWITCHES,
+            "emit.offset-syncs.enabled": _SWITCHES,
+            "sync.group.offsets.enabled": _SWITCHES,
+        }
+    )
+)
+@settings(_QUICK, max_examples=100)
+def test_checkpoint_connectors_are_refused_as_by_java(
+    java: JavaConfig, switches: dict[str, str | None]
+) -> None:
+    """C106-C109."""
+    properties = {key: value for key, value in switches.items() if value is not None}
+    lines = "".join(
+        f"{key}={value.replace(' ', chr(92) + ' ')}\n" for key, value in properties.items()
+    )
+    theirs = java.ask("v", lines.encode())
+    ours = checkpoint_refusals(properties)
+    assert [key for key in theirs if any(key in refusal for refusal in ours)] == list(theirs)
+    assert len(ours) == len(theirs)
+
+
+@given(
+    lines=st.lists(
+        st.sampled_from(
+            (
+                "B.producer.acks=1",
+                "B.producer.client.id=mine",
+                "producer.acks=0",
+                "B.acks=1",
+                "A->B.producer.override.acks=-1",
+                "A->B.producer.override.linger.ms=9",
+                "A->B.producer.acks=3",
+                "A->B.target.producer.acks=4",
+                "B.security.protocol=SSL",
+                "security.protocol=SASL_SSL",
+                "B.producer.linger.ms=${env:MM2_ONE}",
+                "config.providers=env",
+                "A->B.name=other",
+                "producer.override.acks=2",
+            )
+        ),
+        max_size=6,
+    )
+)
+@settings(_QUICK, max_examples=60)
+def test_the_producer_of_the_data_is_composed_as_by_java(
+    java: JavaConfig, lines: list[str]
+) -> None:
+    """C221: overrides that are given explicitly, and Java's defaults below them."""
+    base = (
+        "clusters=A,B",
+        "A.bootstrap.servers=a:1",
+        "B.bootstrap.servers=b:1",
+        f"config.providers.env.class={_PROVIDER}EnvVarConfigProvider",
+    )
+    data = "\n".join((*base, *lines)).encode()
+    maker = MirrorMakerConfig.of(parse(data), _ENVIRONMENT)
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    worker = maker.worker_config(flow)
+    connector = maker.connector_base_config(flow, SOURCE_CONNECTOR) | {"name": SOURCE_CONNECTOR}
+    assert data_producer_properties(worker, connector, 0).properties == java.ask("w", data)

@@ -8,6 +8,7 @@ import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.PrintStream;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
@@ -16,13 +17,20 @@ import java.util.Properties;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy;
+import org.apache.kafka.connect.connector.policy.ConnectorClientConfigOverridePolicy;
+import org.apache.kafka.connect.runtime.ConnectorConfig;
+import org.apache.kafka.connect.runtime.Worker;
+import org.apache.kafka.connect.runtime.WorkerConfig;
+import org.apache.kafka.connect.runtime.distributed.DistributedConfig;
+import org.apache.kafka.connect.runtime.isolation.Plugins;
 
 /**
  * Answers, for each properties file on standard input, with a line of JSON on standard output.
  *
  * <p>A request is one byte that says what is asked, four bytes of length, and the bytes of the file: 'p' for its keys
- * and values, 'd' for what MirrorMakerConfig computes of it, 'c' for the clients of a connector with these keys, 'v' for
- * what the checkpoint connector's own validation says.
+ * and values, 'd' for what MirrorMakerConfig computes of it, 'c' for the clients of a connector with these keys, 'w' for
+ * the worker's producer of the flow A->B, 'v' for what the checkpoint connector's own validation says.
  */
 public final class ConfigDump {
     private static final ObjectMapper JSON = JsonMapper.builder()
@@ -64,6 +72,8 @@ public final class ConfigDump {
                     return dump(map);
                 case 'c':
                     return clients(map);
+                case 'w':
+                    return dataProducer(map);
                 default:
                     return MirrorCheckpointConfig.validate(map);
             }
@@ -107,5 +117,26 @@ public final class ConfigDump {
         clients.put("offset_syncs_admin", source.offsetSyncsTopicAdminConfig());
         clients.put("offset_syncs_consumer", checkpoint.offsetSyncsTopicConsumerConfig());
         return clients;
+    }
+
+    private static Map<String, Object> dataProducer(Map<String, String> file) throws Exception {
+        Map<String, String> map = new HashMap<>(file);
+        map.putIfAbsent("plugin.discovery", "service_load");
+        MirrorMakerConfig config = new MirrorMakerConfig(map);
+        SourceAndTarget flow = new SourceAndTarget("A", "B");
+        Map<String, String> worker = config.workerConfig(flow);
+        Plugins plugins = new Plugins(Map.of("plugin.discovery", "service_load"));
+        String name = "MirrorSourceConnector";
+        Method method = Worker.class.getDeclaredMethod(
+            "baseProducerConfigs", String.class, String.class, WorkerConfig.class, ConnectorConfig.class, Class.class,
+            ConnectorClientConfigOverridePolicy.class, String.class);
+        method.setAccessible(true);
+        @SuppressWarnings("unchecked")
+        Map<String, Object> composed = (Map<String, Object>) method.invoke(
+            null, name, "connector-producer-" + name + "-0", new DistributedConfig(worker),
+            new ConnectorConfig(plugins, config.connectorBaseConfig(flow, MirrorSourceConnector.class)),
+            MirrorSourceConnector.class, new AllConnectorClientConfigOverridePolicy(), "cluster");
+        composed.keySet().removeIf(key -> key.startsWith("metrics.context."));
+        return composed;
     }
 }
