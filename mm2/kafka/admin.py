@@ -21,10 +21,9 @@ from mm2.core.configs import AlterConfig, ConfigEntry
 from mm2.core.model import TopicName
 from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized
+from mm2.kafka.acls import topic_acls
 from mm2.kafka.calls import Calls
 from mm2.kafka.conversions import (
-    EVERY_TOPIC_ACL,
-    acl_binding,
     alteration_resource,
     chunks,
     client_acl_binding,
@@ -62,6 +61,7 @@ class Admin(OffsetCalls):
         timeout_ms = milliseconds(properties, "default.api.timeout.ms", _TIMEOUT_MS)
         super().__init__(Calls(alias, properties, timeout_ms / 1000))
         self.alias = alias
+        self._properties = dict(properties)
 
     async def close(self) -> None:
         """Closes all connections."""
@@ -229,11 +229,7 @@ class Admin(OffsetCalls):
             SecurityDisabled: the cluster has no authorizer.
             ClusterError: any other failure.
         """
-        found = await self._calls.one(
-            "list ACLs",
-            lambda c: c.describe_acls(EVERY_TOPIC_ACL, request_timeout=self._timeout_s),
-        )
-        return sorted(acl_binding(binding) for binding in found)
+        return await topic_acls(self.alias, self._properties, self._timeout_s)
 
     async def create_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
         """Creates rules; those that exist are no failure. Returns what failed, by rule."""

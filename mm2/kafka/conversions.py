@@ -72,16 +72,25 @@ def alteration_resource(topic: str, changes: Iterable[AlterConfig]) -> Any:
     return resource
 
 
-def acl_binding(binding: Any) -> AclBinding:
-    """One rule, as the cluster tells it."""
+def acl_binding_of_codes(
+    *,
+    name: str,
+    principal: str,
+    host: str,
+    operation: int,
+    permission: int,
+    resource_type: int,
+    pattern_type: int,
+) -> AclBinding:
+    """One rule, from the numbers of Kafka's protocol."""
     return AclBinding(
-        name=binding.name,
-        principal=binding.principal,
-        operation=AclOperation(binding.operation.name),
-        permission=AclPermission(binding.permission_type.name),
-        host=binding.host,
-        resource_type=ResourceType(binding.restype.name),
-        pattern_type=PatternType(binding.resource_pattern_type.name),
+        name=name,
+        principal=principal,
+        operation=AclOperation(client.AclOperation(operation).name),
+        permission=AclPermission(client.AclPermissionType(permission).name),
+        host=host,
+        resource_type=ResourceType(client.ResourceType(resource_type).name),
+        pattern_type=PatternType(client.ResourcePatternType(pattern_type).name),
     )
 
 

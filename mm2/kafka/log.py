@@ -27,6 +27,9 @@ __all__ = ["LogTail", "Record", "read_to_end"]
 log = structlog.get_logger()
 
 TIMEOUT_S: Final = 60.0
+_TOPIC_WITHIN_S: Final = 30.0
+"""How long a topic that was created just now may take to be known to the broker we ask."""
+
 _POLL_MS: Final = 200
 _BACKOFF_LEAST_S: Final = 0.1
 _BACKOFF_MOST_S: Final = 10.0
@@ -182,9 +185,7 @@ async def _assign(
     partitions: Iterable[int] | None,
     positions: Mapping[int, int],
 ) -> None:
-    numbers = await _partitions(consumer, topic)
-    if not numbers:
-        raise UnknownTopic(alias, f"the topic {topic} does not exist, or we may not read it")
+    numbers = await _partitions(consumer, alias, topic)
     wanted = sorted(numbers if partitions is None else partitions)
     consumer.assign([ClientPartition(topic, number) for number in wanted])
     for number in wanted:
@@ -192,12 +193,17 @@ async def _assign(
             consumer.seek(ClientPartition(topic, number), positions[number])
 
 
-async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
+async def _partitions(consumer: AIOKafkaConsumer, alias: str, topic: str) -> set[int]:
     """Asks for this topic alone; ``topics()`` would ask for all of them."""
     # aiokafka loads a topic's metadata once a partition is assigned; every topic has this one.
     first = ClientPartition(topic, 0)
     consumer.assign([first])
-    await consumer.seek_to_beginning(first)
+    try:
+        async with asyncio.timeout(_TOPIC_WITHIN_S):
+            await consumer.seek_to_beginning(first)
+    except TimeoutError as error:
+        message = f"the topic {topic} does not exist, or we may not read it"
+        raise UnknownTopic(alias, message) from error
     return set(consumer.partitions_for_topic(topic) or ())
 
 

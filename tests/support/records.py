@@ -159,9 +159,14 @@ def commit_group(bootstrap: str, group: str, offsets: Mapping[tuple[str, int], i
 
 
 @contextmanager
-def group_member(bootstrap: str, group: str, topics: Sequence[str]) -> Iterator[Consumer]:
+def group_member(
+    bootstrap: str,
+    group: str,
+    topics: Sequence[str],
+    settings: Mapping[str, str | int] | None = None,
+) -> Iterator[Consumer]:
     """A live member of a group, which has joined."""
-    with _consumer(bootstrap, {"group.id": group}) as consumer:
+    with _consumer(bootstrap, {"group.id": group, **(settings or {})}) as consumer:
         consumer.subscribe(list(topics))
         deadline = time.monotonic() + DEADLINE_S
         while not consumer.assignment():
