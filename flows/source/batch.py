@@ -19,6 +19,10 @@ _HEADER: Final = Struct(">qiibIhiqqqhii")
 HEADER_SIZE: Final = _HEADER.size
 _LENGTH: Final = Struct(">qi")
 _MAGIC_AT: Final = 16
+_LEGACY_ATTRIBUTES_AT: Final = 17
+_SMALLEST: Final = 26
+"""Bytes of a message of format 0 without key and value."""
+
 _CRC_FROM: Final = 21
 _CRC_AT: Final = 17
 _CRC: Final = Struct(">I")
@@ -40,7 +44,7 @@ SEQUENCE_MASK: Final = 0x7FFF_FFFF
 
 
 class CorruptBatch(ValueError):
-    """The checksum of a batch does not match its bytes."""
+    """Bytes that are no batch, or do not match their checksum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,9 @@ def split(data: memoryview) -> Iterator[Batch]:
     A batch cut off at the end is left out; the next fetch brings it whole. Batches of the old
     formats (magic 0 and 1) come as single entries whose last offset is their own offset, which for
     a compressed set is that of its last record.
+
+    Raises:
+        CorruptBatch: an entry cannot be as long as it says, or is of no known format.
     """
     at, end = 0, len(data)
     while end - at >= _PREFIX_SIZE + 5:
@@ -130,9 +137,14 @@ def split(data: memoryview) -> Iterator[Batch]:
 
 
 def _batch(data: memoryview, base: int) -> Batch:
-    magic = data[_MAGIC_AT]
-    if magic < 2:  # noqa: PLR2004 - formats before record batches
-        return Batch(data, magic, base, base, 1, 0, -1, -1)
+    magic = data[_MAGIC_AT] if len(data) >= _SMALLEST else None
+    if magic in (0, 1):  # before record batches; the codec's bits are the same
+        codec = data[_LEGACY_ATTRIBUTES_AT] & CODEC_BITS
+        return Batch(data, magic, base, base, 1, codec, -1, -1)
+    if magic != 2 or len(data) < HEADER_SIZE:  # noqa: PLR2004 - the format by its only name
+        raise CorruptBatch(
+            f"the bytes at offset {base} are no batch: {len(data)} of format {magic}"
+        )
     (_, _, _, _, _, attributes, last_delta, _, max_timestamp, producer, _, _, count) = (
         _HEADER.unpack_from(data)
     )
