@@ -1,0 +1,185 @@
+"""
+Java's client properties for both client libraries, without a broker.
+"""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from mm2.errors import ConfigError
+from mm2.kafka.keystores import normalised_pem
+from mm2.kafka.settings import (
+    Untranslated,
+    aiokafka_settings,
+    bootstrap_servers,
+    librdkafka_settings,
+    untranslated,
+)
+from mm2.kafka.tls import tls_context, tls_settings
+from tests.support.certificates import PASSWORD, Certified
+
+_BASE = {"bootstrap.servers": "h:1"}
+
+
+def test_numbers_and_names_reach_both_clients() -> None:
+    properties = {
+        **_BASE,
+        "client.id": "A->B|c|admin",
+        "request.timeout.ms": " 5000 ",
+        "metadata.max.age.ms": "1000",
+        "retry.backoff.ms": "7",
+    }
+    assert aiokafka_settings(properties) == {
+        "bootstrap_servers": ["h:1"],
+        "client_id": "A->B|c|admin",
+        "security_protocol": "PLAINTEXT",
+        "request_timeout_ms": 5000,
+        "metadata_max_age_ms": 1000,
+        "retry_backoff_ms": 7,
+    }
+    assert librdkafka_settings(properties) == {
+        "bootstrap.servers": "h:1",
+        "client.id": "A->B|c|admin",
+        "security.protocol": "PLAINTEXT",
+        "socket.timeout.ms": 5000,
+        "metadata.max.age.ms": 1000,
+        "retry.backoff.ms": 7,
+    }
+
+
+def test_numbers_that_java_takes_and_librdkafka_refuses_are_held_within_its_bounds() -> None:
+    properties = {**_BASE, "request.timeout.ms": str(2**31 - 1), "send.buffer.bytes": "-1"}
+    settings = librdkafka_settings(properties)
+    assert settings["socket.timeout.ms"] == 300_000
+    assert settings["socket.send.buffer.bytes"] == 0
+
+
+def test_a_number_that_is_none_names_its_key() -> None:
+    with pytest.raises(ConfigError, match=r"retry.backoff.ms=soon") as refused:
+        aiokafka_settings({**_BASE, "retry.backoff.ms": "soon"})
+    assert refused.value.key == "retry.backoff.ms"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a:1,b:2", ["a:1", "b:2"]),
+        (" a:1 , ", ["a:1"]),
+        ("PLAINTEXT://a:1", ["a:1"]),
+        ("[::1]:9092", ["[::1]:9092"]),
+    ],
+)
+def test_addresses_as_java_takes_them(text: str, expected: list[str]) -> None:
+    assert bootstrap_servers({"bootstrap.servers": text}) == expected
+
+
+@pytest.mark.parametrize("text", ["", " , ", "host", "host:", "host:port", "a:1,b"])
+def test_other_addresses_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"bootstrap.servers"):
+        bootstrap_servers({"bootstrap.servers": text})
+
+
+def test_the_protocol_is_read_in_any_case_c010() -> None:
+    properties = {
+        **_BASE,
+        "security.protocol": "Sasl_Plaintext",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": "M required username=u password=p;",
+    }
+    assert aiokafka_settings(properties)["security_protocol"] == "SASL_PLAINTEXT"
+    assert librdkafka_settings(properties)["sasl.username"] == "u"
+
+
+def test_an_unknown_protocol_is_refused_c009() -> None:
+    with pytest.raises(ConfigError, match=r"security.protocol=ABC"):
+        aiokafka_settings({**_BASE, "security.protocol": "abc"})
+
+
+@pytest.mark.parametrize("mechanism", ["GSSAPI", "OAUTHBEARER", None])
+def test_mechanisms_that_we_lack_are_named(mechanism: str | None) -> None:
+    properties = {**_BASE, "security.protocol": "SASL_SSL", "sasl.jaas.config": "M required;"}
+    if mechanism:
+        properties["sasl.mechanism"] = mechanism
+    with pytest.raises(ConfigError, match=f"sasl.mechanism={mechanism or 'GSSAPI'}"):
+        librdkafka_settings(properties)
+
+
+@pytest.mark.parametrize("jaas", ["", "M required username=u;"])
+def test_missing_credentials_are_told(jaas: str) -> None:
+    properties = {
+        **_BASE,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": jaas,
+    }
+    with pytest.raises(ConfigError, match=r"sasl.jaas.config"):
+        librdkafka_settings(properties)
+
+
+def test_keys_without_a_counterpart_are_sorted_out_c080() -> None:
+    properties = {**_BASE, "poll.timeout.ms": "1", "interceptor.classes": "x", "ssl.provider": "y"}
+    assert untranslated(properties) == Untranslated(
+        java_only=("interceptor.classes", "ssl.provider"), unknown=("poll.timeout.ms",)
+    )
+
+
+def test_an_empty_algorithm_switches_the_host_name_check_off() -> None:
+    assert tls_context({}).check_hostname
+    unchecked = {"ssl.endpoint.identification.algorithm": ""}
+    context = tls_context(unchecked)
+    assert not context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert tls_settings(unchecked) == {"ssl.endpoint.identification.algorithm": "none"}
+
+
+def test_enabled_protocols_bound_the_version() -> None:
+    assert tls_context({"ssl.enabled.protocols": "TLSv1.3"}).minimum_version.name == "TLSv1_3"
+    assert tls_context({"ssl.enabled.protocols": "TLSv1.2"}).maximum_version.name == "TLSv1_2"
+    with pytest.raises(ConfigError, match=r"ssl.enabled.protocols=SSLv3"):
+        tls_context({"ssl.enabled.protocols": "SSLv3"})
+
+
+def test_pem_on_one_line_is_broken_into_lines() -> None:
+    pem = Certified.authority("a").certificate_pem
+    assert normalised_pem(pem.replace("\n", " "), "CERTIFICATE") == pem
+    assert normalised_pem(pem.replace("\n", ""), "CERTIFICATE") == pem
+    assert normalised_pem(pem, "PRIVATE KEY") == ""
+
+
+@pytest.mark.parametrize(
+    ("properties", "key"),
+    [
+        ({"ssl.truststore.location": "no/such/file"}, "ssl.truststore.location"),
+        (
+            {"ssl.truststore.type": "BKS", "ssl.truststore.location": __file__},
+            "ssl.truststore.type",
+        ),
+        ({"ssl.truststore.certificates": "x"}, "ssl.truststore.type"),
+        (
+            {"ssl.truststore.certificates": "x", "ssl.truststore.type": "PEM"},
+            "ssl.truststore.certificates",
+        ),
+        ({"ssl.truststore.certificates": "x", "ssl.truststore.location": "y"}, "ssl.truststore"),
+        ({"ssl.keystore.key": "x", "ssl.keystore.type": "PEM"}, "ssl.keystore.certificate.chain"),
+        ({"ssl.keystore.location": __file__, "ssl.keystore.type": "PEM"}, "ssl.keystore.location"),
+    ],
+)
+def test_mistakes_about_stores_name_their_key(properties: dict[str, str], key: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        tls_settings(properties)
+    assert refused.value.key == key
+
+
+def test_a_wrong_store_password_is_told_without_it(tmp_path: Path) -> None:
+    store = Certified.authority("a").truststore(tmp_path / "trust.p12")
+    properties = {"ssl.truststore.location": str(store), "ssl.truststore.password": "not-it"}
+    with pytest.raises(ConfigError, match=r"ssl.truststore.password") as refused:
+        tls_settings(properties)
+    assert "not-it" not in str(refused.value)
+    assert (
+        "BEGIN CERTIFICATE"
+        in tls_settings({**properties, "ssl.truststore.password": PASSWORD})["ssl.ca.pem"]
+    )
