@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from mm2.config.java_classes import JAVA_CLASSES
 from mm2.config.redact import HIDDEN
 from mm2.errors import ConfigError
 
@@ -84,7 +85,7 @@ class Key:
             ConfigError: the text is not of the key's type, or fails its check.
         """
         try:
-            value = java_trim(text) if self.own_class else PARSERS[self.type](text)
+            value = self._read(text)
             complaint = self.check(value) if self.check else None
         except ValueError as error:
             complaint = str(error)
@@ -96,7 +97,10 @@ class Key:
 
     def default_value(self) -> Value:
         """The value that counts when the key is absent."""
-        return None if self.default is None else PARSERS[self.type](self.default)
+        return None if self.default is None else self._read(self.default)
+
+    def _read(self, text: str) -> Value:
+        return java_trim(text) if self.own_class else PARSERS[self.type](text)
 
 
 def java_trim(text: str) -> str:
@@ -130,10 +134,10 @@ def one_of_any_case(*allowed: str) -> Check:
 
 
 def between(low: float, high: float | None = None) -> Check:
-    """Accepts numbers from ``low`` to ``high``, both included (``ConfigDef.Range``)."""
+    """Accepts numbers from ``low`` to ``high``, and what is no number (``ConfigDef.Range``)."""
 
     def check(value: Value) -> str | None:
-        if not isinstance(value, int | float) or not value >= low:
+        if not isinstance(value, int | float) or value < low:
             return f"must be at least {low}"
         return f"must be at most {high}" if high is not None and value > high else None
 
@@ -164,7 +168,6 @@ _FLOAT: Final = re.compile(
 _HEX_FLOAT: Final = re.compile(
     r"([+-]?)0[xX]((?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII
 )
-_CLASS_NAME: Final = re.compile(r"[^\W\d][\w$]*(?:\.[^\W\d][\w$]*)+")
 
 
 def _boolean(text: str) -> bool:
@@ -203,15 +206,14 @@ def _list(text: str) -> tuple[str, ...]:
 
 def _class(text: str) -> str:
     """
-    Accepts whatever can name a class in a package.
+    Accepts the classes of Kafka's own that can stand here.
 
-    Java loads the class; we cannot, and what its user put on the class path is unknown. But nothing
-    outside of a package is ever there, nor can blanks be, so such names are refused as Java refuses
-    them.
+    Java loads the class, and rejects the file if it cannot. We can load none, and act only for
+    Kafka's own; a class of the user's would be passed over, which must not happen in silence.
     """
     trimmed = java_trim(text)
-    if not _CLASS_NAME.fullmatch(trimmed):
-        raise ValueError("must be the full name of a class")
+    if trimmed not in JAVA_CLASSES:
+        raise ValueError("no such class in Kafka; classes of your own in Java cannot be loaded")
     return trimmed
 
 

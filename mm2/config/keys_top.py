@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from mm2.config.definition import Check, Definition, Key, Type, Value, items, java_trim, one_of
@@ -11,7 +12,10 @@ _M: Final = frozenset({Definition.MAKER})
 _REST: Final = _M | {Definition.WORKER}
 _HEADER_ACTIONS: Final = ("set", "add", "setDate", "addDate")
 _BLANKS: Final = re.compile(r"\s+", re.ASCII)
-_CSV: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[^,"]+')
+# Jetty's way to split: quoted items keep their commas, and what follows the quote is dropped.
+_CSV: Final = re.compile(
+    r'\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)(?:"[^,]*|\\?\Z)|(?P<bare>[^,]*?))\s*(?:,|\Z)', re.DOTALL
+)
 
 
 def _listeners(value: Value) -> str | None:
@@ -24,11 +28,18 @@ def _listeners(value: Value) -> str | None:
 
 def _header_rules(value: Value) -> str | None:
     """Java's ``RestServerConfig.validateHttpResponseHeaderConfig`` for each rule."""
-    if not isinstance(value, str) or not value:
-        return None
-    rules = [rule.strip('" \t') for rule in _CSV.findall(value)]
-    complaints = (_header_rule(rule) for rule in rules if rule)
+    complaints = map(_header_rule, _csv(str(value or "")))
     return next((complaint for complaint in complaints if complaint), None)
+
+
+def _csv(text: str) -> Iterator[str]:
+    rest = text
+    while rest.strip():
+        item = _CSV.match(rest)
+        assert item is not None  # noqa: S101 - the pattern matches every text
+        quoted: str | None = item["quoted"]
+        yield item["bare"] if quoted is None else re.sub(r"(?s)\\(.)", r"\1", quoted)
+        rest = rest[item.end() :]
 
 
 def _header_rule(rule: str) -> str | None:

@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
 from mm2.config.clients import data_producer_properties
-from mm2.config.definition import Definition
+from mm2.config.definition import Definition, Type
 from mm2.config.dump import dump
+from mm2.config.java_classes import JAVA_CLASSES
 from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import parse
@@ -115,6 +116,14 @@ _FLOWS = tuple(f"{s}->{t}" for s in (*_ALIASES, "X") for t in _ALIASES if s != t
 _BOOLEANS = ("true", "false", "TRUE", " true", "true ", "yes", "1", "", "False\\ ")
 _LISTS = ("a", "a, b", "a,", ",", "", "a,,b", " ", "a , a,b", r"t\\.x.*, \\w+")
 _NUMBERS = (
+    "0x1p3",
+    "-0X.8P-1f",
+    "1e400",
+    "Infinity",
+    ".5",
+    "5.",
+    "9223372036854775808",
+    "32768",
     "1",
     "0",
     "-1",
@@ -207,6 +216,35 @@ _OTHERS = (
     "transforms.x.type",
     "producer.override.acks",
 )
+_CLASSES = (
+    *sorted(JAVA_CLASSES),
+    "org.apache.kafka.common.security.NoSuchLogin",
+    "com.example.Mine",
+    " org.apache.kafka.common.security.authenticator.DefaultLogin ",
+    "",
+)
+_CLASS_KEYS = sorted(name for name, key in MAKER_KEYS.items() if key.type is Type.CLASS)
+_HEADERS = st.lists(
+    st.sampled_from(
+        (
+            "set",
+            "add",
+            "setDate",
+            "Set",
+            "X-Frame",
+            "a",
+            ":",
+            ": ",
+            " ",
+            "b c",
+            ",",
+            '"',
+            "\\\\",
+            "'",
+        )
+    ),
+    max_size=9,
+).map("".join)
 _VALUES = st.sampled_from((*_BOOLEANS, *_LISTS, *_NUMBERS, *_WORDS, *_EXPRESSIONS))
 _NAMES = st.one_of(
     st.sampled_from(sorted(CONNECTOR_NAMES)),
@@ -228,6 +266,9 @@ _LINES = st.one_of(
         st.just("emit.heartbeats.enabled"),
         st.sampled_from((*_BOOLEANS, "${env:MM2_TRUE}")),
     ),
+    st.tuples(st.just(""), st.sampled_from(_CLASS_KEYS), st.sampled_from(_CLASSES)),
+    st.tuples(st.just(""), st.just("response.http.headers.config"), _HEADERS),
+    st.tuples(st.just(""), st.just("response.http.headers.config"), st.just("set A:b, add C: d")),
     # These make Java reject most files.
     st.tuples(st.just(""), st.sampled_from(sorted(MAKER_KEYS)), _VALUES),
     st.tuples(_BELOW, _NAMES, st.sampled_from(_FAILING)),
