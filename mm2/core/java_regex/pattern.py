@@ -32,13 +32,12 @@ class JavaPattern:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        translated = Parser(text).translate()
         try:
+            translated = Parser(text).translate()
             self._compiled: _Compiled = regex.compile(translated, regex.VERSION1)
-        except regex.error as problem:
-            raise ConfigError(
-                f"Pattern '{text}' is not supported: {problem}", value=text
-            ) from problem
+        except (regex.error, RecursionError) as problem:
+            reason = f"Pattern '{text}' is not supported: {problem}"
+            raise ConfigError(reason, value=text) from problem
 
     def __reduce__(self) -> tuple[type[JavaPattern], tuple[str]]:
         """Travels as its text, so that it is compiled where it arrives."""

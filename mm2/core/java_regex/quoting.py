@@ -31,8 +31,10 @@ def unquote(pattern: str) -> Unquoted:
             continue
         taken = _escaped(pattern[index]) if quoted else pair if pair[0] == "\\" else pair[0]
         out.append(taken)
-        positions.extend([index] * len(taken))
-        index += 1 if quoted else len(taken)
+        width = 1 if quoted else len(taken)
+        positions.extend(range(index, index + width))
+        positions.extend([index] * (len(taken) - width))
+        index += width
     return Unquoted("".join(out), tuple(positions))
 
 

@@ -1,0 +1,251 @@
+"""Behaviours 5.3, 5.5 and 5.6: what must change on the target."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
+from mm2.core.acls import acls_to_create as plan_acls
+from mm2.core.configs import (
+    AlterConfig,
+    ConfigEntry,
+    ConfigOperation,
+    ConfigSource,
+    config_alterations,
+    creation_configs,
+)
+from mm2.core.filters import build_config_property_filter
+from mm2.core.model import ClusterAlias, TopicName, TopicPartition
+from mm2.core.plan import (
+    CreateTopic,
+    GrowTopic,
+    TopicDescription,
+    TopicPlan,
+    needs_refresh,
+    plan_topics,
+    target_topics,
+)
+from mm2.core.policy import DefaultReplicationPolicy, build_policy
+
+SOURCE = ClusterAlias("source")
+POLICY = DefaultReplicationPolicy()
+FILTER = build_config_property_filter({})
+WITH_DEFAULTS = build_config_property_filter({"use.defaults.from": "source"})
+REMOTE = TopicName("source.t")
+SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
+
+
+def topic(name: str, partitions: int = 1) -> TopicDescription:
+    return TopicDescription(TopicName(name), partitions)
+
+
+def plan(
+    source: list[TopicDescription],
+    target: list[TopicDescription],
+    configs: dict[TopicName, list[ConfigEntry]] | None = None,
+) -> TopicPlan:
+    return plan_topics(
+        source,
+        target,
+        policy=POLICY,
+        alias=SOURCE,
+        configs=configs or {},
+        property_filter=FILTER,
+        replication_factor=2,
+    )
+
+
+def test_missing_topics_are_created_with_the_sources_partitions_and_configs() -> None:
+    """C163, C168, C169, C171."""
+    entries = [ConfigEntry("name-1", "value-1"), ConfigEntry("min.insync.replicas", "2")]
+    found = plan([topic("b"), topic("a", 3)], [topic("a", 3)], {TopicName("a"): entries})
+    name = TopicName("source.a")
+    assert found.create == (
+        CreateTopic(name=name, partitions=3, replication_factor=2, configs={"name-1": "value-1"}),
+        CreateTopic(name=TopicName("source.b"), partitions=1, replication_factor=2),
+    )
+    assert found.grow == ()
+    assert not found.is_empty
+
+
+def test_topics_grow_and_never_shrink() -> None:
+    """C166, C168."""
+    existing = [topic("source.a", 2), topic("source.b", 5)]
+    found = plan([topic("a", 4), topic("b", 4)], existing)
+    assert found == TopicPlan(grow=(GrowTopic(name=TopicName("source.a"), partitions=4),))
+    assert not found.is_empty
+
+
+def test_nothing_is_planned_when_all_is_there() -> None:
+    """C163, C164."""
+    assert plan([topic("a")], [topic("source.a"), topic("source.gone")]).is_empty
+
+
+def partitions(*names: str) -> list[TopicPartition]:
+    return [
+        TopicPartition(TopicName(topic), int(number))
+        for topic, _, number in (name.rpartition("-") for name in names)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "source", "target", "needed"),
+    [
+        ([], ["t-0"], [], True),
+        (["t-0"], ["t-0"], [], True),
+        (["t-0"], ["t-0"], ["source.t-0"], False),
+        (["t-0"], ["t-0", "t-1"], ["source.t-0", "source.t-1"], True),
+        (["t-0", "t-1"], ["t-0"], ["source.t-0", "source.t-1"], True),
+        (["t-0"], ["t-0"], ["source.t-0", "source.t-1", "source.u-0"], False),
+        ([], [], ["source.t-0"], False),
+        (["t-0"], ["t-0"], ["t-0"], True),
+    ],
+)
+def test_when_planning_anew_is_needed(
+    known: list[str], source: list[str], target: list[str], *, needed: bool
+) -> None:
+    """C163-C167."""
+    found = needs_refresh(
+        known=partitions(*known),
+        source=partitions(*source),
+        target=partitions(*target),
+        policy=POLICY,
+    )
+    assert found is needed
+
+
+def test_copies_from_the_source_are_told_by_their_names() -> None:
+    """C162."""
+    names = ["source.t", "source.checkpoints.internal", "other.t", "t", "source.heartbeats"]
+    topics = [TopicName(name) for name in names]
+    assert target_topics(topics, policy=POLICY, alias=SOURCE) == {"source.t", "source.heartbeats"}
+    identity = build_policy(
+        {"replication.policy.class": "IdentityReplicationPolicy", "source.cluster.alias": "source"}
+    )
+    found = target_topics(topics, policy=identity, alias=SOURCE)
+    assert found == {"source.t", "other.t", "t", "source.heartbeats"}
+
+
+ENTRIES = [
+    ConfigEntry("name-1", "value-1"),
+    ConfigEntry("name-2", "value-2", ConfigSource.DEFAULT),
+    ConfigEntry("min.insync.replicas", "2"),
+    ConfigEntry("static", "1", ConfigSource.STATIC_BROKER),
+    ConfigEntry("dynamic", "1", ConfigSource.DYNAMIC_BROKER),
+    ConfigEntry("fixed", "1", read_only=True),
+    ConfigEntry("secret", None, sensitive=True),
+]
+
+
+def test_new_topics_take_over_what_is_not_a_default() -> None:
+    """C176, C178, C181."""
+    assert creation_configs(ENTRIES, FILTER) == {"name-1": "value-1", "dynamic": "1"}
+
+
+def test_new_topics_take_over_the_sources_defaults_on_demand() -> None:
+    """C179."""
+    found = creation_configs(ENTRIES, WITH_DEFAULTS)
+    assert found == {"name-1": "value-1", "name-2": "value-2", "dynamic": "1"}
+
+
+def test_a_property_without_a_value_is_left_out_of_a_creation() -> None:
+    assert creation_configs([ConfigEntry("name-1", None)], FILTER) == {}
+
+
+def test_remote_topics_follow_and_fall_back_to_their_own_defaults() -> None:
+    """C177, C180, C181."""
+    assert config_alterations(REMOTE, ENTRIES, FILTER) == (
+        AlterConfig(REMOTE, "name-1", SET, "value-1"),
+        AlterConfig(REMOTE, "name-2", DELETE),
+        AlterConfig(REMOTE, "dynamic", SET, "1"),
+    )
+
+
+def test_defaults_of_the_source_are_set_on_demand() -> None:
+    """C180."""
+    found = config_alterations(REMOTE, ENTRIES[:2], WITH_DEFAULTS)
+    assert [(each.name, each.operation) for each in found] == [("name-1", SET), ("name-2", SET)]
+
+
+def test_alterations_that_change_nothing_are_left_out_if_the_target_is_known() -> None:
+    """C182."""
+    current = [
+        ConfigEntry("name-1", "value-1"),
+        ConfigEntry("name-2", "value-2", ConfigSource.DEFAULT),
+        ConfigEntry("dynamic", "1", ConfigSource.DYNAMIC_BROKER),
+    ]
+    found = config_alterations(REMOTE, ENTRIES, FILTER, current)
+    assert found == (AlterConfig(REMOTE, "dynamic", SET, "1"),)
+    by_hand = [ConfigEntry("name-1", "other"), ConfigEntry("name-2", "other")]
+    found = config_alterations(REMOTE, ENTRIES[:2], FILTER, by_hand)
+    assert [(each.name, each.operation) for each in found] == [("name-1", SET), ("name-2", DELETE)]
+
+
+def acl(
+    operation: AclOperation,
+    permission: AclPermission = AclPermission.ALLOW,
+    name: str = "test_topic",
+) -> AclBinding:
+    return AclBinding(
+        name=name, principal="User:kafka", operation=operation, permission=permission, host="h"
+    )
+
+
+def acls_to_create(*source: AclBinding, existing: tuple[AclBinding, ...] = ()) -> list[AclBinding]:
+    return list(
+        plan_acls(
+            source,
+            accepts=lambda topic: topic != "rejected",
+            policy=POLICY,
+            alias=SOURCE,
+            existing=existing,
+        )
+    )
+
+
+def test_the_right_to_write_is_not_copied() -> None:
+    """C186, C187."""
+    assert acls_to_create(acl(AclOperation.WRITE)) == []
+    denied = acls_to_create(acl(AclOperation.WRITE, AclPermission.DENY))
+    assert denied == [acl(AclOperation.WRITE, AclPermission.DENY, "source.test_topic")]
+
+
+def test_the_right_to_do_everything_becomes_the_right_to_read() -> None:
+    """C188."""
+    allowed = acls_to_create(acl(AclOperation.ALL))
+    assert allowed == [acl(AclOperation.READ, name="source.test_topic")]
+    denied = acls_to_create(acl(AclOperation.ALL, AclPermission.DENY))
+    assert denied == [acl(AclOperation.ALL, AclPermission.DENY, "source.test_topic")]
+
+
+def test_other_rights_are_copied_as_they_are_and_once() -> None:
+    """C189."""
+    found = acls_to_create(
+        acl(AclOperation.READ), acl(AclOperation.ALL), acl(AclOperation.DESCRIBE)
+    )
+    assert found == [
+        acl(AclOperation.DESCRIBE, name="source.test_topic"),
+        acl(AclOperation.READ, name="source.test_topic"),
+    ]
+
+
+def test_only_rules_of_single_topics_that_are_mirrored_count() -> None:
+    """C186, C191."""
+    prefixed = AclBinding(
+        name="t",
+        principal="User:a",
+        operation=AclOperation.READ,
+        pattern_type=PatternType.PREFIXED,
+    )
+    group = AclBinding(
+        name="t",
+        principal="User:a",
+        operation=AclOperation.READ,
+        resource_type=ResourceType.GROUP,
+    )
+    assert acls_to_create(prefixed, group, acl(AclOperation.READ, name="rejected")) == []
+
+
+def test_rules_that_the_target_has_are_left_out() -> None:
+    existing = acl(AclOperation.READ, name="source.test_topic")
+    assert acls_to_create(acl(AclOperation.READ), existing=(existing,)) == []
