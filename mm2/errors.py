@@ -123,3 +123,10 @@ class SchemaError(Mm2Error):
 
 class FatalError(Mm2Error):
     """The process cannot go on; the message says what the user should do."""
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """The first single error inside of exception groups, which is why they were raised."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

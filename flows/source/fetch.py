@@ -89,7 +89,7 @@ class Fetcher:
                 if None in leaders:
                     await self._refresh()
                 else:
-                    await self._changed.wait()
+                    await self._wait_for_change()
 
     async def _follow(self, node: int) -> None:
         """Fetches from one broker for as long as it leads something."""
@@ -106,6 +106,12 @@ class Fetcher:
                 log.warning("source.fetch_failed", broker=node, error=str(error))
                 await self._refresh()
         self.changed()
+
+    async def _wait_for_change(self) -> None:
+        # Leaders also change when the client refreshes its metadata by itself.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_IDLE_S):
+                await self._changed.wait()
 
     async def _wait_for_room(self) -> None:
         self._freed.clear()

@@ -27,6 +27,7 @@ MAX_IN_FLIGHT: Final = 5
 _BACKOFF_FIRST_S: Final = 0.1
 _BACKOFF_MOST_S: Final = 5.0
 _CORRUPT_RETRIES: Final = 3
+_SEQUENCE_RETRIES: Final = 1
 
 
 class SequenceLost(FlowError):
@@ -82,6 +83,8 @@ class Lane:
     flying: deque[Outgoing] = field(default_factory=deque)
     unanswered: int = 0
     attempts: int = 0
+    corruptions: int = 0
+    is_known: bool = False
     is_held: bool = False
     is_refused: bool = False
     last_error: str | None = None
@@ -90,6 +93,16 @@ class Lane:
     def is_idle(self) -> bool:
         """Whether all that was sent is appended, or never will be."""
         return not self.queue and not self.flying
+
+    @property
+    def has_room(self) -> bool:
+        """
+        Whether one more batch may fly.
+
+        A broker takes any first sequence number from a producer that is new to a partition. So the
+        first batch flies alone: were it lost or refused, the next would be appended in its place.
+        """
+        return len(self.flying) < (MAX_IN_FLIGHT if self.is_known else 1)
 
     def give_back(self) -> None:
         """Queues again, in order, what flew and was not appended."""
@@ -174,7 +187,7 @@ class Producer:
                     self._launch(group, node, lanes)
 
     def _offer(self, lane: Lane) -> None:
-        if lane.queue and not lane.is_held and len(lane.flying) < MAX_IN_FLIGHT:
+        if lane.queue and not lane.is_held and lane.has_room:
             self._ready[lane] = None
             self._work.set()
 
@@ -231,11 +244,13 @@ class Producer:
     def _settle(self, lane: Lane, trouble: str | None) -> None:
         """Reports what is appended in order, and deals with trouble once all answers are in."""
         while lane.flying and lane.flying[0].is_appended:
-            lane.attempts = 0
+            lane.attempts = lane.corruptions = 0
+            lane.is_known = True
             lane.last_error = None
             lane.on_ack(lane.flying.popleft())
         if any(not batch.is_appended for batch in lane.flying if batch.answer is not None):
             lane.is_held = True
+            self._ready.pop(lane, None)
         if not lane.is_held:
             self._offer(lane)
         elif lane.unanswered == 0:
@@ -254,7 +269,7 @@ class Producer:
         where = f"{lane.target} on {self._client.alias}"
         if code in FENCED:
             raise Fenced(self._flow, f"{where} is written by a newer producer of ours")
-        if code in SEQUENCE_LOST:
+        if code in SEQUENCE_LOST and lane.attempts > _SEQUENCE_RETRIES:
             raise SequenceLost(self._flow, f"{where} answers {code_name(code)}")
         if code in TOO_LARGE and len(lane.queue[0].offsets) > 1:
             self._split(lane)
@@ -269,8 +284,16 @@ class Producer:
 
     @staticmethod
     def _is_worth_another(code: int, lane: Lane) -> bool:
-        """A checksum may have been broken by the network: a few more tries."""
-        return code == Code.CORRUPT_MESSAGE and lane.attempts <= _CORRUPT_RETRIES
+        """
+        Whether an error that is for good deserves a few more tries.
+
+        A checksum may have been broken by the network. And while a connection is being made, one
+        request may overtake another in aiokafka's client.
+        """
+        lane.corruptions += code == Code.CORRUPT_MESSAGE
+        return code in SEQUENCE_LOST or (
+            code == Code.CORRUPT_MESSAGE and lane.corruptions <= _CORRUPT_RETRIES
+        )
 
     def _release(self, lane: Lane) -> None:
         lane.is_held = False

@@ -31,7 +31,7 @@ from flows.source.produce import Lane, Outgoing, Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import Fenced, NotAuthorized
+from mm2.errors import Fenced, NotAuthorized, root_cause
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment, BundleState, Lease, decode
 from mm2.kafka.log import LogTail, read_to_end
@@ -72,15 +72,8 @@ async def _run(spec: BundleSpec) -> Mapping[str, int]:
         try:
             await task.run()
         except BaseExceptionGroup as error:
-            raise _root(error) from error
+            raise root_cause(error) from error
         return task.totals()
-
-
-def _root(error: BaseException) -> BaseException:
-    """The first real reason in a tree of exception groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 class SourceTask:

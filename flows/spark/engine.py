@@ -47,6 +47,7 @@ _DEFAULTS: Final = {
     "spark.driver.memory": "512m",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto",
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "flows.spark.daemon",
     "spark.log.level": "ERROR",
 }
 

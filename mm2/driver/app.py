@@ -24,7 +24,7 @@ from flows.source.task import run_bundle
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import load_maker
 from mm2.core.model import ClusterAlias
-from mm2.errors import ConfigError, ConfigErrors, FatalError
+from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
 from mm2.herder.herder import Herder
 from mm2.herder.ports import SmallFlow
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-STOP_WITHIN_S: Final = 27.0
+STOP_WITHIN_S: Final = 24.0
 """A stop takes no longer than this; then the process ends whatever is still under way."""
 
 EXIT_HERDER: Final = 1
@@ -104,17 +104,12 @@ class MirrorMaker:
         """Runs until ``stop``; returns the exit status."""
         for warning in dict.fromkeys(w for flow in self._flows for w in flow.warnings):
             log.warning("config.spelling", message=warning)
-        if any(flow.source.runs for flow in self._flows):
-            try:
-                await self._engine.start()
-            except FatalError as error:
-                log.critical("driver.not_started", error=str(error))
-                return EXIT_START
         try:
             await self._run_herders()
-        except BaseExceptionGroup as error:
-            log.critical("herder.failed", error=str(error.exceptions[0]))
-            return EXIT_HERDER
+        except BaseExceptionGroup as errors:
+            fatal, _ = errors.split(FatalError)
+            log.critical("driver.failed", error=str(root_cause(fatal or errors)))
+            return EXIT_START if fatal else EXIT_HERDER
         finally:
             await self._engine.stop()
         log.info("driver.stopped")
@@ -122,6 +117,9 @@ class MirrorMaker:
 
     async def _run_herders(self) -> None:
         async with asyncio.TaskGroup() as group:
+            if any(flow.source.runs for flow in self._flows):
+                # Spark takes seconds to start; topics are looked at and created meanwhile.
+                group.create_task(self._engine.start(), name="spark")
             tasks = [
                 group.create_task(herder.run(), name=f"herder-{herder.target}")
                 for herder in self._herders

@@ -16,6 +16,7 @@ import structlog
 
 from mm2.core.assignment import pack
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import ClusterError
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment, BundleState, encode_assignment
 from mm2.herder.ports import BundleRunner
@@ -24,7 +25,8 @@ from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
 
-STOP_WITHIN_S: Final = 20.0
+STOP_WITHIN_S: Final = 17.0
+_TELL_WITHIN_S: Final = 4.0
 
 
 class Bundles:
@@ -93,20 +95,27 @@ class Bundles:
     async def stop(self) -> None:
         """Lets every bundle drain and commit; one that takes too long is ended."""
         self._is_stopping = True
-        self._generation += 1
-        if not self._is_abandoned:
-            for index in range(len(self._keepers)):
-                await self._write(index, BundleState.STOPPED, {})
-        if not self._keepers:
-            return
-        _, late = await asyncio.wait(self._keepers, timeout=STOP_WITHIN_S)
+        if not self._is_abandoned and await self._tell_to_stop() and self._keepers:
+            await asyncio.wait(self._keepers, timeout=STOP_WITHIN_S)
+        late = [task for task in self._keepers if not task.done()]
         for task in late:
             log.error("bundle.not_drained", bundle=task.get_name(), within_s=STOP_WITHIN_S)
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
+    async def _tell_to_stop(self) -> bool:
+        self._generation += 1
+        try:
+            async with asyncio.timeout(_TELL_WITHIN_S):
+                for index in range(len(self._keepers)):
+                    await self._write(index, BundleState.STOPPED, {})
+        except (TimeoutError, ClusterError) as error:
+            log.warning("bundle.stop_not_delivered", error=str(error))
+            return False
+        return True
+
     def abandon(self) -> None:
-        """Ends all bundles at once: another leader has taken the flow and its control topic over."""
+        """Ends all bundles at once: another leader has the flow and its control topic now."""
         self._is_stopping = self._is_abandoned = True
         for task in self._keepers:
             task.cancel()

@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from mm2.errors import FatalError
+from mm2.errors import FatalError, root_cause
 
 log = structlog.get_logger()
 
@@ -60,9 +60,8 @@ async def keep_running(part: str, run: Callable[[], Awaitable[object]]) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"
+    cause = root_cause(error)
+    return f"{type(cause).__name__}: {cause}"
 
 
 async def every(

@@ -21,7 +21,7 @@ _TASK_MARK: Final = '{"mm2_task"'
 
 
 def configure_logs(stream: TextIO | None = None, *, level: str = "info") -> None:
-    """Logs to ``stream`` (standard output): coloured text on a terminal, else a JSON object a line."""
+    """Logs to ``stream`` (standard output): coloured on a terminal, else a JSON object a line."""
     stream = stream or sys.stdout
     _quiet_libraries()
     renderer: structlog.typing.Processor = (

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, ResourceType
 
 from tests.support.cluster import Cluster, KafkaCluster
@@ -173,18 +174,17 @@ def test_killed_in_mid_copy_it_loses_nothing_and_keeps_order(
 
 def _expect_all_in_order(cluster: Cluster, topic: str, total: int) -> None:
     """Every number is there, and the first copies of each partition's numbers are in order."""
-    count = total
-    while True:
-        samples = consume(cluster.bootstrap, topic, count, timeout=60)
-        seen: dict[int, list[int]] = {}
-        for sample in samples:
-            seen.setdefault(sample.partition, []).append(int(sample.value or b""))
-        if sum(len(set(values)) for values in seen.values()) == total:
-            break
-        count = len(samples) + 1
-    for values in seen.values():
-        first_copies = list(dict.fromkeys(values))
-        assert first_copies == sorted(first_copies)
+    first_copies: dict[int, dict[int, None]] = {0: {}, 1: {}}
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in first_copies])
+    deadline = time.monotonic() + 60
+    while sum(map(len, first_copies.values())) < total:
+        for message in consumer.consume(10_000, timeout=0.5):
+            first_copies[message.partition() or 0][int(message.value() or b"")] = None
+        assert time.monotonic() < deadline, {p: len(found) for p, found in first_copies.items()}
+    consumer.close()
+    for found in first_copies.values():
+        assert list(found) == sorted(found)
 
 
 def test_a_killed_worker_comes_back_and_the_others_never_stop(
