@@ -1,0 +1,84 @@
+"""
+Keeps the offset-sync store current with its topic (Java: ``OffsetSyncStore``'s backing store).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+import structlog
+
+from flows.checkpoint.store import TOPIC_WITHIN_S
+from mm2.core.codec import OffsetSync
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.errors import SchemaError
+from mm2.kafka.errors import UnknownTopic
+from mm2.kafka.log import LogTail
+from mm2.kafka.records import Record
+
+log = structlog.get_logger()
+
+_LOOK_AGAIN_S: Final = 0.5
+
+
+class SyncFollower:
+    """
+    Feeds the offset syncs of partition 0 into a store, first the backlog and then as they come.
+
+    Args:
+        alias: the cluster that holds the topic, for messages.
+        properties: Java's client properties of the consumer.
+        topic: the topic of offset syncs.
+        store: takes them in, and translates once the backlog is read (C237, C239).
+    """
+
+    def __init__(
+        self, alias: str, properties: Mapping[str, str], topic: str, store: OffsetSyncStore
+    ) -> None:
+        self._tail = LogTail(alias, properties, topic, partitions=[0])
+        self._topic = topic
+        self._store = store
+
+    async def run(self) -> None:
+        """
+        Follows until cancelled.
+
+        Raises:
+            UnknownTopic: the topic does not appear in time (C237).
+            ClusterError: the cluster refuses.
+        """
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._note_end_of_backlog(), name="offset-syncs-backlog")
+            await self._follow_when_there()
+
+    async def _follow_when_there(self) -> None:
+        deadline = asyncio.get_running_loop().time() + TOPIC_WITHIN_S
+        while True:
+            try:
+                await self._follow()
+            except UnknownTopic:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _follow(self) -> None:
+        async for record in self._tail:
+            if self._tail.caught_up.is_set():
+                # The other task may not have had its turn yet, and this record is news.
+                self._store.backlog_read()
+            feed(self._store, record)
+
+    async def _note_end_of_backlog(self) -> None:
+        await self._tail.caught_up.wait()
+        self._store.backlog_read()
+        log.info("offset_syncs.loaded", topic=self._topic)
+
+
+def feed(store: OffsetSyncStore, record: Record) -> None:
+    """Hands one record to the store; one that is no offset sync is left out (not so Java, C428)."""
+    try:
+        store.handle(OffsetSync.decode(record.key, record.value))
+    except SchemaError as error:
+        log.warning("offset_sync.ignored", offset=record.offset, error=str(error))

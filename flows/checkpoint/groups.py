@@ -1,0 +1,129 @@
+"""
+Which consumer groups of the source are followed (Java: ``findConsumerGroups``; C272-C275).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from mm2.core.filters import GroupFilter, TopicFilter
+from mm2.core.model import GroupId, TopicPartition
+from mm2.errors import ClusterError
+from mm2.herder.supervision import every
+from mm2.kafka.admin import Admin
+
+log = structlog.get_logger()
+
+_RETRY_S: Final = 5.0
+_NAMED: Final = 10
+"""A log line names so many groups."""
+
+
+class FollowedGroups:
+    """
+    The groups whose offsets are translated.
+
+    Args:
+        source: the cluster that has them.
+        group_filter: which groups the user wants.
+        topic_filter: a group counts if it has an offset for a topic that this accepts.
+        interval: how often to look for new ones; None looks once.
+
+    Attributes:
+        current: their ids; empty until the first look.
+    """
+
+    def __init__(
+        self,
+        source: Admin,
+        *,
+        group_filter: GroupFilter,
+        topic_filter: TopicFilter,
+        interval: timedelta | None,
+    ) -> None:
+        self.current: frozenset[GroupId] = frozenset()
+        self._source = source
+        self._group_filter = group_filter
+        self._topic_filter = topic_filter
+        self._interval = interval
+
+    async def keep_current(self) -> None:
+        """Looks until it succeeds, and then at each interval; ends if there is none."""
+        while True:
+            if await self._first_look():
+                break
+            await asyncio.sleep(_RETRY_S)
+        if self._interval is not None:
+            seconds = self._interval.total_seconds()
+            await every(seconds, self.refresh, name="refresh-groups", at_once=False)
+
+    async def refresh(self) -> None:
+        """
+        Looks for groups once.
+
+        Raises:
+            ClusterError: the source does not tell which groups it has.
+        """
+        listed = [GroupId(group.group_id) for group in await self._source.list_groups()]
+        wanted = [each for each in listed if self._group_filter.should_replicate_group(each)]
+        committed = await self._source.list_offsets_of_groups(wanted)
+        found = followed(
+            {GroupId(group): offsets for group, offsets in committed.items()},
+            topic_filter=self._topic_filter,
+            before=self.current,
+        )
+        self._adopt(found, [each for each in committed.values() if isinstance(each, ClusterError)])
+
+    async def _first_look(self) -> bool:
+        try:
+            await self.refresh()
+        except ClusterError as error:
+            log.warning("groups.not_listed", error=str(error), retry_in_s=_RETRY_S)
+            return False
+        return True
+
+    def _adopt(self, found: frozenset[GroupId], failures: list[ClusterError]) -> None:
+        if failures:
+            log.warning("groups.skipped", groups=len(failures), error=str(failures[0]))
+        if found != self.current:
+            log.info(
+                "groups.changed",
+                groups=len(found),
+                added=_some(found - self.current),
+                removed=_some(self.current - found),
+            )
+        self.current = found
+
+
+def followed(
+    committed: Mapping[GroupId, Collection[TopicPartition] | ClusterError],
+    *,
+    topic_filter: TopicFilter,
+    before: frozenset[GroupId],
+) -> frozenset[GroupId]:
+    """
+    Returns the groups with at least one offset that counts (C274).
+
+    Args:
+        committed: the partitions that each group has offsets for, or why they are not known.
+        topic_filter: decides which topics count.
+        before: the groups followed so far; one whose offsets cannot be listed stays as it was.
+    """
+    return frozenset(
+        group
+        for group, partitions in committed.items()
+        if (
+            group in before
+            if isinstance(partitions, ClusterError)
+            else any(topic_filter.should_replicate_topic(each.topic) for each in partitions)
+        )
+    )
+
+
+def _some(groups: Iterable[GroupId]) -> list[GroupId]:
+    return sorted(groups)[:_NAMED]

@@ -1,0 +1,121 @@
+"""
+The checkpoints that a flow knows of: read once from their topic, kept in memory from then on.
+
+Java: ``CheckpointStore`` (behaviours 9.4). Unlike there, a checkpoint that could not be written
+stays due until it is (C430), and a tombstone removes one instead of ending the load (C429).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import structlog
+
+from mm2.config.settings import CheckpointSettings
+from mm2.core.codec import Checkpoint
+from mm2.core.filters import GroupFilter
+from mm2.core.model import GroupId, TopicPartition
+from mm2.errors import ClusterError, NotAuthorized, SchemaError
+from mm2.kafka.errors import UnknownTopic
+from mm2.kafka.log import read_to_end
+from mm2.kafka.records import Record
+
+log = structlog.get_logger()
+
+TOPIC_WITHIN_S: Final = 30.0
+"""A topic that was created just now is waited for this long (C237)."""
+_LOOK_AGAIN_S: Final = 0.5
+
+
+class CheckpointStore:
+    """
+    The last checkpoint of each group and downstream partition.
+
+    Args:
+        known: checkpoints that stand in the topic already.
+    """
+
+    def __init__(self, known: Iterable[Checkpoint] = ()) -> None:
+        self._groups: dict[GroupId, dict[TopicPartition, Checkpoint]] = {}
+        self._unsent: dict[tuple[GroupId, TopicPartition], tuple[Checkpoint, int]] = {}
+        for checkpoint in known:
+            self._keep(checkpoint)
+
+    def of_group(self, group: GroupId) -> Mapping[TopicPartition, Checkpoint]:
+        """The last checkpoints of a group by downstream partition; empty if there are none."""
+        return self._groups.get(group, {})
+
+    def add(self, checkpoint: Checkpoint, timestamp_ms: int) -> None:
+        """Takes in news, to be compared with from now on and to be written with this time."""
+        self._keep(checkpoint)
+        self._unsent[checkpoint.group, checkpoint.partition] = checkpoint, timestamp_ms
+
+    def unsent(self) -> list[tuple[Checkpoint, int]]:
+        """What is to be written and with which time, the newest of each group and partition."""
+        return list(self._unsent.values())
+
+    def sent(self, checkpoint: Checkpoint) -> None:
+        """Notes that a checkpoint is written; one that replaced it meanwhile stays due."""
+        key = checkpoint.group, checkpoint.partition
+        if key in self._unsent and self._unsent[key][0] == checkpoint:
+            del self._unsent[key]
+
+    def _keep(self, checkpoint: Checkpoint) -> None:
+        self._groups.setdefault(checkpoint.group, {})[checkpoint.partition] = checkpoint
+
+
+async def load_checkpoints(
+    settings: CheckpointSettings, topic: str, group_filter: GroupFilter
+) -> list[Checkpoint] | None:
+    """
+    Reads the last checkpoints of the flow's groups; None if the cluster refuses (C297).
+
+    Java goes on without, whatever the reason, and translates worse from then on (C298). Here a
+    cluster that is merely away is an error, for without it there is nothing to write to either.
+
+    Raises:
+        ClusterError: a failure that may pass.
+    """
+    try:
+        records = await _read(settings, topic)
+    except ClusterError as error:
+        if error.retriable:
+            raise
+        say = log.warning if isinstance(error, NotAuthorized) else log.info
+        say("checkpoints.not_loaded", topic=topic, error=str(error))
+        return None
+    found = last_checkpoints(records, group_filter)
+    log.info("checkpoints.loaded", topic=topic, records=len(found))
+    return found
+
+
+def last_checkpoints(records: Iterable[Record], group_filter: GroupFilter) -> list[Checkpoint]:
+    """The last checkpoint for each key, of groups that the filter accepts (C296)."""
+    last: dict[bytes | None, Checkpoint] = {}
+    for record in records:
+        if record.value is None:
+            last.pop(record.key, None)
+            continue
+        try:
+            checkpoint = Checkpoint.decode(record.key, record.value)
+        except SchemaError as error:
+            log.warning("checkpoint.ignored", offset=record.offset, error=str(error))
+            continue
+        if group_filter.should_replicate_group(checkpoint.group):
+            last[record.key] = checkpoint
+    return list(last.values())
+
+
+async def _read(settings: CheckpointSettings, topic: str) -> list[Record]:
+    properties = settings.target_consumer("checkpoints-target-consumer", 0)
+    target = settings.flow.target
+    deadline = asyncio.get_running_loop().time() + TOPIC_WITHIN_S
+    while True:
+        try:
+            return await read_to_end(target, properties, topic, partitions=[0])
+        except UnknownTopic:
+            if asyncio.get_running_loop().time() > deadline:
+                raise
+            await asyncio.sleep(_LOOK_AGAIN_S)
