@@ -137,10 +137,9 @@ def _best_move(
     packed: Sequence[_Load], allowed: float
 ) -> tuple[TopicPartition, _Load, _Load] | None:
     light = min(packed, key=_lightest)
-    for heavy in sorted(packed, key=_lightest, reverse=True):
+    heavier = [load for load in packed if load.total - light.total > allowed]
+    for heavy in sorted(heavier, key=_lightest, reverse=True):
         difference = heavy.total - light.total
-        if difference <= allowed:
-            return None
         # Half the difference would make both equal; less than the whole makes both better. The
         # factor keeps rounding errors from moving one partition there and back.
         better = [each for each in heavy.partitions if heavy.weights[each] < difference * 0.999]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 from mm2.core.java_regex import sets
+
+_NO_CASES_FROM: Final = 0x20000
+"""Only ideographs and unassigned characters from here on."""
 
 
 def ascii_cases(first: int, last: int) -> str:
@@ -31,7 +35,7 @@ def unicode_cases(first: int, last: int) -> str:
 @cache
 def _cased() -> tuple[tuple[int, int, int], ...]:
     """All characters that have cases, with their upper case and the lower case of that."""
-    characters = map(chr, range(0x110000))
+    characters = map(chr, range(_NO_CASES_FROM))
     cased = (ord(each) for each in characters if each.upper() != each or each.lower() != each)
     return tuple((code, _upper(code), _fold(code)) for code in cased)
 
