@@ -1,0 +1,212 @@
+"""
+The producer against a cluster in memory that loses, delays and refuses as hypothesis pleases.
+
+Whatever happens, a partition's log is what was sent, in order, each record once (C222).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from flows.source.produce import MAX_IN_FLIGHT, Lane, Outgoing, Producer
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.codes import Code
+from tests.support.batches import Plain, write_batch
+from tests.support.fake_broker import POISON, FakeCluster, Trouble
+from tests.support.virtual_time import run
+
+_MAX_BATCH = 1_000
+_TOO_LARGE = b"x" * 1_200
+_LAST_SEQUENCE = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """
+    What one lane sends.
+
+    Attributes:
+        batches: sizes of the records' values, batch by batch.
+        pauses_ms: before each batch.
+        bad: which record of all is refused for good, and how; None for none.
+        node: that leads the partition at first.
+        sequence: of the first record.
+    """
+
+    batches: tuple[tuple[int, ...], ...]
+    pauses_ms: tuple[int, ...] = ()
+    bad: tuple[int, str] | None = None
+    node: int = 0
+    sequence: int = 0
+
+    def records(self) -> Iterator[list[Plain]]:
+        """The records, batch by batch; each says its number."""
+        number = 0
+        for sizes in self.batches:
+            batch = []
+            for size in sizes:
+                value = b"%d:" % number + b"x" * size
+                record = Plain(offset=number, value=value)
+                if self.bad and self.bad[0] == number:
+                    record = (
+                        Plain(offset=number, key=POISON, value=value)
+                        if self.bad[1] == "poison"
+                        else Plain(offset=number, value=_TOO_LARGE)
+                    )
+                batch.append(record)
+                number += 1
+            yield batch
+
+
+@dataclass(eq=False)
+class Sent:
+    """One lane in a run."""
+
+    script: Script
+    lane: Lane
+    acked: list[Outgoing] = field(default_factory=list)
+    refusals: list[int] = field(default_factory=list)
+
+
+_scripts = st.builds(
+    Script,
+    batches=st.lists(
+        st.lists(st.sampled_from([0, 10, 400]), min_size=1, max_size=5).map(tuple),
+        min_size=1,
+        max_size=9,
+    ).map(tuple),
+    pauses_ms=st.lists(st.sampled_from([0, 0, 5, 40]), max_size=9).map(tuple),
+    bad=st.none() | st.tuples(st.integers(0, 12), st.sampled_from(["poison", "large"])),
+    node=st.integers(0, 1),
+    sequence=st.sampled_from([0, _LAST_SEQUENCE - 2]),
+)
+
+
+async def _copy(
+    scripts: list[Script], troubles: list[Trouble], max_request: int
+) -> tuple[list[Sent], FakeCluster]:
+    sent = [_sent(number, script) for number, script in enumerate(scripts)]
+    upcoming = iter(troubles)
+    cluster = FakeCluster(
+        [(each.lane.target, each.script.node) for each in sent],
+        lambda: next(upcoming, Trouble.NONE),
+    )
+    for log in cluster.logs.values():
+        log.max_bytes = _MAX_BATCH
+    producer = Producer(
+        flow="A->B",
+        client=cast("WireClient", cluster),
+        identity=ProducerIdentity(7, 3),
+        max_request_size=max_request,
+    )
+    running = asyncio.create_task(producer.run(), name="producer")
+    async with asyncio.TaskGroup() as group:
+        for each in sent:
+            group.create_task(_send(producer, each), name="sender")
+    flushed = asyncio.create_task(producer.flush(each.lane for each in sent), name="flush")
+    await asyncio.wait([flushed, running], return_when=asyncio.FIRST_COMPLETED)
+    if running.done():
+        running.result()
+    flushed.result()
+    running.cancel()
+    return sent, cluster
+
+
+def _sent(number: int, script: Script) -> Sent:
+    acked: list[Outgoing] = []
+    refusals: list[int] = []
+    target = TopicPartition(TopicName("t"), number)
+    lane = Lane(target, acked.append, refusals.append, sequence=script.sequence)
+    return Sent(script, lane, acked, refusals)
+
+
+async def _send(producer: Producer, each: Sent) -> None:
+    pauses = iter(each.script.pauses_ms)
+    for batch in each.script.records():
+        await asyncio.sleep(next(pauses, 0) / 1000)
+        if each.lane.is_refused:
+            return
+        offsets = range(batch[0].offset, batch[-1].offset + 1)
+        producer.send(each.lane, write_batch(batch), offsets, 0)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    scripts=st.lists(_scripts, min_size=1, max_size=4),
+    troubles=st.lists(st.sampled_from(Trouble), max_size=25),
+    max_request=st.sampled_from([1, 1_000, 1 << 20]),
+)
+# The first batch of a producer is lost while its second is on the way.
+@example(
+    scripts=[Script(batches=((0,), (0,)))],
+    troubles=[Trouble.NOT_ENOUGH_REPLICAS],
+    max_request=1 << 20,
+)
+# The first batch of a producer is too large, the second is not.
+@example(
+    scripts=[Script(batches=((400, 400, 400), (0,)))],
+    troubles=[],
+    max_request=1 << 20,
+)
+# A lane is refused while it waits for a free request.
+@example(
+    scripts=[Script(batches=((0,),) * 9, bad=(0, "poison")), Script(batches=((0,),) * 9)],
+    troubles=[],
+    max_request=1,
+)
+# A broken checksum after other trouble.
+@example(
+    scripts=[Script(batches=((0,),))],
+    troubles=[Trouble.NOT_ENOUGH_REPLICAS] * 4 + [Trouble.CORRUPT],
+    max_request=1 << 20,
+)
+# The leader does not know of appended batches being acknowledged; more than five are in question.
+@example(
+    scripts=[Script(batches=((0,),) * 9)],
+    troubles=[Trouble.NONE, Trouble.DEAF_CLIENT, Trouble.SLOW, Trouble.SLOW],
+    max_request=1 << 20,
+)
+def test_every_record_is_appended_once_and_in_order_whatever_happens(
+    scripts: list[Script], troubles: list[Trouble], max_request: int
+) -> None:
+    if troubles.count(Trouble.CORRUPT) > 3:
+        troubles = [t for t in troubles if t != Trouble.CORRUPT]
+    sent, cluster = run(_copy(scripts, troubles, max_request))
+    for each in sent:
+        log = cluster.logs[each.lane.target].records
+        _check_records(each, log)
+        _check_acknowledgements(each, log)
+    assert cluster.most_in_flight <= MAX_IN_FLIGHT
+
+
+def _check_records(each: Sent, log: list[Plain]) -> None:
+    batches = list(each.script.records())
+    everything = [record for batch in batches for record in batch]
+    assert [r.content for r in log] == [r.content for r in everything[: len(log)]]
+    bad = each.script.bad
+    if bad is None or bad[0] >= len(everything):
+        assert len(log) == len(everything)
+        assert each.refusals == []
+    elif bad[1] == "large":
+        assert len(log) == bad[0]
+        assert each.refusals == [Code.MESSAGE_TOO_LARGE]
+    else:
+        (holds_it,) = [b for b in batches if b[0].offset <= bad[0] <= b[-1].offset]
+        assert holds_it[0].offset <= len(log) <= bad[0]
+        assert each.refusals == [Code.INVALID_RECORD]
+    assert each.lane.is_refused is bool(each.refusals)
+    assert each.lane.is_idle
+
+
+def _check_acknowledgements(each: Sent, log: list[Plain]) -> None:
+    offsets = [offset for batch in each.acked for offset in batch.offsets]
+    assert offsets == list(range(len(log)))
+    for batch in each.acked:
+        assert batch.base_offset == batch.offsets[0], "offset syncs would lie"
