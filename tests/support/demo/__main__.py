@@ -20,7 +20,14 @@ from typing import Final
 from rich.console import Console
 
 from tests.support.cluster import KafkaCluster
-from tests.support.demo.clusters import PORTS, clusters, configuration, other_ports, taken_ports
+from tests.support.demo.clusters import (
+    CONFIG,
+    PORTS,
+    clusters,
+    configuration,
+    other_ports,
+    taken_ports,
+)
 from tests.support.demo.session import Failed, Session, flows_of
 from tests.support.demo.view import View, table
 from tests.support.layout import ROOT, KafkaMissing
@@ -55,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--free-ports", action="store_true", help="do not use 9092 and 9192")
     parser.add_argument("--seconds", type=float, default=8.0, help="of traffic, with --once")
     parser.add_argument("--rate", type=int, default=250, help="records/s into each cluster")
+    parser.add_argument("--config", type=Path, default=CONFIG, help="of the mirror")
     parser.add_argument("--log", type=Path, default=LOG, help="where the mirror logs to")
     return parser
 
@@ -92,7 +100,7 @@ class _Demo:
         bootstraps = await self._start_clusters(ports, stack)
         if self._stop.is_set():
             return
-        config = configuration(ports, folder)
+        config = configuration(self._options.config, ports, folder)
         driver = self._start_driver(config, stack)
         session = Session(
             bootstraps,

@@ -30,14 +30,14 @@ def clusters(ports: Mapping[str, int]) -> list[KafkaCluster]:
     return [KafkaCluster(alias, port=port) for alias, port in ports.items()]
 
 
-def configuration(ports: Mapping[str, int], folder: Path) -> Path:
+def configuration(file: Path, ports: Mapping[str, int], folder: Path) -> Path:
     """The configuration file; a copy with other addresses in ``folder`` if the ports differ."""
     if dict(ports) == dict(PORTS):
-        return CONFIG
-    text = CONFIG.read_text()
+        return file
+    text = file.read_text()
     for alias, port in ports.items():
         text = text.replace(f"{HOST}:{PORTS[alias]}", f"{HOST}:{port}")
-    copy = folder / CONFIG.name
+    copy = folder / file.name
     copy.write_text(text)
     return copy
 
