@@ -75,7 +75,8 @@ def _of_maker(maker: MirrorMakerConfig, file: PropertiesFile) -> list[Finding]:
         except ConfigErrors as errors:
             found += _errors(errors)
         else:
-            found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
+            if settings.source.enabled:
+                found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
             found += _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
         found += _wrong_patterns(maker, flow)
     return found

@@ -1,0 +1,140 @@
+"""What ``mm2 config validate`` finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.problems import Finding, Severity, findings, problems
+from mm2.config.properties import parse
+
+_BASE = """\
+clusters = A, B
+A.bootstrap.servers = a:1
+B.bootstrap.servers = b:1
+A->B.enabled = true
+"""
+
+
+def _found(text: str) -> list[Finding]:
+    return findings(parse((_BASE + text).encode("iso-8859-1")), {})
+
+
+def _only(text: str) -> Finding:
+    found = _found(text)
+    assert len(found) == 1, [str(finding.problem) for finding in found]
+    return found[0]
+
+
+def test_nothing_is_found_in_a_good_file() -> None:
+    good = """\
+config.providers = env
+config.providers.env.class = org.apache.kafka.common.config.provider.EnvVarConfigProvider
+config.providers.env.param.allowlist.pattern = X
+replication.policy.separator = _
+replication.policy.mine = x
+spark.master = local[2]
+topics = a.*, b
+tasks.max = 2
+offset.storage.replication.factor = 1
+security.protocol = SSL
+key.converter.schemas.enable = false
+heartbeats.topic.retention.ms = 5
+A.producer.acks = all
+A.consumer.client.id = x
+B.offset.flush.interval.ms = 5000
+B.group.id = mine
+B.key.converter.schemas.enable = false
+A->B.source.consumer.max.poll.records = 5
+A->B.target.cluster.security.protocol = PLAINTEXT
+A->B.producer.override.linger.ms = 5
+A->B.use.defaults.from = source
+A->B.transforms.x.type = y
+A->B.ssl.key.password = ${env:X}
+"""
+    assert _found(good) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "severity", "suggestion"),
+    [
+        ("topcs = x", Severity.WARNING, "topics"),
+        ("zzz = x", Severity.WARNING, None),
+        ("a.bootstrap.servers = x:1", Severity.WARNING, "A.bootstrap.servers"),
+        ("producer.acks = 1", Severity.WARNING, "A.producer.acks"),
+        ("offset.flush.interval.ms = 1", Severity.WARNING, "A.offset.flush.interval.ms"),
+        ("use.defaults.from = source", Severity.WARNING, "S->T.use.defaults.from"),
+        (
+            "source.consumer.fetch.max.bytes = 1",
+            Severity.WARNING,
+            "S->T.source.consumer.fetch.max.bytes",
+        ),
+        ("A.producr.acks = 1", Severity.WARNING, "A.producer.acks"),
+        ("A.topics = x", Severity.WARNING, "S->T.topics or topics"),
+        ("A->B.group.id = x", Severity.WARNING, "B.group.id"),
+        ("A->B.topic = x", Severity.WARNING, "A->B.topics"),
+        ("A->C.enabled = true", Severity.ERROR, "A->B.enabled"),
+        ("X->YY.topics = t", Severity.ERROR, None),
+        ("A->B.tasks.max = many", Severity.ERROR, None),
+        ("B->A.tasks.max = many", Severity.ERROR, None),
+        ("topics = a[", Severity.ERROR, None),
+        ("A->B.groups.exclude = (", Severity.ERROR, None),
+        ("refresh.topics = false", Severity.NOTE, "refresh.topics.enabled"),
+        ("A->B.topics.blacklist = x", Severity.NOTE, "A->B.topics.exclude"),
+        ("remote.admin.x = 1", Severity.NOTE, "source.admin."),
+        ("readahead.queue.capacity = 1", Severity.NOTE, None),
+    ],
+)
+def test_a_doubtful_line_is_found_with_its_number(
+    line: str, severity: Severity, suggestion: str | None
+) -> None:
+    finding = _only(line)
+    assert finding.severity is severity
+    assert finding.problem.line == 5
+    assert finding.problem.key == line.split(" ", maxsplit=1)[0]
+    assert finding.problem.suggestion == suggestion
+
+
+def test_everything_is_found_at_once_in_the_order_of_lines() -> None:
+    found = _found("A->B.tasks.max = many\nzzz = 1\nsecurity.protocol = abc\n")
+    assert [finding.problem.line for finding in found] == [5, 6, 7]
+
+
+def test_switching_checkpoints_off_is_worth_a_note() -> None:
+    """C107, C112."""
+    finding = _only("emit.checkpoints.enabled = false")
+    assert finding.severity is Severity.NOTE
+    assert "checkpoint connector will not run" in finding.problem.message
+
+
+def test_a_source_connector_that_would_not_run_is_worth_a_warning() -> None:
+    """C111."""
+    found = _found("emit.offset-syncs.enabled = false\noffset-syncs.topic.location = target\n")
+    assert {finding.severity for finding in found} == {Severity.WARNING, Severity.NOTE}
+    assert all(finding.problem.message.startswith("flow A->B") for finding in found)
+
+
+def test_a_file_without_flows_is_an_error() -> None:
+    """C005."""
+    found = findings(parse(b"clusters = A"), {})
+    assert "No source->target replication flows" in found[0].problem.message
+
+
+def test_a_cluster_without_servers_is_an_error() -> None:
+    found = findings(parse(b"clusters = A, B\nA.bootstrap.servers = a:1"), {})
+    assert [finding.problem.key for finding in found] == ["B.bootstrap.servers"]
+
+
+def test_secrets_are_not_shown_in_findings() -> None:
+    assert _only("A.sssl.key.password = geheim").problem.value == "[hidden]"
+
+
+def test_a_failing_provider_is_found_once() -> None:
+    found = _found("config.providers = x, v\nconfig.providers.v.class = Vault\n")
+    assert [finding.problem.key for finding in found] == ["config.providers.v.class"]
+
+
+def test_problems_of_a_running_configuration_leave_notes_out() -> None:
+    text = _BASE + "refresh.topics = false\nzzz = 1\n"
+    maker = MirrorMakerConfig.of(parse(text.encode()))
+    assert [problem.key for problem in problems(maker)] == ["zzz"]

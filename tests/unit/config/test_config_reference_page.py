@@ -1,0 +1,26 @@
+"""The generated page and the sample agree with the table."""
+
+from __future__ import annotations
+
+from mm2.config.keys import TABLE
+from mm2.config.keys_own import SPELLINGS
+from mm2.config.problems import findings
+from mm2.config.properties import load
+from mm2.config.reference import reference_page
+from tests.support.layout import ROOT
+
+
+def test_the_page_in_the_repository_is_up_to_date() -> None:
+    """If not: run scripts/generate-docs."""
+    page = ROOT / "docs" / "reference" / "configuration.md"
+    assert page.read_text(encoding="utf-8") == reference_page()
+
+
+def test_the_page_lists_every_key_and_every_spelling() -> None:
+    page = reference_page()
+    for name in [*TABLE, *(spelling.name for spelling in SPELLINGS)]:
+        assert f"| `{name}" in page, name
+
+
+def test_the_sample_has_no_problems() -> None:
+    assert findings(load(ROOT / "config" / "mirror-maker.properties")) == []
