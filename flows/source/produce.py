@@ -26,6 +26,7 @@ from mm2.kafka.wire.codes import FENCED, RETRIABLE, SEQUENCE_LOST, TOO_LARGE, Co
 MAX_IN_FLIGHT: Final = 5
 _BACKOFF_FIRST_S: Final = 0.1
 _BACKOFF_MOST_S: Final = 5.0
+_MOST_DOUBLINGS: Final = 10
 _CORRUPT_RETRIES: Final = 3
 _SEQUENCE_RETRIES: Final = 1
 
@@ -275,7 +276,8 @@ class Producer:
             self._split(lane)
         elif code in RETRIABLE or self._is_worth_another(code, lane):
             self._stale.set()
-            delay = min(_BACKOFF_FIRST_S * 2 ** (lane.attempts - 1), _BACKOFF_MOST_S)
+            doublings = min(lane.attempts - 1, _MOST_DOUBLINGS)
+            delay = min(_BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
             asyncio.get_running_loop().call_later(delay, self._release, lane)
         else:
             lane.is_refused = True

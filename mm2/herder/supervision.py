@@ -16,6 +16,9 @@ log = structlog.get_logger()
 
 FIRST_DELAY_S: Final = 0.5
 MOST_DELAY_S: Final = 30.0
+_MOST_DOUBLINGS: Final = 30
+"""Enough for any delay; a part that fails for days must not overflow a float."""
+
 _STEADY_S: Final = 60.0
 """A part that ran this long before it failed starts again as if it had never failed."""
 
@@ -32,7 +35,7 @@ class Backoff:
         """The delay in seconds after a run of ``ran_for_s`` seconds that failed."""
         self._failures = 0 if ran_for_s >= _STEADY_S else self._failures
         delay = min(self._first_s * 2.0**self._failures, self._most_s)
-        self._failures += 1
+        self._failures = min(self._failures + 1, _MOST_DOUBLINGS)
         return delay * random.uniform(0.8, 1.2)  # noqa: S311 - spreads load, guards nothing
 
 

@@ -210,3 +210,9 @@ def _check_acknowledgements(each: Sent, log: list[Plain]) -> None:
     assert offsets == list(range(len(log)))
     for batch in each.acked:
         assert batch.base_offset == batch.offsets[0], "offset syncs would lie"
+
+
+def test_a_target_that_is_short_of_replicas_for_hours_is_waited_for() -> None:
+    script = Script(batches=((0,), (10,)))
+    sent, cluster = run(_copy([script], [Trouble.NOT_ENOUGH_REPLICAS] * 1_200, 1 << 20))
+    _check_records(sent[0], cluster.logs[sent[0].lane.target].records)

@@ -1,0 +1,79 @@
+"""Delays between attempts of a part that fails, and periodic jobs."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mm2.errors import FatalError, Mm2Error
+from mm2.herder.supervision import Backoff, every, keep_running
+from tests.support.virtual_time import run
+
+
+def test_delays_double_up_to_the_most() -> None:
+    backoff = Backoff(first_s=1.0, most_s=8.0)
+    for expected in (1, 2, 4, 8, 8, 8):
+        assert expected * 0.8 <= backoff.next_delay(0.1) <= expected * 1.2
+
+
+def test_a_steady_run_starts_the_delays_anew() -> None:
+    backoff = Backoff(first_s=1.0, most_s=8.0)
+    for _ in range(4):
+        backoff.next_delay(0.1)
+    assert backoff.next_delay(61.0) <= 1.2
+    assert backoff.next_delay(0.1) >= 1.6
+
+
+def test_a_part_may_fail_for_days() -> None:
+    backoff = Backoff(first_s=1.0, most_s=8.0)
+    assert all(backoff.next_delay(0.1) <= 9.6 for _ in range(2_000))
+
+
+def test_what_fails_runs_again_until_it_ends() -> None:
+    runs = []
+
+    async def part() -> None:
+        runs.append(1)
+        if len(runs) < 4:
+            raise Mm2Error("not yet")
+
+    run(keep_running("part", part))
+    assert len(runs) == 4
+
+
+def test_an_error_that_running_again_cannot_help_ends_it() -> None:
+    async def part() -> None:
+        raise FatalError("no")
+
+    with pytest.raises(FatalError, match="no"):
+        run(keep_running("part", part))
+
+
+def test_cancelling_a_part_is_no_failure() -> None:
+    async def cancelled() -> None:
+        part = asyncio.create_task(keep_running("part", asyncio.Event().wait))
+        await asyncio.sleep(0)
+        part.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await part
+
+    run(cancelled())
+
+
+async def test_a_job_that_fails_runs_again_next_time() -> None:
+    """C334."""
+    runs: list[int] = []
+    enough = asyncio.Event()
+
+    async def job() -> None:
+        runs.append(1)
+        if len(runs) == 3:
+            enough.set()
+        raise Mm2Error("always")
+
+    task = asyncio.create_task(every(0.001, job, name="job", at_once=True))
+    async with asyncio.timeout(5):
+        await enough.wait()
+    task.cancel()
+    assert len(runs) >= 3

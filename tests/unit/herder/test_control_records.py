@@ -1,0 +1,104 @@
+"""Records of the control topic: round trips, and what damage ends in."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import SchemaError
+from mm2.herder.control import (
+    Assignment,
+    BundleState,
+    Lease,
+    decode,
+    encode_assignment,
+    encode_lease,
+)
+
+_topics = st.text(max_size=6).map(TopicName)
+_partitions = st.dictionaries(
+    st.builds(TopicPartition, _topics, st.integers(0, 50)), _topics, max_size=8
+)
+_assignments = st.builds(
+    Assignment,
+    index=st.integers(0, 200),
+    epoch=st.integers(0, 1 << 40),
+    generation=st.integers(0, 1 << 40),
+    state=st.sampled_from(BundleState),
+    partitions=_partitions,
+)
+
+
+@given(_assignments)
+def test_assignments_survive(assignment: Assignment) -> None:
+    assert decode(*encode_assignment(assignment)) == assignment
+
+
+@given(st.builds(Lease, epoch=st.integers(0, 1 << 40), owner=st.text()))
+def test_leases_survive(lease: Lease) -> None:
+    assert decode(*encode_lease(lease)) == lease
+
+
+def test_partitions_of_one_topic_are_listed_together() -> None:
+    """Thousands of partitions must fit into one record."""
+    partitions = {TopicPartition(TopicName("t"), n): TopicName("A.t") for n in (2, 0, 1)}
+    _, value = encode_assignment(
+        Assignment(index=3, epoch=7, generation=1, state=BundleState.RUNNING, partitions=partitions)
+    )
+    assert json.loads(value)["topics"] == [{"topic": "t", "remote": "A.t", "partitions": [0, 1, 2]}]
+
+
+def test_the_key_names_the_bundle() -> None:
+    key, _ = encode_assignment(
+        Assignment(index=12, epoch=1, generation=1, state=BundleState.STOPPED)
+    )
+    assert key == b"bundle-12"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(None, b"{}"), (b"lease", None), (b"bundle-0", None), (b"something-new", b'{"version":9}')],
+)
+def test_tombstones_and_unknown_kinds_are_nothing(key: bytes | None, value: bytes | None) -> None:
+    assert decode(key, value) is None
+
+
+def test_fields_of_a_newer_release_are_passed_over() -> None:
+    key, value = encode_lease(Lease(epoch=4, owner="n"))
+    newer = json.dumps({**json.loads(value), "version": 2, "more": [1]}).encode()
+    assert decode(key, newer) == Lease(epoch=4, owner="n")
+
+
+@pytest.mark.parametrize("value", [b"", b"{", b"[]", b"5", b"{}", b"\xff", b'{"epoch":"x"}'])
+@pytest.mark.parametrize("key", [b"lease", b"bundle-0"])
+def test_damage_is_named(key: bytes, value: bytes) -> None:
+    with pytest.raises(SchemaError, match=f"control record '{key.decode()}' cannot be read"):
+        decode(key, value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": "dancing"},
+        {"topics": 4},
+        {"topics": [4]},
+        {"topics": [{"topic": "t"}]},
+        {"topics": [{"topic": "t", "remote": "r", "partitions": 4}]},
+        {"generation": None},
+    ],
+)
+def test_a_damaged_assignment_is_refused(change: dict[str, object]) -> None:
+    key, value = encode_assignment(
+        Assignment(index=0, epoch=1, generation=1, state=BundleState.RUNNING)
+    )
+    with pytest.raises(SchemaError, match="bundle-0"):
+        decode(key, json.dumps({**json.loads(value), **change}).encode())
+
+
+def test_a_bundle_without_a_number_is_refused() -> None:
+    with pytest.raises(SchemaError, match="bundle-x"):
+        decode(b"bundle-x", b"{}")
