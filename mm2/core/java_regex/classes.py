@@ -48,6 +48,9 @@ def _intersect(left: str | None, reader: Reader) -> str:
     while reader.peek() not in {"]", "&", ""}:
         bracketed = reader.take_if("[")
         right = _join(right, read_class(reader) if bracketed else _read_members(reader))
+    if reader.peek() == "&" and reader.peek_raw(1) != "&":
+        # Java then adds what follows to the left side of the intersection as well.
+        reader.fail("A single '&' after an intersection with a set is not supported")
     if right is None:
         # Java takes [a&&] to mean different things, depending on what stands in front.
         reader.fail("An intersection with nothing is not supported")

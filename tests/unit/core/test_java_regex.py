@@ -124,6 +124,7 @@ def texts(blanks_between: str) -> list[str]:
         ("[a&&b", "Unclosed character class", 4),
         ("[c-a]", "Illegal character range", 3),
         (r"[a-\d]", "Illegal character range", 4),
+        ("[a&&[b]&c]", "A single '&' after an intersection with a set is not supported", 6),
         ("[&&]", "An intersection with nothing is not supported", 2),
         ("\\", "Illegal/unsupported escape sequence", 0),
         (r"a\q", "Illegal/unsupported escape sequence", 2),
