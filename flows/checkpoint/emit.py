@@ -80,6 +80,7 @@ class Emission:
     def __init__(
         self,
         source: Admin,
+        *,
         groups: FollowedGroups,
         translation: Translation,
         translator: Translator,

@@ -74,7 +74,16 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
         "offset-syncs": _follower(config, translation.policy, syncs).run,
         "refresh-groups": groups.keep_current,
         "emit-checkpoints": partial(
-            _emit, config, Emission(clusters.source, groups, translation, syncs, store, outbox)
+            _emit,
+            config,
+            Emission(
+                clusters.source,
+                groups=groups,
+                translation=translation,
+                translator=syncs,
+                store=store,
+                outbox=outbox,
+            ),
         ),
         "sync-group-offsets": partial(
             _sync, config, GroupOffsetSync(clusters.target, groups, store)

@@ -1,0 +1,296 @@
+"""
+Checkpoints and group offsets on real clusters; offset syncs are written by hand, in Java's bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from structlog.testing import capture_logs
+
+from flows.checkpoint.flow import run_checkpoints
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import load_maker
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.policy import build_policy
+from mm2.herder.clusters import reach
+from mm2.herder.topics import create_internal_topics, offset_syncs_topic
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually, eventually_async
+from tests.support.mirror import properties
+from tests.support.records import (
+    Sample,
+    commit_group,
+    consume,
+    create_topic,
+    produce,
+)
+
+pytestmark = pytest.mark.broker
+
+Emitted = tuple[str, int, int, int]
+"""Group, partition, upstream offset, downstream offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """
+    One flow between the two clusters, with aliases of its own, and a topic that it mirrors.
+    """
+
+    source: str
+    target: str
+    config: FlowConfig
+    topic: str
+
+    @property
+    def remote(self) -> str:
+        return f"{self.config.flow.source}.{self.topic}"
+
+    @property
+    def checkpoints(self) -> str:
+        return f"{self.config.flow.source}.checkpoints.internal"
+
+    @asynccontextmanager
+    async def with_topics(self) -> AsyncIterator[None]:
+        """Makes the internal topics without running anything."""
+        async with reach(self.config) as clusters:
+            policy = build_policy(self.config.source.properties)
+            await create_internal_topics(self.config, policy, clusters)
+            yield
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Runs the flow; it must not end by itself."""
+        async with self.with_topics(), reach(self.config) as clusters:
+            flow = asyncio.create_task(run_checkpoints(self.config, clusters), name="checkpoints")
+            try:
+                yield
+                assert not flow.done()
+            finally:
+                flow.cancel()
+                with suppress(asyncio.CancelledError):
+                    await flow
+
+    def commit(self, group: str, offsets: Mapping[int, int]) -> None:
+        commit_group(self.source, group, {(self.topic, n): at for n, at in offsets.items()})
+
+    def sync(self, *syncs: tuple[int, int, int]) -> None:
+        """Writes offset syncs: partition, upstream, downstream."""
+        at_source = self.config.checkpoint.offset_syncs_location == "source"
+        where = offset_syncs_topic(self.config, build_policy(self.config.source.properties))
+        samples = [
+            Sample(key=_text(self.topic) + struct.pack(">i", n), value=struct.pack(">qq", up, down))
+            for n, up, down in syncs
+        ]
+        produce(self.source if at_source else self.target, where, samples)
+
+    def raw(self) -> list[Sample]:
+        """All records of the checkpoints topic."""
+        consumer = Consumer({"bootstrap.servers": self.target, "group.id": "unused"})
+        try:
+            where = TopicPartition(self.checkpoints, 0)
+            end = consumer.get_watermark_offsets(where, timeout=10)[1]
+        except KafkaException as error:
+            raise AssertionError("the topic does not appear") from error
+        finally:
+            consumer.close()
+        return consume(self.target, self.checkpoints, end) if end else []
+
+    async def emitted(self, count: int) -> list[Emitted]:
+        """The checkpoints in the order of their topic, once there are so many."""
+        found = await eventually_async(
+            lambda: asyncio.to_thread(self.raw), until=lambda found: len(found) >= count
+        )
+        return [_emitted(sample) for sample in found]
+
+    def target_offsets(self, group: str) -> dict[int, int]:
+        """What a group has committed on the target for the remote topic."""
+        admin = AdminClient({"bootstrap.servers": self.target})
+        asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
+        found = asked[group].result(10).topic_partitions
+        return {each.partition: each.offset for each in found if each.topic == self.remote}
+
+
+def _text(text: str) -> bytes:
+    return len(text).to_bytes(2, "big") + text.encode()
+
+
+def _emitted(sample: Sample) -> Emitted:
+    assert sample.key is not None
+    assert sample.value is not None
+    length = int.from_bytes(sample.key[:2], "big")
+    upstream, downstream = struct.unpack_from(">qq", sample.value, 2)
+    partition = int.from_bytes(sample.key[-4:], "big")
+    return sample.key[2 : 2 + length].decode(), partition, upstream, downstream
+
+
+def _pair(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, folder: Path, settings: Mapping[str, str]
+) -> Pair:
+    suffix = unique[-8:]
+    source, target = f"s{suffix}", f"t{suffix}"
+    every = {
+        f"{source}->{target}.enabled": "true",
+        "topics": f"orders-{suffix}",
+        "groups": f".*-{suffix}",
+        "sync.group.offsets.interval.seconds": "1",
+    }
+    file = folder / "mm2.properties"
+    addresses = {source: cluster_a.bootstrap, target: cluster_b.bootstrap}
+    file.write_text(properties(addresses, {**every, **settings}))
+    config = flow_config(
+        load_maker(file), SourceAndTarget(ClusterAlias(source), ClusterAlias(target))
+    )
+    topic = f"orders-{suffix}"
+    create_topic(cluster_a.bootstrap, topic, 2)
+    create_topic(cluster_b.bootstrap, f"{source}.{topic}", 2)
+    return Pair(cluster_a.bootstrap, cluster_b.bootstrap, config, topic)
+
+
+@pytest.fixture
+def pair(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) -> Pair:
+    return _pair(cluster_a, cluster_b, unique, tmp_path, {})
+
+
+@pytest.fixture
+def syncing(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) -> Pair:
+    settings = {"sync.group.offsets.enabled": "true"}
+    return _pair(cluster_a, cluster_b, unique, tmp_path, settings)
+
+
+@pytest.fixture
+def suffix(unique: str) -> str:
+    return unique[-8:]
+
+
+@pytest.mark.parametrize("location", ["source", "target"])
+async def test_what_a_group_committed_becomes_a_checkpoint_in_javas_bytes(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, location: str
+) -> None:
+    """C283, C284, C287, C288; records of the syncs topic that are none are passed over (C428)."""
+    settings = {"offset-syncs.topic.location": location}
+    pair = _pair(cluster_a, cluster_b, unique, tmp_path, settings)
+    group = f"g-{unique[-8:]}"
+    async with pair.with_topics():
+        pair.commit(group, {0: 10, 1: 3})
+        pair.sync((0, 3, 4), (0, 8, 9))
+        where = offset_syncs_topic(pair.config, build_policy(pair.config.source.properties))
+        garbage = [Sample(key=b"?", value=b""), Sample(key=_text("x") + bytes(4), value=None)]
+        produce(pair.source if location == "source" else pair.target, where, garbage)
+    async with pair.running():
+        await pair.emitted(1)
+    (sample,) = pair.raw()
+    assert sample.key == _text(group) + _text(pair.remote) + struct.pack(">i", 0)
+    assert sample.value == struct.pack(">hqqh", 0, 10, 10, 0)
+
+
+async def test_new_groups_are_found_and_checkpoints_follow_them(pair: Pair, suffix: str) -> None:
+    """C272, C275, C291."""
+    async with pair.running():
+        pair.sync((0, 100, 50))
+        pair.commit(f"new-{suffix}", {0: 100})
+        pair.commit(f"filtered-{suffix}-x", {0: 100})
+        assert await pair.emitted(1) == [(f"new-{suffix}", 0, 100, 50)]
+        pair.sync((0, 200, 150))
+        pair.commit(f"new-{suffix}", {0: 250})
+        assert (await pair.emitted(2))[1:] == [(f"new-{suffix}", 0, 250, 151)]
+        # The group goes back: that is news, though it leads backwards downstream.
+        pair.commit(f"new-{suffix}", {0: 110})
+        assert (await pair.emitted(3))[2:] == [(f"new-{suffix}", 0, 110, 51)]
+
+
+async def test_a_restart_goes_on_from_the_checkpoints_that_were_emitted(
+    pair: Pair, suffix: str
+) -> None:
+    """C293: the store of syncs has rewound meanwhile, the checkpoints must not."""
+    group = f"g-{suffix}"
+    async with pair.with_topics():
+        pair.commit(group, {0: 250})
+        pair.sync(*[(0, at, at) for at in (100, 200, 300)])
+    async with pair.running():
+        assert await pair.emitted(1) == [(group, 0, 250, 201)]
+    pair.sync(*[(0, at, at) for at in (175, 275, 375, 475)])
+    # Translates to no more than 201, which was emitted; partition 1 shows that a round has passed.
+    pair.sync((1, 5, 5))
+    pair.commit(group, {0: 260, 1: 5})
+    async with pair.running():
+        assert (await pair.emitted(2))[1:] == [(group, 1, 5, 5)]
+        pair.commit(group, {0: 400})
+        assert (await pair.emitted(3))[2:] == [(group, 0, 400, 376)]
+
+
+async def test_idle_groups_of_the_target_are_brought_forward_and_never_back(
+    syncing: Pair, suffix: str
+) -> None:
+    """C301, C302, C307, C309."""
+    absent, behind, ahead = (f"{name}-{suffix}" for name in ("absent", "behind", "ahead"))
+    async with syncing.with_topics():
+        for group in (absent, behind, ahead):
+            syncing.commit(group, {0: 100, 1: 100})
+        commit_group(syncing.target, behind, {(syncing.remote, 0): 20})
+        commit_group(syncing.target, ahead, {(syncing.remote, 0): 90, (syncing.remote, 1): 10})
+        syncing.sync((0, 100, 60), (1, 100, 61))
+    async with syncing.running():
+        await eventually_async(
+            lambda: asyncio.to_thread(syncing.target_offsets, ahead),
+            until=lambda offsets: offsets == {0: 90, 1: 61},
+        )
+        for group in (absent, behind):
+            await eventually_async(
+                lambda group=group: asyncio.to_thread(syncing.target_offsets, group),  # type: ignore[misc]
+                until=lambda offsets: offsets == {0: 60, 1: 61},
+            )
+        # Upstream goes back; what follows for another group shows that a round has passed.
+        syncing.commit(behind, {0: 100, 1: 50})
+        syncing.sync((0, 300, 260))
+        syncing.commit(absent, {0: 300})
+        await eventually_async(
+            lambda: asyncio.to_thread(syncing.target_offsets, absent),
+            until=lambda offsets: offsets == {0: 260, 1: 61},
+        )
+        assert syncing.target_offsets(behind) == {0: 60, 1: 61}
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+async def test_a_group_with_members_on_the_target_is_left_alone(
+    syncing: Pair, suffix: str, protocol: str
+) -> None:
+    """KAFKA-19794 (C304, C424): Java writes to such a group, and only the broker stops it."""
+    active, other = f"active-{suffix}", f"other-{suffix}"
+    async with syncing.with_topics():
+        syncing.sync((0, 100, 60))
+        syncing.commit(active, {0: 100})
+        syncing.commit(other, {0: 100})
+    with _member(syncing, active, protocol), capture_logs() as events:
+        async with syncing.running():
+            await eventually_async(
+                lambda: asyncio.to_thread(syncing.target_offsets, other),
+                until=lambda offsets: offsets == {0: 60},
+            )
+    assert syncing.target_offsets(active) == {}
+    # Nothing was attempted that the broker had to refuse.
+    assert {event["event"] for event in events if event.get("group") == active} <= {
+        "checkpoint.chosen"
+    }
+
+
+@contextmanager
+def _member(pair: Pair, group: str, protocol: str) -> Iterator[None]:
+    """A live member of a group of the target, which has joined."""
+    settings = {"bootstrap.servers": pair.target, "group.id": group, "group.protocol": protocol}
+    member = Consumer({**settings, "enable.auto.commit": False})
+    try:
+        member.subscribe([pair.remote])
+        eventually(lambda: (member.poll(0.1), member.assignment())[1])
+        yield
+    finally:
+        member.close()
