@@ -177,7 +177,21 @@ _FAILING = (
     "${file:SECRETS/latin:one}",
     "${dir:SECRETS:latin}",
 )
-_LEVELS = ("", *(f"{a}." for a in _ALIASES), *(f"{f}." for f in _FLOWS), "X.", "a.", "A->", ".")
+_LEVELS = (
+    "",
+    *(f"{a}." for a in _ALIASES),
+    *(f"{f}." for f in _FLOWS),
+    "X.",
+    "a.",
+    "A->",
+    ".",
+    "A.B.",
+    "A.B->A.",
+    "config.",
+    "consumer.",
+    "A->B->C.",
+    "\\u00e9.",
+)
 _CLIENT_LEVELS = tuple(
     level + kind
     for level in ("", "A.", "B.", "A->B.", "A->B.source.", "source.")
@@ -203,6 +217,10 @@ _OTHERS = (
     "source.cluster.alias",
     "use.defaults.from",
     "consumerfoo",
+    "consumer\\nfoo",
+    "admin\\u2028",
+    "providers",
+    "storage.topic",
     "adminx.y",
     "consumer.poll.timeout.ms",
     "admin.timeout.ms",
@@ -274,8 +292,17 @@ _LINES = st.one_of(
     st.tuples(_BELOW, _NAMES, st.sampled_from(_FAILING)),
 )
 _GOOD_CLUSTERS = ("A, B", "A,B,C", "B , A , B", "A,B") * 4
+# Names that look like parts of keys.
+_ODD_CLUSTERS = (
+    "A.B, A",
+    "config, offset",
+    "consumer, A",
+    "source, target",
+    "A->B, C",
+    "\\u00e9, x y",
+)
 _CLUSTERS = st.sampled_from(
-    (*_GOOD_CLUSTERS, "A", "", "A,,B", "A,", "${env:MM2_TWO}", None, "A,B,A->B")
+    (*_GOOD_CLUSTERS, *_ODD_CLUSTERS, "A", "", "A,,B", "A,", "${env:MM2_TWO}", None, "A,B,A->B")
 )
 _PROVIDERS = st.fixed_dictionaries(
     {
