@@ -1,0 +1,96 @@
+"""
+Whole batches written to and read from real clusters, with what client libraries would not show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from flows.source.batch import Batch, split
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
+from mm2.kafka.wire.requests import FetchRequest
+from tests.support.batches import Plain, read_batch
+
+_MOST = 64 << 20
+
+
+@asynccontextmanager
+async def wire(bootstrap: str, *topics: str) -> AsyncIterator[WireClient]:
+    """A client that knows the topics' leaders."""
+    client = WireClient("test", aiokafka_settings({"bootstrap.servers": bootstrap}))
+    try:
+        await client.start()
+        await client.track(topics)
+        yield client
+    finally:
+        await client.close()
+
+
+def append(
+    bootstrap: str, topic: str, *batches: bytes, partition: int = 0
+) -> list[tuple[int, int]]:
+    """Appends batches one by one; gives back the brokers' error codes and base offsets."""
+
+    async def send() -> list[tuple[int, int]]:
+        answers = []
+        async with wire(bootstrap, topic) as client:
+            node = client.leader(TopicPartition(TopicName(topic), partition))
+            assert node is not None
+            for batch in batches:
+                (answer,) = await client.produce(
+                    node, [(topic, partition, batch)], timeout_ms=10_000
+                )
+                answers.append((answer.error, answer.base_offset))
+        return answers
+
+    return asyncio.run(send())
+
+
+def log_of(bootstrap: str, topic: str, *, partition: int = 0) -> list[Batch]:
+    """All batches that a partition holds, markers among them."""
+
+    async def fetch() -> list[Batch]:
+        where = TopicPartition(TopicName(topic), partition)
+        async with wire(bootstrap, topic) as client:
+            node = client.leader(where)
+            assert node is not None
+            position = (await client.list_offsets([where], EARLIEST))[where]
+            end = (await client.list_offsets([where], LATEST))[where]
+            batches: list[Batch] = []
+            while position < end:
+                answer = await client.fetch(node, _request(topic, partition, position))
+                found = list(split(memoryview(bytes(answer[0].records))))
+                batches += found
+                position = max([found[-1].last_offset + 1] if found else [end])
+        return batches
+
+    return asyncio.run(fetch())
+
+
+def records_in(batches: Sequence[Batch]) -> list[Plain]:
+    """The records of all batches but markers."""
+    return [r for batch in batches if not batch.is_control for r in read_batch(batch.data)]
+
+
+def contents(bootstrap: str, topic: str, *, partition: int = 0) -> list[tuple[object, ...]]:
+    """What a mirror must keep of each record of a partition."""
+    return [r.content for r in records_in(log_of(bootstrap, topic, partition=partition))]
+
+
+def reader(bootstrap: str, topic: str) -> Callable[[], list[tuple[object, ...]]]:
+    """``contents`` of partition 0, to be looked at again and again."""
+    return lambda: contents(bootstrap, topic)
+
+
+def _request(topic: str, partition: int, position: int) -> FetchRequest:
+    return FetchRequest(
+        max_wait_ms=200,
+        min_bytes=1,
+        max_bytes=_MOST,
+        read_committed=False,
+        topics={topic: [(partition, position, _MOST)]},
+    )
