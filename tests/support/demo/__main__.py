@@ -155,16 +155,20 @@ class _Demo:
         await asyncio.to_thread(driver.end, timeout=_STOP_WITHIN_S)
 
     def _conclude(self) -> None:
-        if self._view.console.is_terminal is False:
+        if not self._view.console.is_terminal:
             self._view.console.print(table(self._flows))
         for _, verification in self._flows:
             for difference in verification.differences:
                 self._view.say(f"[red]DIFFERS[/] {difference}")
-            if not verification.differences:
-                self._view.say(
-                    f"[green]OK[/] {verification.flow}: {verification.equal:,} records are equal"
-                    " in key, value, headers, timestamp, partition, order and codec."
-                )
+            if verification.differences:
+                continue
+            if verification.equal == 0:
+                self._view.say(f"{verification.flow}: nothing was mirrored yet.")
+                continue
+            self._view.say(
+                f"[green]OK[/] {verification.flow}: {verification.equal:,} records are equal"
+                " in key, value, headers, timestamp, partition, order and codec."
+            )
 
     def _show_log(self) -> None:
         lines = self._options.log.read_text(errors="replace").splitlines()

@@ -1,0 +1,1 @@
+"""Benchmarks: mm2 and Java's MirrorMaker side by side, on the same topics, in one run."""

@@ -1,0 +1,94 @@
+"""The mirrors that are compared, as processes whose CPU time can be told apart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from tests.support.layout import LOG4J, jars, java
+from tests.support.process import Watched
+
+_DRIVER: Final = Path(sys.executable).with_name("connect-mirror-maker")
+_STOP_WITHIN_S: Final = 40.0
+
+_JAVA_OPTIONS: Final = (
+    "-Xms256M",
+    "-Xmx2G",
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+)
+"""Those of Kafka's own start script: nothing that favours a quick start over speed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """
+    One of those that are compared.
+
+    Attributes:
+        name: for people.
+        command: the command line that runs a properties file; the folder is for its own files.
+    """
+
+    name: str
+    command: Callable[[Path, Path], list[str]]
+
+
+def _ours(file: Path, _folder: Path) -> list[str]:
+    return [str(_DRIVER), str(file)]
+
+
+def _java(file: Path, folder: Path) -> list[str]:
+    log4j = folder / "log4j2.properties"
+    log4j.write_text(LOG4J)
+    logs = [f"-Dbroker.log={folder / 'java.log'}", f"-Dlog4j2.configurationFile={log4j}"]
+    classpath = ":".join(map(str, jars()))
+    main = "org.apache.kafka.connect.mirror.MirrorMaker"
+    return [java(), *_JAVA_OPTIONS, *logs, "-cp", classpath, main, str(file)]
+
+
+OURS: Final = Peer("mm2", _ours)
+JAVA: Final = Peer("Java MirrorMaker 4.3", _java)
+
+
+@contextmanager
+def running(peer: Peer, properties: str, folder: Path) -> Iterator[Watched]:
+    """Runs a mirror for as long as the context lasts."""
+    file = folder / "mirror-maker.properties"
+    file.write_text(properties)
+    process = Watched(peer.command(file, folder), folder / "mirror.log")
+    try:
+        yield process
+    finally:
+        process.end(timeout=_STOP_WITHIN_S)
+
+
+def cpu_s(mirror: Watched, brokers: Iterable[int]) -> dict[str, float]:
+    """CPU seconds used so far: by the brokers, and by each kind of process of the mirror."""
+    found = {"brokers": sum(_seconds(psutil.Process(pid)) for pid in brokers)}
+    root = psutil.Process(mirror.pid)
+    for process in (root, *root.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            kind = _kind(process, root)
+            found[kind] = found.get(kind, 0.0) + _seconds(process)
+    return found
+
+
+def _kind(process: psutil.Process, root: psutil.Process) -> str:
+    if "java" in process.name():
+        return "JVM"
+    return "driver" if process.pid == root.pid else "tasks"
+
+
+def _seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
