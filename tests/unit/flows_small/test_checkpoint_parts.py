@@ -1,0 +1,205 @@
+"""
+What the checkpoint flow remembers and decides, without a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from flows.checkpoint.emit import Translation
+from flows.checkpoint.follow import feed
+from flows.checkpoint.groups import followed
+from flows.checkpoint.store import CheckpointStore, last_checkpoints
+from flows.checkpoint.sync import is_idle
+from mm2.core.codec import Checkpoint, OffsetSync
+from mm2.core.filters import build_group_filter, build_topic_filter
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.policy import build_policy
+from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.groups import Group, GroupState
+from mm2.kafka.records import Record
+
+G1, G2, G3 = GroupId("g1"), GroupId("g2"), GroupId("g3")
+T = TopicName("t")
+
+
+def _checkpoint(group: GroupId = G1, partition: int = 0, up: int = 10, down: int = 5) -> Checkpoint:
+    return Checkpoint(group, TopicPartition(TopicName("A.t"), partition), up, down)
+
+
+def _record(offset: int, key: bytes | None, value: bytes | None) -> Record:
+    return Record(topic="c", partition=0, offset=offset, timestamp_ms=offset, key=key, value=value)
+
+
+def _written(*checkpoints: Checkpoint) -> list[Record]:
+    return [_record(n, each.key(), each.value()) for n, each in enumerate(checkpoints)]
+
+
+def test_the_last_checkpoint_of_each_group_and_partition_wins() -> None:
+    """C296."""
+    older, newer, other = _checkpoint(down=5), _checkpoint(down=3), _checkpoint(partition=1)
+    found = last_checkpoints(_written(older, other, newer), build_group_filter({}))
+    assert sorted(found, key=lambda each: each.partition) == [newer, other]
+
+
+def test_checkpoints_of_groups_that_are_not_followed_are_ignored() -> None:
+    """C296."""
+    written = _written(_checkpoint(G1), _checkpoint(G2))
+    assert last_checkpoints(written, build_group_filter({"groups": "g2"})) == [_checkpoint(G2)]
+
+
+def test_a_malformed_checkpoint_is_ignored_with_a_warning() -> None:
+    """C296."""
+    records = [_record(0, b"", b""), *_written(_checkpoint())]
+    with capture_logs() as events:
+        assert last_checkpoints(records, build_group_filter({})) == [_checkpoint()]
+    assert [(each["event"], each["log_level"]) for each in events] == [
+        ("checkpoint.ignored", "warning")
+    ]
+
+
+def test_a_tombstone_removes_a_checkpoint_and_nothing_else() -> None:
+    """C429: Java's load ends here."""
+    gone, stays = _checkpoint(G1), _checkpoint(G2)
+    records = [*_written(gone, stays), _record(2, gone.key(), None), _record(3, None, None)]
+    assert last_checkpoints(records, build_group_filter({})) == [stays]
+
+
+def test_checkpoints_of_before_the_start_count_but_are_not_written_again() -> None:
+    """C293, C306."""
+    store = CheckpointStore([_checkpoint()])
+    assert store.of_group(G1) == {_checkpoint().partition: _checkpoint()}
+    assert store.of_group(G2) == {}
+    assert store.unsent() == []
+
+
+def test_a_checkpoint_stays_due_until_it_is_written() -> None:
+    """C430: Java takes it for emitted as soon as it is chosen."""
+    store = CheckpointStore()
+    store.add(_checkpoint(), 77)
+    assert store.unsent() == store.unsent() == [(_checkpoint(), 77)]
+    store.sent(_checkpoint())
+    assert store.unsent() == []
+    assert store.of_group(G1) == {_checkpoint().partition: _checkpoint()}
+
+
+def test_what_replaced_a_checkpoint_while_it_was_written_stays_due() -> None:
+    """C430."""
+    store = CheckpointStore()
+    store.add(_checkpoint(down=5), 1)
+    store.add(_checkpoint(down=6), 2)
+    store.sent(_checkpoint(down=5))
+    assert store.unsent() == [(_checkpoint(down=6), 2)]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([G1, G2]), st.integers(0, 2), st.integers(0, 9), st.booleans())
+    )
+)
+def test_nothing_that_is_added_is_lost_whatever_fails(
+    steps: list[tuple[GroupId, int, int, bool]],
+) -> None:
+    """C430: what is unsent at the end, and what was sent, are together the last of each."""
+    store, topic = CheckpointStore(), dict[tuple[GroupId, TopicPartition], Checkpoint]()
+    last = dict[tuple[GroupId, TopicPartition], Checkpoint]()
+    for group, partition, down, works in steps:
+        added = _checkpoint(group, partition, down=down)
+        store.add(added, 0)
+        last[added.group, added.partition] = added
+        for due, _ in store.unsent() if works else []:
+            topic[due.group, due.partition] = due
+            store.sent(due)
+    for due, _ in store.unsent():
+        topic[due.group, due.partition] = due
+    assert topic == last
+
+
+def _partitions(*topics: str) -> list[TopicPartition]:
+    return [TopicPartition(TopicName(topic), 0) for topic in topics]
+
+
+def test_groups_with_an_offset_for_a_topic_that_counts_are_followed() -> None:
+    """C272, C273."""
+    committed: Mapping[GroupId, list[TopicPartition] | ClusterError] = {
+        G1: _partitions("t1", "t2"),
+        G2: _partitions("t2", "t3"),
+        G3: _partitions("t3"),
+        GroupId("none"): [],
+    }
+    only_t2, nothing = build_topic_filter({"topics": "t2"}), build_topic_filter({"topics": ""})
+    assert followed(committed, topic_filter=only_t2, before=frozenset()) == {G1, G2}
+    assert followed(committed, topic_filter=nothing, before=frozenset({G1})) == frozenset()
+
+
+def test_a_group_whose_offsets_cannot_be_listed_stays_as_it_was() -> None:
+    """C275: a failure is no reason to give up what is known."""
+    failed = Unavailable("A", "no answer")
+    topics = build_topic_filter({})
+    assert followed({G1: failed, G2: failed}, topic_filter=topics, before=frozenset({G1})) == {G1}
+
+
+@pytest.mark.parametrize("state", [None, *GroupState])
+def test_only_absent_and_empty_groups_may_be_written(state: GroupState | None) -> None:
+    """C309, KAFKA-19794 (C424)."""
+    described = None if state is None else Group("g1", state)
+    assert is_idle(G1, described) is (state in {None, GroupState.EMPTY})
+
+
+def test_a_group_that_cannot_be_described_is_not_written() -> None:
+    """KAFKA-19794 (C424): Java takes it for a new one."""
+    with capture_logs() as events:
+        assert not is_idle(G1, Unavailable("B", "no answer"))
+    assert [each["event"] for each in events] == ["group_offsets.not_described"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(b"", b""), (None, bytes(16)), (OffsetSync(TopicPartition(T, 0), 1, 1).key(), None)],
+)
+def test_a_record_that_is_no_offset_sync_is_passed_over(
+    key: bytes | None, value: bytes | None
+) -> None:
+    """C428: it ends Java's start."""
+    store = OffsetSyncStore(must_read_to_end=True)
+    with capture_logs() as events:
+        feed(store, _record(7, key, value))
+    assert [(each["event"], each["offset"]) for each in events] == [("offset_sync.ignored", 7)]
+
+
+def test_choosing_remembers_what_was_chosen_and_never_goes_back() -> None:
+    """C291, C292: the syncs 13->6 to 17->10 make the translation of 13 fall back to 5."""
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    translation = Translation(
+        flow=flow, policy=build_policy({}), topic_filter=build_topic_filter({"topics": "t"})
+    )
+    where, store = TopicPartition(T, 0), CheckpointStore()
+    syncs = OffsetSyncStore(must_read_to_end=False)
+
+    def news(up: int, now_ms: int) -> int:
+        offsets = {where: up, TopicPartition(TopicName("other"), 0): up}
+        return translation.news(G1, offsets, translator=syncs, store=store, now_ms=now_ms)
+
+    for up, down in ((11, 4), (12, 5)):
+        feed(store=syncs, record=_sync(up, down))
+    assert news(13, 1) == 0  # the backlog is not read (C239)
+    syncs.backlog_read()
+    assert news(13, 2) == 1
+    assert store.unsent() == [(_checkpoint(up=13, down=6), 2)]
+    for up in range(13, 18):
+        feed(store=syncs, record=_sync(up, up - 7))
+    assert syncs.translate(where, 13) == 5
+    assert news(13, 3) == 0
+    assert news(12, 4) == 1
+    assert store.unsent() == [(_checkpoint(up=12, down=5), 4)]
+
+
+def _sync(up: int, down: int) -> Record:
+    sync = OffsetSync(TopicPartition(T, 0), up, down)
+    return _record(0, sync.key(), sync.value())

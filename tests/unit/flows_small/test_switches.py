@@ -1,0 +1,74 @@
+"""
+When the small flows do not run at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from flows.checkpoint.flow import run_checkpoints
+from flows.heartbeat.flow import run_heartbeats
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import load_maker
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.herder.clusters import FlowClusters
+from mm2.kafka.admin import Admin
+
+NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
+
+
+def _config(folder: Path, settings: Mapping[str, str]) -> FlowConfig:
+    lines = {"clusters": "A,B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
+    file = folder / "mm2.properties"
+    file.write_text("".join(f"{k}={v}\n" for k, v in {**lines, **settings}.items()))
+    return flow_config(load_maker(file), SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")))
+
+
+@pytest.fixture
+def clusters() -> FlowClusters:
+    """Clients that would connect at their first call."""
+    return FlowClusters(Admin("A", NOWHERE), Admin("B", NOWHERE))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"emit.heartbeats.enabled": "false"},
+        {"A->B.enabled": "true", "emit.heartbeats.interval.seconds": "-1"},
+    ],
+)
+async def test_no_heartbeats_when_they_are_off(
+    tmp_path: Path, clusters: FlowClusters, settings: Mapping[str, str]
+) -> None:
+    """C310."""
+    await run_heartbeats(_config(tmp_path, settings), clusters)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"A->B.enabled": "false"},
+        {"A->B.enabled": "true", "emit.checkpoints.interval.seconds": "-1"},
+    ],
+)
+async def test_no_checkpoints_when_they_or_the_flow_are_off(
+    tmp_path: Path, clusters: FlowClusters, settings: Mapping[str, str]
+) -> None:
+    """C266, C268, C474."""
+    await run_checkpoints(_config(tmp_path, settings), clusters)
+
+
+async def test_a_refused_connector_says_why_and_ends(
+    tmp_path: Path, clusters: FlowClusters
+) -> None:
+    """C106, C112."""
+    settings = {"A->B.enabled": "true", "A->B.emit.offset-syncs.enabled": "false"}
+    with capture_logs() as events:
+        await run_checkpoints(_config(tmp_path, settings), clusters)
+    ((event, connector, reason),) = [(e["event"], e["connector"], e["reason"]) for e in events]
+    assert (event, connector) == ("connector.refused", "MirrorCheckpointConnector")
+    assert "emit.offset-syncs.enabled" in reason
