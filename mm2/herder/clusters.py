@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from mm2.kafka.admin import Admin
 log = structlog.get_logger()
 
 _WAIT_MOST_S: Final = 10.0
+_ANSWER_WITHIN_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,15 @@ async def _wait_for(admin: Admin) -> None:
     ):
         with attempt:
             try:
-                await admin.cluster_id()
+                await _ask(admin)
             except ClusterError as error:
-                log.warning(
-                    "cluster.unreachable",
-                    cluster=admin.alias,
-                    attempt=attempt.num,
-                    error=str(error),
-                    is_outage=isinstance(error, Unavailable),
-                )
+                log.warning("cluster.unreachable", cluster=admin.alias, error=str(error))
                 raise
+
+
+async def _ask(admin: Admin) -> None:
+    try:
+        async with asyncio.timeout(_ANSWER_WITHIN_S):
+            await admin.cluster_id()
+    except TimeoutError:
+        raise Unavailable(admin.alias, f"no answer in {_ANSWER_WITHIN_S:.0f} s") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections import Counter
 from pathlib import Path
@@ -12,7 +14,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, Re
 
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
-from tests.support.mirror import DRIVER, Mirror, properties
+from tests.support.mirror import DRIVER, Mirror, properties, worker_pids
 from tests.support.records import CODECS, Sample, consume, create_topic, produce
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(180)]
@@ -201,16 +203,44 @@ def test_a_killed_worker_comes_back_and_the_others_never_stop(
             "B->A.emit.heartbeats.enabled": "false",
         },
     )
+    started = time.time_ns() // 1_000_000
     with Mirror(tmp_path, text) as mirror:
         produce(cluster_a.bootstrap, unique, _numbered(0, 2, 2))
         consume(cluster_b.bootstrap, f"A.{unique}", 2, timeout=40)
-        workers = eventually(mirror.workers, until=lambda found: len(found) >= 2)
-        survivors = {worker.pid for worker in workers[1:]}
-        workers[0].kill()
+        before = _workers(cluster_b, started)
+        os.kill(before[0], signal.SIGKILL)
+        killed = time.time_ns() // 1_000_000
         produce(cluster_a.bootstrap, unique, _numbered(2, 2, 2))
         consume(cluster_b.bootstrap, f"A.{unique}", 4, timeout=40)
-        assert survivors <= {worker.pid for worker in mirror.workers()}
+        after = _workers(cluster_b, killed + 1000)
+        assert after[0] != before[0]
+        assert after[1] == before[1]
         assert mirror.stop() == 0
+
+
+def _workers(cluster: Cluster, since_ms: int) -> dict[int, int]:
+    return eventually(
+        lambda: worker_pids(cluster.bootstrap, "A", since_ms), until=lambda found: len(found) == 2
+    )
+
+
+def test_when_sparks_jvm_dies_it_is_started_again(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    create_topic(cluster_a.bootstrap, unique, 1)
+    text = properties(
+        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
+        {"A->B.enabled": "true", "topics": unique, "B->A.emit.heartbeats.enabled": "false"},
+    )
+    with Mirror(tmp_path, text) as mirror:
+        produce(cluster_a.bootstrap, unique, _numbered(0, 1))
+        consume(cluster_b.bootstrap, f"A.{unique}", 1, timeout=40)
+        (jvm,) = [process for process in mirror.family() if process.name() == "java"]
+        jvm.kill()
+        produce(cluster_a.bootstrap, unique, _numbered(1, 1))
+        consume(cluster_b.bootstrap, f"A.{unique}", 2, timeout=40)
+        assert mirror.stop() == 0
+        mirror.wait_gone()
 
 
 def test_new_topics_and_partitions_are_picked_up_while_it_runs(

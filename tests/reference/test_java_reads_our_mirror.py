@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -46,46 +48,58 @@ def run_java(tmp_path_factory: pytest.TempPathFactory) -> _Java:
     return _Java(tmp_path_factory.mktemp("classes"))
 
 
-@pytest.fixture
+@dataclass(frozen=True)
+class _Mirrored:
+    """A flow that runs, and a topic of which it has copied 20 records."""
+
+    source: str
+    target: str
+    topic: str
+
+    @property
+    def remote(self) -> str:
+        return f"{self.source}.{self.topic}"
+
+
+@pytest.fixture(scope="module")
 def mirrored(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
-) -> Iterator[tuple[str, str]]:
-    """A mirror from S to T with 20 records of one topic copied; gives alias and topic."""
-    source, target = f"S{unique[-6:]}", f"T{unique[-6:]}"
-    create_topic(cluster_a.bootstrap, unique, 2)
-    for number, codec in enumerate(CODECS):
+    cluster_a: Cluster, cluster_b: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[_Mirrored]:
+    number = uuid.uuid4().hex[:6]
+    flow = _Mirrored(f"S{number}", f"T{number}", f"read-by-java-{number}")
+    create_topic(cluster_a.bootstrap, flow.topic, 2)
+    for place, codec in enumerate(CODECS):
         samples = [
             Sample(
                 key=b"k%d" % n if n % 2 else None,
                 value=None if n == 3 else b"%s-%d" % (codec.encode(), n),
                 headers=(("h", None), ("h", b"\xff"), ("", b"")),
                 partition=n % 2,
-                timestamp_ms=1_700_000_000_000 + number * 10 + n,
+                timestamp_ms=1_700_000_000_000 + place * 10 + n,
             )
             for n in range(4)
         ]
-        produce(cluster_a.bootstrap, unique, samples, codec=codec)
+        produce(cluster_a.bootstrap, flow.topic, samples, codec=codec)
     text = properties(
-        {source: cluster_a.bootstrap, target: cluster_b.bootstrap},
+        {flow.source: cluster_a.bootstrap, flow.target: cluster_b.bootstrap},
         {
-            f"{source}->{target}.enabled": "true",
-            "topics": unique,
-            "groups": f"{unique}.*",
+            f"{flow.source}->{flow.target}.enabled": "true",
+            "topics": flow.topic,
+            "groups": f"{flow.topic}.*",
             "offset.lag.max": "0",
         },
     )
-    with Mirror(tmp_path, text) as mirror:
-        consume(cluster_b.bootstrap, f"{source}.{unique}", 20, timeout=40)
-        yield source, target
+    with Mirror(tmp_path_factory.mktemp("mirror"), text) as mirror:
+        consume(cluster_b.bootstrap, flow.remote, 20, timeout=40)
+        yield flow
         assert mirror.stop() == 0
 
 
 def test_javas_consumer_reads_the_remote_topic_as_the_source_topic(
-    run_java: _Java, mirrored: tuple[str, str], cluster_a: Cluster, cluster_b: Cluster, unique: str
+    run_java: _Java, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
 ) -> None:
-    source, _ = mirrored
-    written = run_java(cluster_a.bootstrap, "records", unique, "20")
-    copied = run_java(cluster_b.bootstrap, "records", f"{source}.{unique}", "20")
+    written = run_java(cluster_a.bootstrap, "records", mirrored.topic, "20")
+    copied = run_java(cluster_b.bootstrap, "records", mirrored.remote, "20")
     assert sorted(copied) == sorted(written)
     for partition in ("0", "1"):
         order = [line for line in written if line.startswith(f"{partition} ")]
@@ -93,9 +107,9 @@ def test_javas_consumer_reads_the_remote_topic_as_the_source_topic(
 
 
 def test_javas_formatters_print_heartbeats_and_offset_syncs(
-    run_java: _Java, mirrored: tuple[str, str], cluster_a: Cluster, cluster_b: Cluster, unique: str
+    run_java: _Java, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
 ) -> None:
-    source, target = mirrored
+    source, target = mirrored.source, mirrored.target
     beat = f"Heartbeat{{sourceClusterAlias={source}, targetClusterAlias={target}, timestamp="
     consume(cluster_b.bootstrap, "heartbeats", 1)
     lines = eventually(
@@ -112,21 +126,22 @@ def test_javas_formatters_print_heartbeats_and_offset_syncs(
         f"mm2-offset-syncs.{target}.internal",
     )
     for partition in (0, 1):
-        where = f"topicPartition={unique}-{partition}, upstreamOffset=9, downstreamOffset=9"
+        where = f"topicPartition={mirrored.topic}-{partition}, upstreamOffset=9, downstreamOffset=9"
         assert f"OffsetSync{{{where}}}" in syncs
 
 
 def test_javas_client_finds_the_source_and_translates_offsets(
-    run_java: _Java, mirrored: tuple[str, str], cluster_a: Cluster, cluster_b: Cluster, unique: str
+    run_java: _Java, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
 ) -> None:
-    source, _ = mirrored
-    commit_group(cluster_a.bootstrap, unique, {(unique, 0): 10, (unique, 1): 4})
+    source = mirrored.source
+    group = topic = mirrored.topic
+    commit_group(cluster_a.bootstrap, group, {(topic, 0): 10, (topic, 1): 4})
     translated = eventually(
-        lambda: run_java(cluster_b.bootstrap, "translate", source, unique),
+        lambda: run_java(cluster_b.bootstrap, "translate", source, group),
         until=lambda lines: len(lines) == 2,
         timeout=40,
     )
-    remote = f"{source}.{unique}"
+    remote = mirrored.remote
     # Never past the truth; with a sync for the last record the end is exact.
     assert translated[0] == f"{remote}-0 10"
     assert 0 <= int(translated[1].removeprefix(f"{remote}-1 ")) <= 4
@@ -137,7 +152,7 @@ def test_javas_client_finds_the_source_and_translates_offsets(
         f"{source}.checkpoints.internal",
     )
     assert any(
-        f"consumerGroupId={unique}, topicPartition={remote}-0, upstreamOffset=10" in line
+        f"consumerGroupId={group}, topicPartition={remote}-0, upstreamOffset=10" in line
         for line in checkpoints
     )
     # The herder of T->S sends heartbeats to S, and S->T mirrors them.

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Self
 
 import psutil
+from confluent_kafka import Consumer, TopicPartition
 
+from mm2.herder.progress import decode_progress
 from tests.support.process import java_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +93,7 @@ class Mirror:
                 continue
         self.process.wait()
         if kind is not None:
-            print(f"--- {self.log.name}\n{self.text()[-8000:]}")
+            print(f"--- {self.log.name}\n{self.text()[-8000:]}")  # noqa: T201 - shown by pytest
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -111,20 +113,6 @@ class Mirror:
             found = []
         self._family |= {process.pid: process for process in found}
         return [process for process in self._family.values() if _is_running(process)]
-
-    def workers(self) -> list[psutil.Process]:
-        """The Python processes that run bundles: children of Spark's Python daemon."""
-        found = []
-        for process in self.family():
-            try:
-                parent = process.parent()
-                command = " ".join(process.cmdline())
-                if "pyspark.daemon" in command and parent is not None:
-                    if "pyspark.daemon" in " ".join(parent.cmdline()):
-                        found.append(process)
-            except psutil.NoSuchProcess:
-                continue
-        return found
 
     def stop(self, timeout: float = 30.0) -> int:
         """SIGTERM; returns the exit status."""
@@ -152,6 +140,24 @@ def java_mirror(file: Path) -> list[str]:
     return java_command(
         "org.apache.kafka.connect.mirror.MirrorMaker", str(file), options=["-Xmx512m"]
     )
+
+
+def worker_pids(bootstrap: str, source: str, since_ms: int) -> dict[int, int]:
+    """Process ids of the workers that run the bundles, by bundle, as reported since a time."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none"})
+    where = TopicPartition(f"mm2-progress.{source}.internal", 0)
+    _, end = consumer.get_watermark_offsets(where, timeout=10)
+    where.offset = max(0, end - 50)
+    consumer.assign([where])
+    found: dict[int, int] = {}
+    while where.offset < end:
+        for message in consumer.consume(50, timeout=1):
+            progress = decode_progress(message.value())
+            if progress.time_ms >= since_ms:
+                found[progress.bundle] = progress.pid
+            where.offset = (message.offset() or 0) + 1
+    consumer.close()
+    return found
 
 
 def _is_running(process: psutil.Process) -> bool:
