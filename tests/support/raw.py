@@ -5,17 +5,24 @@ Whole batches written to and read from real clusters, with what client libraries
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from flows.source.batch import Batch, split
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
+from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.requests import FetchRequest
 from tests.support.batches import Plain, read_batch
 
 _MOST = 64 << 20
+_LEADER_WITHIN_S = 10.0
+_NO_LEADER_YET = (
+    Code.UNKNOWN_TOPIC_OR_PARTITION,
+    Code.LEADER_NOT_AVAILABLE,
+    Code.NOT_LEADER_OR_FOLLOWER,
+)
 
 
 @asynccontextmanager
@@ -33,21 +40,36 @@ async def wire(bootstrap: str, *topics: str) -> AsyncIterator[WireClient]:
 def append(
     bootstrap: str, topic: str, *batches: bytes, partition: int = 0
 ) -> list[tuple[int, int]]:
-    """Appends batches one by one; gives back the brokers' error codes and base offsets."""
+    """
+    Appends batches one by one; gives back the brokers' error codes and base offsets.
+
+    A broker that does not lead a new partition yet is asked again.
+    """
 
     async def send() -> list[tuple[int, int]]:
-        answers = []
         async with wire(bootstrap, topic) as client:
-            node = client.leader(TopicPartition(TopicName(topic), partition))
-            assert node is not None
-            for batch in batches:
-                (answer,) = await client.produce(
-                    node, [(topic, partition, batch)], timeout_ms=10_000
-                )
-                answers.append((answer.error, answer.base_offset))
-        return answers
+            return [await _append(client, topic, partition, batch) for batch in batches]
 
     return asyncio.run(send())
+
+
+async def _append(client: WireClient, topic: str, partition: int, batch: bytes) -> tuple[int, int]:
+    async with asyncio.timeout(_LEADER_WITHIN_S):
+        while True:
+            node = client.leader(TopicPartition(TopicName(topic), partition))
+            if node is not None:
+                sent = [(topic, partition, batch)]
+                (answer,) = await client.produce(node, sent, timeout_ms=10_000)
+                if answer.error not in _NO_LEADER_YET:
+                    return answer.error, answer.base_offset
+            await asyncio.sleep(0.05)
+            await client.refresh()
+
+
+def write(bootstrap: str, topic: str, *batches: bytes, partition: int = 0) -> None:
+    """Appends batches that the brokers must take."""
+    answers = append(bootstrap, topic, *batches, partition=partition)
+    assert [error for error, _ in answers] == [Code.NONE] * len(batches)
 
 
 def log_of(bootstrap: str, topic: str, *, partition: int = 0) -> list[Batch]:
@@ -79,11 +101,6 @@ def records_in(batches: Sequence[Batch]) -> list[Plain]:
 def contents(bootstrap: str, topic: str, *, partition: int = 0) -> list[tuple[object, ...]]:
     """What a mirror must keep of each record of a partition."""
     return [r.content for r in records_in(log_of(bootstrap, topic, partition=partition))]
-
-
-def reader(bootstrap: str, topic: str) -> Callable[[], list[tuple[object, ...]]]:
-    """``contents`` of partition 0, to be looked at again and again."""
-    return lambda: contents(bootstrap, topic)
 
 
 def _request(topic: str, partition: int, position: int) -> FetchRequest:

@@ -1,0 +1,126 @@
+"""
+One bundle of the source flow without herder and Spark: the task in a thread, told what to do by
+control records written by hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from flows.source.task import _run
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.herder.bundle import BundleSpec, FetchSpec
+from mm2.herder.control import Assignment, BundleState, encode_assignment
+from mm2.herder.progress import PartitionProgress, decode_progress
+from tests.support.cluster import Cluster
+from tests.support.raw import log_of, records_in
+from tests.support.records import Sample, create_topic, produce
+
+STOP_WITHIN_S = 20.0
+
+
+@dataclass
+class Bench:
+    """
+    A flow of one bundle between two clusters, with topics of its own.
+
+    Args:
+        source: where records come from.
+        target: where they go, and where the internal topics are.
+        unique: part of all names.
+        fetch: how the source is read.
+        topics: topics of the source and their numbers of partitions.
+    """
+
+    source: Cluster
+    target: Cluster
+    unique: str
+    topics: Mapping[str, int]
+    fetch: FetchSpec = field(default_factory=lambda: FetchSpec(max_wait_ms=100))
+    remote_configs: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Creates all topics of the target."""
+        self._epoch = 0
+        self._generation = 0
+        bootstrap = self.target.bootstrap
+        create_topic(bootstrap, self._name("control"), configs={"cleanup.policy": "compact"})
+        create_topic(bootstrap, self._name("offsets"), 2, {"cleanup.policy": "compact"})
+        create_topic(bootstrap, self._name("progress"))
+        for topic, partitions in self.topics.items():
+            create_topic(bootstrap, self.remote(topic), partitions, self.remote_configs)
+
+    @staticmethod
+    def remote(topic: str) -> str:
+        """The name of a topic's copy."""
+        return f"A.{topic}"
+
+    @contextmanager
+    def running(
+        self, *, epoch: int | None = None, fails: bool = False
+    ) -> Iterator[Future[Mapping[str, int]]]:
+        """
+        Runs a task, by default as a newer leader would; drains and stops it at the end.
+
+        Gives the future of its totals, for those who expect it to fail to look at.
+        """
+        self._epoch = self._epoch + 1 if epoch is None else epoch
+        self.command(BundleState.RUNNING)
+        with ThreadPoolExecutor(1) as executor:
+            future = executor.submit(lambda: asyncio.run(_run(self._spec(self._epoch))))
+            try:
+                yield future
+            finally:
+                self.command(BundleState.STOPPED)
+                error = future.exception(STOP_WITHIN_S)
+        if error is not None and not fails:
+            raise error
+
+    def command(self, state: BundleState) -> None:
+        """Writes an assignment of all partitions."""
+        self._generation += 1
+        assignment = Assignment(
+            index=0,
+            epoch=self._epoch,
+            generation=self._generation,
+            state=state,
+            partitions={
+                TopicPartition(TopicName(topic), number): TopicName(self.remote(topic))
+                for topic, count in self.topics.items()
+                for number in range(count)
+            },
+        )
+        key, value = encode_assignment(assignment)
+        sample = Sample(key=key, value=value)
+        produce(self.target.bootstrap, self._name("control"), [sample])
+
+    def progress(self) -> dict[tuple[str, int], PartitionProgress]:
+        """The last report of each partition."""
+        reports = [
+            decode_progress(record.value)
+            for record in records_in(log_of(self.target.bootstrap, self._name("progress")))
+        ]
+        return {(p.topic, p.partition): p for report in reports for p in report.partitions}
+
+    def _name(self, kind: str) -> str:
+        return f"{self.unique}-{kind}"
+
+    def _spec(self, epoch: int) -> BundleSpec:
+        return BundleSpec(
+            flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+            index=0,
+            epoch=epoch,
+            source={"bootstrap.servers": self.source.bootstrap},
+            target={"bootstrap.servers": self.target.bootstrap},
+            transactional_id=self._name("task"),
+            offsets_topic=self._name("offsets"),
+            offsets_partitions=2,
+            control_topic=self._name("control"),
+            progress_topic=self._name("progress"),
+            flush_interval_s=0.2,
+            fetch=self.fetch,
+        )
