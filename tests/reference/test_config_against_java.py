@@ -20,7 +20,7 @@ from mm2.config.clients import data_producer_properties
 from mm2.config.definition import Definition, Type
 from mm2.config.dump import dump
 from mm2.config.java_classes import JAVA_CLASSES
-from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS
+from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS, TABLE
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import parse
 from mm2.config.reading import (
@@ -51,7 +51,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What file and directory providers read."""
     folder = tmp_path_factory.mktemp("secrets")
     (folder / "some.properties").write_text(
-        "one=eins\ntwo = zwei \\\n  drei\numl=ä\n", encoding="utf-8"
+        "one=eins\ntwo = zwei \\\n  drei\numl=ä\none\\:two=both\n", encoding="utf-8"
     )
     (folder / "plain").write_text("content\nwith line end\n", encoding="utf-8")
     (folder / "latin").write_bytes(b"\xe4")
@@ -169,6 +169,9 @@ _EXPRESSIONS = (
     "${nobody:x}",
     "${env:${env:MM2_ONE}}",
     "${:x}",
+    "${env::MM2_ONE}",
+    "${file:SECRETS/some.properties:one:two}",
+    "${nobody:a:b:c} ${dir:SECRETS:plain:x}",
     "${env:}",
 )
 _FAILING = (
@@ -272,10 +275,11 @@ _NAMES = st.one_of(
 )
 _BELOW = st.sampled_from(_LEVELS[1:])
 _SWITCH_LEVELS = st.sampled_from(("", *(f"{flow}." for flow in _FLOWS)))
-_LINES = st.one_of(
-    *(st.tuples(_BELOW, _NAMES, _VALUES),) * 4,
-    *(st.tuples(st.sampled_from(_CLIENT_LEVELS), st.sampled_from(sorted(CLIENT_NAMES)), _VALUES),)
-    * 2,
+_LINE = st.one_of(
+    st.tuples(_BELOW, _NAMES, _VALUES),
+    st.tuples(_BELOW, st.sampled_from(_OTHERS), _VALUES),
+    st.tuples(st.sampled_from(("A.", "B.", "A->B.")), st.sampled_from(_OTHERS), _VALUES),
+    st.tuples(st.sampled_from(_CLIENT_LEVELS), st.sampled_from(sorted(CLIENT_NAMES)), _VALUES),
     st.tuples(st.just(""), st.sampled_from(sorted(CONNECTOR_NAMES - MAKER_KEYS.keys())), _VALUES),
     st.tuples(st.just(""), st.sampled_from(_OTHERS), _VALUES),
     st.tuples(_SWITCH_LEVELS, st.just("enabled"), st.sampled_from(_BOOLEANS)),
@@ -284,13 +288,19 @@ _LINES = st.one_of(
         st.just("emit.heartbeats.enabled"),
         st.sampled_from((*_BOOLEANS, "${env:MM2_TRUE}")),
     ),
+)
+_REJECTABLE = st.one_of(
     st.tuples(st.just(""), st.sampled_from(_CLASS_KEYS), st.sampled_from(_CLASSES)),
     st.tuples(st.just(""), st.just("response.http.headers.config"), _HEADERS),
     st.tuples(st.just(""), st.just("response.http.headers.config"), st.just("set A:b, add C: d")),
-    # These make Java reject most files.
     st.tuples(st.just(""), st.sampled_from(sorted(MAKER_KEYS)), _VALUES),
     st.tuples(_BELOW, _NAMES, st.sampled_from(_FAILING)),
 )
+# Most files stand, and are long enough to say something at every level.
+_LINES = st.tuples(
+    st.lists(_LINE, min_size=4, max_size=30),
+    st.one_of(st.just([]), st.just([]), st.lists(_REJECTABLE, max_size=2)),
+).map(lambda parts: [*parts[0], *parts[1]])
 _GOOD_CLUSTERS = ("A, B", "A,B,C", "B , A , B", "A,B") * 4
 # Names that look like parts of keys.
 _ODD_CLUSTERS = (
@@ -340,7 +350,7 @@ def _provider_lines(providers: dict[str, str | bool | None]) -> list[str]:
 
 @given(
     clusters=_CLUSTERS,
-    lines=st.lists(_LINES, max_size=12),
+    lines=_LINES,
     providers=_PROVIDERS,
 )
 @settings(_QUICK, max_examples=int(os.environ.get("MM2_CONFIG_EXAMPLES", "700")))
@@ -363,6 +373,17 @@ def test_every_map_equals_the_one_that_java_computes(
         assert "error" in ours, (theirs, data)
     else:
         assert ours == theirs
+
+
+def test_every_known_key_goes_where_java_takes_it_at_every_level(java: JavaConfig) -> None:
+    """C021-C025, C036, C044-C050, C055: one file that holds them all."""
+    names = sorted(TABLE.keys() | CLIENT_NAMES | set(_OTHERS))
+    below = [f"{level}{name}" for level in ("A.", "A.producer.", "B.", "A->B.") for name in names]
+    keys = [name for name in names if name not in MAKER_KEYS and name != "plugin.discovery"] + below
+    lines = ["clusters=A,B", "ssl.key.password=top", "sasl.mechanism=top"]
+    lines += [f"{key}=value {number}" for number, key in enumerate(keys)]
+    data = "\n".join(lines).encode()
+    assert dump(data) == java.ask("d", data)
 
 
 _CONNECTOR_VALUES = {
