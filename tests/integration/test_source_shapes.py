@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from itertools import count
 
@@ -69,7 +70,7 @@ def test_every_shape_with_every_codec_is_copied_byte_for_byte(
         for partition in (0, 1):
             batches = [
                 write_batch(_shapes(), codec_number=codec),
-                write_batch([Plain(timestamp=_TIME)], codec_number=codec),
+                write_batch([Plain(timestamp=-1)], codec_number=codec),
             ]
             write(cluster_a.bootstrap, topic, *batches[partition:], partition=partition)
     bench = Bench(cluster_a, cluster_b, unique, topics)
@@ -200,6 +201,26 @@ def test_large_batches_are_split_and_a_large_record_stops_only_its_partition(
     sizes = [len(b.data) for b in log_of(cluster_b.bootstrap, remote, partition=1)]
     assert len(sizes) > 5
     assert max(sizes) <= 4_000
+
+
+def test_a_record_from_the_future_stops_its_partition_and_says_so(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str
+) -> None:
+    """C472: brokers refuse create times more than an hour ahead of their clocks."""
+    configs = {"message.timestamp.after.max.ms": str(1 << 60)}
+    create_topic(cluster_a.bootstrap, topic_name, configs=configs)
+    future = int(time.time() * 1_000) + 7_200_000
+    batches = [write_batch([Plain(timestamp=at)]) for at in (_TIME, future)]
+    write(cluster_a.bootstrap, topic_name, *batches)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    with bench.running():
+        report = eventually(
+            lambda: bench.progress().get((topic_name, 0)),
+            until=lambda report: report is not None and report.error is not None,
+        )
+    assert report is not None
+    assert "INVALID_TIMESTAMP" in (report.error or "")
+    assert report.position == 0
 
 
 def test_after_a_clean_stop_each_record_is_copied_once(
