@@ -1,28 +1,27 @@
-"""The demo as a user runs it, and that its proof would notice what differs."""
+"""
+That the demo ends as it should, and that its proof would notice what differs.
+
+The whole of it is run in test_readme.py, as the README and the tutorial show it.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from tests.support.cluster import Cluster
 from tests.support.demo.batches import CODECS, Record, encode
 from tests.support.demo.raw import RawCluster
+from tests.support.demo.run import demo_run
 from tests.support.demo.traffic import shapes
 from tests.support.demo.verify import Verification
 from tests.support.eventually import eventually
-from tests.support.layout import ROOT
 from tests.support.records import create_topic
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(150)]
@@ -31,74 +30,12 @@ NOW_MS = 1_700_000_000_000
 COMMAND = [sys.executable, "-m", "tests.support.demo", "--free-ports"]
 
 
-class _Run:
-    """A run of the demo, and all processes that ever belonged to it."""
-
-    def __init__(self, output: Path, *arguments: str) -> None:
-        self._output = output
-        with output.open("wb") as stream:
-            log = ["--log", str(output.with_suffix(".mirror.log"))]
-            self.process = subprocess.Popen(
-                [*COMMAND, *log, *arguments], stdout=stream, stderr=subprocess.STDOUT, cwd=ROOT
-            )
-        self._family: dict[int, psutil.Process] = {}
-
-    def text(self) -> str:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            found = psutil.Process(self.process.pid).children(recursive=True)
-            self._family |= {each.pid: each for each in found}
-        return self._output.read_text(errors="replace")
-
-    def wait(self, timeout: float) -> int:
-        eventually(lambda: self.text() and self.process.poll() is not None, timeout=timeout)
-        return self.process.returncode
-
-    def left(self) -> list[str]:
-        return [" ".join(each.cmdline())[:80] for each in self._running()]
-
-    def _running(self) -> Iterator[psutil.Process]:
-        for each in self._family.values():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                if each.is_running() and each.status() != psutil.STATUS_ZOMBIE:
-                    yield each
-
-    def close(self) -> None:
-        self.process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(30)
-        self.process.kill()
-        self.process.wait()
-        for each in self._running():
-            each.kill()
-
-
-@contextmanager
-def _demo(folder: Path, *arguments: str) -> Iterator[_Run]:
-    run = _Run(folder / "demo.out", *arguments)
-    try:
-        yield run
-    finally:
-        run.close()
-
-
-@pytest.mark.spark
-def test_the_demo_proves_both_copies_and_leaves_no_process_behind(tmp_path: Path) -> None:
-    with _demo(tmp_path, "--once", "--seconds", "2") as run:
-        status = run.wait(120)
-        text = run.text()
-        assert status == 0, text
-        assert "OK A->B: " in text, text
-        assert "OK B->A: " in text, text
-        assert "s after the start" in text
-        assert run.left() == []
-
-
 @pytest.mark.spark
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_demo_that_is_told_to_stop_while_it_starts_leaves_no_process_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    with _demo(tmp_path) as run:
+    with demo_run(tmp_path, COMMAND) as run:
         eventually(lambda: "Running connect-mirror-maker" in run.text(), timeout=60)
         time.sleep(0.5 if number is signal.SIGTERM else 0)
         run.process.send_signal(number)
@@ -110,7 +47,7 @@ def test_a_demo_that_is_told_to_stop_while_it_starts_leaves_no_process_behind(
 def test_the_demo_shows_the_end_of_the_log_of_a_mirror_that_does_not_start(tmp_path: Path) -> None:
     broken = tmp_path / "broken.properties"
     broken.write_text("clusters = A, B\n")
-    with _demo(tmp_path, "--once", "--config", str(broken)) as run:
+    with demo_run(tmp_path, [*COMMAND, "--once", "--config", str(broken)]) as run:
         assert run.wait(90) == 1
         assert "FAILED: the mirror ended with status" in run.text()
         assert "no B.bootstrap.servers" in run.text()
