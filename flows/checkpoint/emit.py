@@ -12,6 +12,7 @@ import structlog
 
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.outbox import Outbox
+from flows.checkpoint.renewal import renew_after
 from flows.checkpoint.store import CheckpointStore
 from mm2.core.checkpoint import CommittedOffset, Translator, checkpoints_for_group
 from mm2.core.filters import TopicFilter
@@ -112,6 +113,7 @@ class Emission:
                 log.debug("checkpoint.chosen", group=name, records=count)
         if failures:
             log.warning("checkpoint.skipped", groups=len(failures), error=str(failures[0]))
+            await renew_after(self._source, failures)
         if records := await self._outbox.write():
             log.info("checkpoint.emitted", groups=len(committed), records=records)
 

@@ -9,7 +9,8 @@ this connector are always zero and say nothing (behaviours 1.4), so none are kep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
@@ -30,6 +31,7 @@ from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import every
 from mm2.herder.topics import offset_syncs_topic
+from mm2.kafka.admin import Admin
 
 log = structlog.get_logger()
 
@@ -47,11 +49,26 @@ async def run_checkpoints(config: FlowConfig, clusters: FlowClusters) -> None:
         ConfigError: a policy or filter that cannot be had.
         ClusterError: the flow's topics cannot be read.
     """
+    del clusters  # The herder's clients serve its own jobs.
     settings = config.checkpoint
     for refusal in settings.refusals:
         log.error("connector.refused", connector=CHECKPOINT_CONNECTOR, reason=refusal)
     if settings.runs and settings.emit_checkpoints is not None:
-        await _run(config, clusters)
+        async with _own_clients(config) as own:
+            await _run(config, own)
+
+
+@asynccontextmanager
+async def _own_clients(config: FlowConfig) -> AsyncIterator[FlowClusters]:
+    """Admin clients with the roles of Java's; nobody else uses them, so they may be renewed."""
+    settings = config.checkpoint
+    source = Admin(config.flow.source, settings.source_admin("checkpoint-source-admin", 0))
+    target = Admin(config.flow.target, settings.target_admin("checkpoint-target-admin", 0))
+    try:
+        yield FlowClusters(source, target)
+    finally:
+        await source.close()
+        await target.close()
 
 
 async def _run(config: FlowConfig, clusters: FlowClusters) -> None:

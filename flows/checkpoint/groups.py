@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from flows.checkpoint.renewal import renew_after
 from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
@@ -71,13 +72,18 @@ class FollowedGroups:
         """
         listed = [GroupId(group.group_id) for group in await self._source.list_groups()]
         wanted = [each for each in listed if self._group_filter.should_replicate_group(each)]
-        committed = await self._source.list_offsets_of_groups(wanted)
+        # A broker that has just started lists no groups before it has loaded them. Those we follow
+        # are given up only when they have no offsets any more.
+        asked = sorted(self.current.union(wanted))
+        committed = await self._source.list_offsets_of_groups(asked)
         found = followed(
             {GroupId(group): offsets for group, offsets in committed.items()},
             topic_filter=self._topic_filter,
             before=self.current,
         )
-        self._adopt(found, [each for each in committed.values() if isinstance(each, ClusterError)])
+        failures = [each for each in committed.values() if isinstance(each, ClusterError)]
+        self._adopt(found, failures)
+        await renew_after(self._source, failures)
 
     async def _first_look(self) -> bool:
         try:

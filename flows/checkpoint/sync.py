@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.groups import FollowedGroups
+from flows.checkpoint.renewal import renew_after
 from flows.checkpoint.store import CheckpointStore
 from mm2.core.checkpoint import CommittedOffset, group_offsets_to_sync
 from mm2.core.model import GroupId, TopicPartition
@@ -65,10 +66,11 @@ class GroupOffsetSync:
                 offsets = committed[group]
                 if isinstance(offsets, ClusterError):
                     log.warning("group_offsets.not_listed", group=group, error=str(offsets))
-                    continue
-                behind = self._behind(group, offsets)
-                if behind:
+                elif behind := self._behind(group, offsets):
                     tasks.create_task(self._write(group, behind), name=f"offsets of {group}")
+        answers = [*described.values(), *committed.values()]
+        failures = [each for each in answers if isinstance(each, ClusterError)]
+        await renew_after(self._target, failures)
 
     def _behind(
         self, group: GroupId, committed: Mapping[TopicPartition, int]
@@ -84,6 +86,7 @@ class GroupOffsetSync:
             log.info("group_offsets.refused", group=group, reason=str(error))
         except ClusterError as error:
             log.warning("group_offsets.not_synced", group=group, error=str(error))
+            await renew_after(self._target, [error])
         else:
             log.info("group_offsets.synced", group=group, partitions=len(offsets))
 
