@@ -68,7 +68,7 @@ class Verification:
         source_ends = await source.ends(self.topics)
         missing = 0
         for pair in list(self._pairs):
-            if pair.remote in remote_ends:
+            if remote_ends.get(pair.remote, 0) > pair.remote_at:
                 await self._proceed(pair, source, target)
             missing += source_ends.get(pair.source, 0) - pair.source_at
             if pair.source_at >= source_ends.get(pair.source, 0):
