@@ -8,6 +8,7 @@ share of bytes under way is left out until some are acknowledged.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
@@ -16,7 +17,7 @@ import structlog
 
 from flows.source.budget import Budget
 from flows.source.partition import Mirrored
-from mm2.core.model import TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.herder.bundle import FetchSpec
 from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
@@ -64,6 +65,7 @@ class Fetcher:
         self._take = take
         self._changed = asyncio.Event()
         self._freed = asyncio.Event()
+        self._stale = asyncio.Event()
         self._loops: dict[int, asyncio.Task[None]] = {}
         self._turn = 0
 
@@ -79,6 +81,7 @@ class Fetcher:
     async def run(self) -> None:
         """Fetches until cancelled."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_leaders(), name="source-leaders")
             while True:
                 self._changed.clear()
                 leaders = {self._client.leader(p) for p in self._partitions}
@@ -87,9 +90,8 @@ class Fetcher:
                         task = group.create_task(self._follow(node), name=f"fetch-{node}")
                         self._loops[node] = task
                 if None in leaders:
-                    await self._refresh()
-                else:
-                    await self._wait_for_change()
+                    self._stale.set()
+                await self._wait_for_change()
 
     async def _follow(self, node: int) -> None:
         """Fetches from one broker for as long as it leads something."""
@@ -104,7 +106,8 @@ class Fetcher:
                     await self._wait_for_room()
             except Unavailable as error:
                 log.warning("source.fetch_failed", broker=node, error=str(error))
-                await self._refresh()
+                self._stale.set()
+                await asyncio.sleep(_BACKOFF_S)
         self.changed()
 
     async def _wait_for_change(self) -> None:
@@ -116,13 +119,14 @@ class Fetcher:
     async def _wait_for_room(self) -> None:
         self._freed.clear()
         with suppress(TimeoutError):
-            async with asyncio.timeout(_IDLE_S):
+            async with asyncio.timeout(_BACKOFF_S):
                 await self._freed.wait()
 
     def _has_room(self, partition: Mirrored) -> bool:
         return (
             partition.position is not None
             and partition.error is None
+            and partition.pause_until <= time.monotonic()
             and partition.queued < self._budget.limit // _SHARES
         )
 
@@ -139,7 +143,8 @@ class Fetcher:
                     self._spec.max_partition_bytes,
                 )
             )
-        reserved = await self._budget.reserve(self._spec.max_bytes)
+        asked = {partition.source: partition.position for partition in wanted}
+        reserved = await self._budget.reserve(self._share())
         try:
             answers = await self._client.fetch(
                 node,
@@ -153,25 +158,33 @@ class Fetcher:
             )
         finally:
             self._budget.give(reserved)
-        await self._accept(answers)
+        await self._accept(answers, asked)
 
-    async def _accept(self, answers: Sequence[FetchedPartition]) -> None:
-        stale = False
+    def _share(self) -> int:
+        """Bytes to ask one broker for: idle fetches must not take all memory from each other."""
+        brokers = sum(not task.done() for task in self._loops.values())
+        return min(self._spec.max_bytes, max(self._budget.limit // (2 * brokers), 1))
+
+    async def _accept(
+        self,
+        answers: Sequence[FetchedPartition],
+        asked: Mapping[TopicPartition, int | None],
+    ) -> None:
         for answer in answers:
-            partition = self._partitions.get(TopicPartition(answer.topic, answer.partition))  # type: ignore[arg-type]  # a name from the broker
-            if partition is None or partition.error is not None:
-                continue
+            source = TopicPartition(TopicName(answer.topic), answer.partition)
+            partition = self._partitions.get(source)
+            if partition is None or partition.error or partition.position != asked.get(source):
+                continue  # gone, stopped or moved while the answer was under way
             if answer.error == Code.NONE:
                 self._take(partition, answer)
             elif answer.error == Code.OFFSET_OUT_OF_RANGE:
                 await self._relocate(partition)
             elif answer.error in RETRIABLE:
-                stale = True
-                partition.lane.last_error = f"source answers {code_name(answer.error)}"
+                partition.lane.last_error = f"the source answers {code_name(answer.error)}"
+                partition.pause_until = time.monotonic() + _BACKOFF_S
+                self._stale.set()
             else:
                 partition.error = f"the source answers {code_name(answer.error)}"
-        if stale:
-            await self._refresh()
 
     async def _locate(self, partitions: list[Mirrored]) -> None:
         """Gives partitions without a position one, as ``auto.offset.reset`` says."""
@@ -188,6 +201,7 @@ class Fetcher:
                 partition.position = found[partition.source]
                 # Committed even before a first record, or a restart would skip what came between.
                 partition.mirrored = found[partition.source] - 1
+                partition.begins_empty = timestamp == LATEST and found[partition.source] == 0
 
     async def _relocate(self, partition: Mirrored) -> None:
         """The position is outside of the log: says so, then goes on as Java's consumer does."""
@@ -218,10 +232,14 @@ class Fetcher:
         if partition.lane.is_idle:
             partition.mirrored = partition.position - 1
 
-    async def _refresh(self) -> None:
-        await asyncio.sleep(_BACKOFF_S)
-        try:
-            await self._client.refresh()
-        except Unavailable as error:
-            log.warning("source.unavailable", error=str(error))
-        self.changed()
+    async def _follow_leaders(self) -> None:
+        """Refreshes metadata when asked to, a few times a second at most."""
+        while True:
+            await self._stale.wait()
+            try:
+                await self._client.refresh()
+            except Unavailable as error:
+                log.warning("source.unavailable", error=str(error))
+            self.changed()
+            await asyncio.sleep(_BACKOFF_S)
+            self._stale.clear()

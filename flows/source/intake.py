@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 from flows.source.aborted import AbortedTransactions
@@ -13,6 +14,7 @@ from flows.source.recode import recode
 from mm2.kafka.wire.requests import FetchedPartition
 
 _MOST_CORRUPT_READS: Final = 5
+_FIRST_PAUSE_S: Final = 0.1
 
 
 class Intake:
@@ -49,6 +51,8 @@ class Intake:
                     partition.corrupt = 0
         except ValueError as error:
             partition.corrupt += 1
+            pause_s = _FIRST_PAUSE_S * 2**partition.corrupt
+            partition.pause_until = time.monotonic() + pause_s
             if partition.corrupt >= _MOST_CORRUPT_READS:
                 partition.error = f"unreadable at offset {partition.position}: {error}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flows.source.produce import Lane, Outgoing
+from flows.source.lane import Lane, Outgoing
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.herder.progress import PartitionProgress
 
@@ -26,6 +26,8 @@ class Mirrored:
         bytes: acknowledged bytes.
         latency_ms: worst latency since it was last reported.
         lost: records that were gone before we could fetch them.
+        begins_empty: it had no record at all when it was first looked at.
+        pause_until: by the monotonic clock, in seconds; it is not fetched before.
         corrupt: how often in a row the batch at ``position`` could not be read.
         error: why it does not go on.
     """
@@ -41,6 +43,8 @@ class Mirrored:
     bytes: int = 0
     latency_ms: int = 0
     lost: int = 0
+    begins_empty: bool = False
+    pause_until: float = 0.0
     corrupt: int = 0
     error: str | None = None
 

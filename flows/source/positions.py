@@ -10,9 +10,11 @@ producer as the records: a task that has been replaced cannot turn one back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
+from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
-from flows.source.produce import Lane, Outgoing, Producer
+from flows.source.produce import Producer
 from flows.source.recode import Record, encode, keyed_body
 from mm2.core.connect_offsets import SourcePartition, decode_key, decode_offset, encode_key
 from mm2.core.connect_offsets import encode_offset as encode_position
@@ -21,6 +23,14 @@ from mm2.core.murmur2 import partition_for
 from mm2.errors import FlowError, SchemaError
 from mm2.kafka.wire.codecs import NONE
 from mm2.kafka.wire.codes import code_name
+
+_NOTHING_YET: Final = encode_position(NO_OFFSET)
+"""
+The position of a partition that was empty when it was first looked at.
+
+Java takes it for no position (C207). It keeps ``auto.offset.reset=latest`` from passing over what
+was written between that look and a restart.
+"""
 
 
 def positions_of(
@@ -44,7 +54,9 @@ def positions_of(
         if partition.cluster != source:
             continue
         where = TopicPartition(partition.topic, partition.partition)
-        if offset is None:
+        if value == _NOTHING_YET:
+            positions[where] = NO_OFFSET
+        elif offset is None:
             positions.pop(where, None)
         else:
             positions[where] = offset
@@ -91,7 +103,7 @@ class Positions:
         Raises:
             FlowError: the target refuses to store positions for good.
         """
-        moved = [(p, p.mirrored) for p in partitions if p.mirrored not in (NO_OFFSET, p.committed)]
+        moved = [(p, p.mirrored) for p in partitions if _has_moved(p)]
         entries: dict[int, list[tuple[bytes, bytes]]] = {}
         for partition, mirrored in moved:
             key = encode_key(SOURCE_CONNECTOR, SourcePartition(self._source, *partition.source))
@@ -117,6 +129,12 @@ class Positions:
 
     def _refuse(self, code: int) -> None:
         self._refusal = code
+
+
+def _has_moved(partition: Mirrored) -> bool:
+    if partition.mirrored == NO_OFFSET:
+        return partition.begins_empty and partition.committed is None
+    return partition.mirrored != partition.committed
 
 
 def _ignore(_: Outgoing) -> None:

@@ -81,6 +81,8 @@ class Reporter:
             return
         for each in changed:
             self._reported[each.source] = each
+            if (partition := self._partitions.get(each.source)) is not None:
+                partition.latency_ms = 0
 
     def _changes(self) -> list[PartitionProgress]:
         changes = []
@@ -88,5 +90,4 @@ class Reporter:
             progress = partition.progress()
             if progress != self._reported.get(source):
                 changes.append(progress)
-                partition.latency_ms = 0
         return changes

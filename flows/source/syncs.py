@@ -15,8 +15,8 @@ from typing import Final
 
 import structlog
 
+from flows.source.lane import Outgoing
 from flows.source.partition import Mirrored
-from flows.source.produce import Outgoing
 from mm2.core.codec import OffsetSync
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.offset_sync import OffsetSyncQueue

@@ -23,18 +23,20 @@ import structlog
 import uvloop
 
 from flows.source.budget import Budget
+from flows.source.control import ControlFollower
 from flows.source.fetch import Fetcher
 from flows.source.intake import Intake
+from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
 from flows.source.positions import Positions, positions_of
-from flows.source.produce import Lane, Outgoing, Producer
+from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import Fenced, NotAuthorized, root_cause
+from mm2.errors import NotAuthorized, root_cause
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.control import Assignment, BundleState, Lease, decode
-from mm2.kafka.log import LogTail, read_to_end
+from mm2.herder.control import Assignment
+from mm2.kafka.log import read_to_end
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.wire.codes import code_name
@@ -130,7 +132,7 @@ class SourceTask:
         self._syncs: OffsetSyncs | None = None
         if spec.offset_syncs is not None and syncs_writer is not None:
             self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
-        self._stop = asyncio.Event()
+        self._control = ControlFollower(spec)
 
     @classmethod
     async def open(cls, spec: BundleSpec, stack: AsyncExitStack) -> SourceTask:
@@ -159,17 +161,18 @@ class SourceTask:
         async with asyncio.TaskGroup() as group:
             lasting = [
                 group.create_task(self._producer.run(), name="producer"),
-                group.create_task(self._follow_control(), name="control"),
+                group.create_task(self._control.follow(), name="control"),
                 group.create_task(self._reporter.run(), name="report"),
             ]
             if self._syncs is not None:
                 lasting.append(group.create_task(self._syncs.run(), name="offset-syncs"))
                 lasting.append(group.create_task(self._promote_syncs(), name="promote"))
             intake = [
+                group.create_task(self._obey(), name="assignments"),
                 group.create_task(self._fetcher.run(), name="fetcher"),
                 group.create_task(self._commit_often(), name="commit"),
             ]
-            await self._stop.wait()
+            await self._control.stop.wait()
             for task in intake:
                 task.cancel()
             await self._drain()
@@ -193,24 +196,12 @@ class SourceTask:
         await self._reporter.report()
         log.info("source.stopped", positions=committed, **self.totals())
 
-    async def _follow_control(self) -> None:
-        """Carries out assignments of our epoch as they come; a higher epoch ends the task."""
-        tail = LogTail(self._spec.flow.target, self._spec.target, self._spec.control_topic)
-        async for record in tail:
-            entry = decode(record.key, record.value)
-            if entry is None:
-                continue
-            if entry.epoch > self._spec.epoch:
-                raise Fenced(str(self._spec.flow), f"epoch {entry.epoch} leads the flow now")
-            if isinstance(entry, Lease) or entry.epoch < self._spec.epoch:
-                continue
-            if entry.index == self._spec.index:
-                await self._carry_out(entry)
+    async def _obey(self) -> None:
+        """Carries out assignments as they come."""
+        while True:
+            await self._carry_out(await self._control.next_assignment())
 
     async def _carry_out(self, assignment: Assignment) -> None:
-        if assignment.state is BundleState.STOPPED:
-            self._stop.set()
-            return
         gone = self._partitions.keys() - assignment.partitions.keys()
         new = assignment.partitions.keys() - self._partitions.keys()
         if gone:

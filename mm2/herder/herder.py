@@ -114,6 +114,9 @@ class FlowHerder:
                 for task in small:
                     task.cancel()
             log.info("flow.stopped")
+        if not self._stop.is_set():
+            # Another node leads; it is for an operator to say which one should.
+            await self._stop.wait()
 
     async def _keep(self, name: str, clusters: FlowClusters) -> None:
         await keep_running(name, lambda: self._small_flows[name](self.config, clusters))
@@ -131,6 +134,3 @@ class FlowHerder:
                 await self._source.run()
         finally:
             self._source = None
-        if not self._stop.is_set():
-            # Another node leads; it is for an operator to say which one should.
-            await self._stop.wait()

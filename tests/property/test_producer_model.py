@@ -14,7 +14,8 @@ from typing import cast
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flows.source.produce import MAX_IN_FLIGHT, Lane, Outgoing, Producer
+from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing
+from flows.source.produce import Producer
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.wire.codes import Code

@@ -175,9 +175,13 @@ class FakeCluster:
             if trouble == Trouble.DEAF_CLIENT:
                 connection.is_deaf = True
                 self._forget(node, connection)
-            if connection.is_broken or connection.is_deaf:
-                raise Unavailable(self.alias, "the connection broke")
+            self._check(connection)
             return answers
+
+    def _check(self, connection: _Connection) -> None:
+        """An answer finds nobody when its connection broke meanwhile."""
+        if connection.is_broken or connection.is_deaf:
+            raise Unavailable(self.alias, "the connection broke")
 
     def _break(self, node: int, connection: _Connection) -> None:
         connection.is_broken = True

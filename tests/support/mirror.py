@@ -4,6 +4,7 @@ Runs mm2's driver, or Java's, as a user would: a process with a properties file.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -86,11 +87,10 @@ class Mirror:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        for process in (*self.family(), self.process):
-            try:
-                process.kill()
-            except (psutil.NoSuchProcess, ProcessLookupError):
-                continue
+        for relative in self.family():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                relative.kill()
+        self.process.kill()
         self.process.wait()
         if kind is not None:
             print(f"--- {self.log.name}\n{self.text()[-8000:]}")  # noqa: T201 - shown by pytest

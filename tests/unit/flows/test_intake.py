@@ -9,8 +9,9 @@ import pytest
 from flows.source.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
 from flows.source.budget import Budget
 from flows.source.intake import Intake
+from flows.source.lane import Lane
 from flows.source.partition import Mirrored
-from flows.source.produce import Lane, Producer
+from flows.source.produce import Producer
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.wire.requests import FetchedPartition

@@ -29,12 +29,17 @@ def test_the_last_record_of_a_partition_wins() -> None:
     assert positions_of(records, _A) == {_where("t", 0): 9, _where("t", 1): 0}
 
 
-def test_tombstones_nulls_and_negative_offsets_are_no_position() -> None:
+def test_tombstones_and_nulls_are_no_position() -> None:
     """C207."""
     records: list[tuple[bytes | None, bytes | None]] = []
-    for number, value in enumerate([None, b'{"offset":null}', b'{"offset":-1}', b"null"]):
+    for number, value in enumerate([None, b'{"offset":null}', b'{"offset":-2}', b"null"]):
         records += [(_key("A", "t", number), b'{"offset":4}'), (_key("A", "t", number), value)]
     assert positions_of(records, _A) == {}
+
+
+def test_minus_one_is_the_position_before_the_first_record() -> None:
+    """So that auto.offset.reset=latest passes over nothing after a restart."""
+    assert positions_of([(_key("A", "t", 0), b'{"offset":-1}')], _A) == {_where("t", 0): -1}
 
 
 def test_a_position_after_a_reset_counts() -> None:

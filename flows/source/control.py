@@ -1,0 +1,77 @@
+"""What a task learns from the control topic: its assignment, a stop, that another leads."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from mm2.errors import Fenced, SchemaError
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.control import Assignment, BundleState, Lease, decode
+from mm2.kafka.log import LogTail
+
+log = structlog.get_logger()
+
+
+class ControlFollower:
+    """
+    Follows the control topic on behalf of one bundle.
+
+    A task that was started again sees all assignments of its epoch, of which only the last counts:
+    earlier ones may speak of partitions that another bundle has now.
+
+    Args:
+        spec: the bundle.
+
+    Attributes:
+        stop: set when the bundle shall drain and end.
+    """
+
+    def __init__(self, spec: BundleSpec) -> None:
+        self._spec = spec
+        self._tail = LogTail(spec.flow.target, spec.target, spec.control_topic)
+        self._newest: Assignment | None = None
+        self._news = asyncio.Event()
+        self.stop = asyncio.Event()
+
+    async def follow(self) -> None:
+        """
+        Follows the topic until cancelled.
+
+        Raises:
+            Fenced: a higher epoch leads the flow.
+        """
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._look_at_backlog(), name="control-backlog")
+            async for record in self._tail:
+                try:
+                    self._take(decode(record.key, record.value))
+                except SchemaError as error:
+                    log.error("control.unreadable", offset=record.offset, error=str(error))
+
+    async def next_assignment(self) -> Assignment:
+        """Waits for an assignment that has not been handed out; older unseen ones are left out."""
+        await self._tail.caught_up.wait()
+        await self._news.wait()
+        self._news.clear()
+        assert self._newest is not None  # noqa: S101 - news are of it
+        return self._newest
+
+    async def _look_at_backlog(self) -> None:
+        await self._tail.caught_up.wait()
+        if self._newest is not None and self._newest.state is BundleState.STOPPED:
+            self.stop.set()
+
+    def _take(self, entry: Lease | Assignment | None) -> None:
+        if entry is None or entry.epoch < self._spec.epoch:
+            return
+        if entry.epoch > self._spec.epoch:
+            raise Fenced(str(self._spec.flow), f"epoch {entry.epoch} leads the flow now")
+        if isinstance(entry, Lease) or entry.index != self._spec.index:
+            return
+        self._newest = entry
+        if entry.state is BundleState.RUNNING:
+            self._news.set()
+        elif self._tail.caught_up.is_set():
+            self.stop.set()

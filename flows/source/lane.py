@@ -1,0 +1,102 @@
+"""The way to one target partition, and the batches on it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.kafka.wire.codes import Code
+
+MAX_IN_FLIGHT: Final = 5
+"""Batches in flight for which a broker remembers sequence numbers (KIP-98)."""
+
+
+@dataclass(slots=True, eq=False)
+class Outgoing:
+    """
+    One batch on its way.
+
+    Attributes:
+        data: the batch, restamped.
+        sequence: of its first record.
+        offsets: source offset of each of its records.
+        max_timestamp: largest timestamp in ms.
+        answer: the broker's error code; None while there is none.
+        base_offset: downstream offset of its first record, once appended.
+        size: bytes that it took of the memory budget; the parts of a split batch share them.
+    """
+
+    data: bytearray
+    sequence: int
+    offsets: range | list[int]
+    max_timestamp: int
+    size: int
+    answer: int | None = None
+    base_offset: int = NO_OFFSET
+
+    @property
+    def is_appended(self) -> bool:
+        """Whether the target has it for certain."""
+        return self.answer in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER)
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """
+    The way to one target partition.
+
+    Attributes:
+        target: where its batches go.
+        on_ack: called for each appended batch, in order.
+        on_refused: called once, with Kafka's error code, when the target refuses a batch for good;
+            the lane then takes no more batches.
+        sequence: of the next record.
+        queue: batches to send, in order.
+        flying: batches sent and not yet reported, in order.
+        unanswered: how many of those the broker has not answered.
+        attempts: failures in a row.
+        corruptions: how often in a row the broker found a batch damaged.
+        is_known: whether the broker has appended a batch of this producer.
+        is_held: whether sending waits for the end of some trouble.
+        is_refused: whether the target has refused a batch for good.
+        last_error: the trouble, for people; None when all is well.
+    """
+
+    target: TopicPartition
+    on_ack: Callable[[Outgoing], None]
+    on_refused: Callable[[int], None]
+    sequence: int = 0
+    queue: deque[Outgoing] = field(default_factory=deque)
+    flying: deque[Outgoing] = field(default_factory=deque)
+    unanswered: int = 0
+    attempts: int = 0
+    corruptions: int = 0
+    is_known: bool = False
+    is_held: bool = False
+    is_refused: bool = False
+    last_error: str | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was sent is appended, or never will be."""
+        return not self.queue and not self.flying
+
+    @property
+    def has_room(self) -> bool:
+        """
+        Whether one more batch may fly.
+
+        A broker takes any first sequence number from a producer that is new to a partition. So the
+        first batch flies alone: were it lost or refused, the next would be appended in its place.
+        """
+        return len(self.flying) < (MAX_IN_FLIGHT if self.is_known else 1)
+
+    def give_back(self) -> None:
+        """Queues again, in order, what flew and was not appended."""
+        self.queue.extendleft(reversed(self.flying))
+        self.flying.clear()
+        for batch in self.queue:
+            batch.answer = None
