@@ -11,8 +11,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import ConfigResource
-from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.admin._acl import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+)
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewPartitions
 
 from tests.support.cluster import Cluster, KafkaCluster
@@ -359,3 +365,73 @@ def test_bad_arguments_end_with_javas_statuses(
     with mirror:
         assert mirror.process.wait(30) == status
     assert message in mirror.text()
+
+
+def test_settings_and_acls_of_topics_are_followed(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """C175, C180, C186-C189, C397, C399, C412."""
+    create_topic(cluster_a.bootstrap, unique, 1, {"retention.bytes": "1000"})
+    remote = f"A.{unique}"
+    for operation in (AclOperation.ALL, AclOperation.WRITE, AclOperation.DESCRIBE):
+        _allow(cluster_a, unique, operation)
+    text = properties(
+        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
+        {
+            "A->B.enabled": "true",
+            "topics": unique,
+            "B->A.emit.heartbeats.enabled": "false",
+            "sync.topic.acls.enabled": "true",
+            "sync.topic.acls.interval.seconds": "1",
+        },
+    )
+    with Mirror(tmp_path, text):
+        eventually(lambda: remote in _topics(cluster_b), timeout=40)
+        assert _configs(cluster_b, remote)["retention.bytes"] == "1000"
+        allowed = eventually(lambda: _allowed(cluster_b, remote), until=lambda a: len(a) == 2)
+        assert allowed == {"READ", "DESCRIBE"}
+        _alter(cluster_a, unique, "retention.bytes", "2000")
+        eventually(lambda: _configs(cluster_b, remote)["retention.bytes"] == "2000")
+        _alter(cluster_a, unique, "retention.bytes", None)
+        eventually(lambda: _configs(cluster_b, remote)["retention.bytes"] == "-1")
+
+
+def _alter(cluster: Cluster, topic: str, name: str, value: str | None) -> None:
+    kind = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+    entry = ConfigEntry(name, value or "", incremental_operation=kind)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    (future,) = admin.incremental_alter_configs([resource]).values()
+    future.result(10)
+
+
+def _acl(topic: str, operation: AclOperation) -> AclBinding:
+    return AclBinding(
+        ResourceType.TOPIC,
+        topic,
+        ResourcePatternType.LITERAL,
+        "User:dummy",
+        "*",
+        operation,
+        AclPermissionType.ALLOW,
+    )
+
+
+def _allow(cluster: Cluster, topic: str, operation: AclOperation) -> None:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    (future,) = admin.create_acls([_acl(topic, operation)]).values()
+    future.result(10)
+
+
+def _allowed(cluster: Cluster, topic: str) -> set[str]:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    wanted = AclBindingFilter(
+        ResourceType.TOPIC,
+        topic,
+        ResourcePatternType.LITERAL,
+        "User:dummy",
+        "*",
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    return {binding.operation.name for binding in admin.describe_acls(wanted).result(10)}
