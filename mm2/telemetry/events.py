@@ -1,0 +1,90 @@
+"""
+Every event that mm2 logs, and what it means to the person who reads it.
+
+An event is a constant name, ``noun.past_tense``; its fields are typed and named alike everywhere.
+A test holds this list against the code; ``docs/reference/events.md`` is made from it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+EVENTS: Final = {
+    "admin.renewed": "An admin client that had got stuck was replaced.",
+    "bundle.ended": "A bundle's task ended because it was told to; its totals.",
+    "bundle.not_drained": "A bundle took too long to stop and was ended; what it had not committed "
+    "is mirrored again.",
+    "bundle.stop_not_delivered": "The target did not take the message that stops the bundles.",
+    "checkpoint.chosen": "A checkpoint is to be written.",
+    "checkpoint.emitted": "A checkpoint was written.",
+    "checkpoint.ignored": "A record of the checkpoints topic cannot be read; it is passed over.",
+    "checkpoint.skipped": "A group's offsets could not be looked at this time.",
+    "checkpoint.unwritable": "A checkpoint cannot be encoded.",
+    "checkpoints.loaded": "Earlier checkpoints were read back.",
+    "cluster.unreachable": "A cluster does not answer, or refuses us; it is asked again.",
+    "config.spelling": "A key has an older spelling; the message names today's.",
+    "connector.refused": "A connector does not run because its settings contradict each other.",
+    "control.unreadable": "A record of the control topic is damaged; it is passed over.",
+    "driver.failed": "The process ends because of an error; see the exit status.",
+    "driver.started": "The process runs these flows.",
+    "driver.stopped": "Everything has ended.",
+    "driver.stopping": "A signal asked to stop; bundles drain and commit.",
+    "flow.assigned": "Partitions were given to bundles.",
+    "flow.led": "This node leads the flow, with this epoch.",
+    "flow.started": "Both clusters answer and the internal topics are there.",
+    "flow.stopped": "The flow has drained and ended.",
+    "flow.taken_over": "Another node leads the flow; this one stands back.",
+    "group_offsets.not_described": "The state of target groups could not be looked at.",
+    "group_offsets.not_listed": "Offsets of target groups could not be looked at.",
+    "group_offsets.not_synced": "Offsets of a target group could not be written.",
+    "group_offsets.refused": "The target refused offsets of a group, for example an active one.",
+    "group_offsets.synced": "Offsets of an idle target group were moved forward.",
+    "groups.changed": "Consumer groups to follow came or went.",
+    "groups.not_listed": "The source's groups could not be listed.",
+    "groups.skipped": "Some of the source's groups could not be looked at.",
+    "heartbeat.not_sent": "A heartbeat could not be written; the next one is tried.",
+    "heartbeat.refused": "The target refuses heartbeats.",
+    "heartbeat.sent": "A heartbeat was written.",
+    "herder.not_stopped": "A herder took too long to stop and was ended.",
+    "internal_topic.assumed": "An internal topic could not be created and is taken to exist.",
+    "internal_topic.not_created": "An internal topic is missing and could not be created.",
+    "job.failed": "A periodic job failed; it runs again at its next time.",
+    "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",
+    "offset_sync.ignored": "A record of the offset-syncs topic cannot be read; it is passed over.",
+    "offset_syncs.failed": "An offset sync could not be written; the next one replaces it.",
+    "offset_syncs.loaded": "Earlier offset syncs were read back.",
+    "part.failed": "A part of a flow failed and is started again after a delay.",
+    "remote_topic.created": "A remote topic was created, or got more partitions.",
+    "remote_topic.not_created": "A remote topic or its partitions could not be created; it is "
+    "tried again.",
+    "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
+    "up is not fenced.",
+    "source.fetch_failed": "A fetch from a source broker failed; it is tried again.",
+    "source.partitions_assigned": "A task took partitions on; how many had a position.",
+    "source.partitions_revoked": "A task drained, committed and gave up partitions.",
+    "source.position_out_of_range": "A position is outside of the source's log: records are gone, "
+    "or the topic is another one now. Mirroring goes on as auto.offset.reset says.",
+    "source.record_refused": "The target refuses a record for good; its partition stops, the "
+    "others go on.",
+    "source.report_failed": "A progress report could not be written.",
+    "source.stopped": "A task has drained and committed; its totals.",
+    "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
+    "spark.started": "Spark runs.",
+    "topic_acls.no_authorizer": "A cluster has no authorizer, so there are no ACLs to sync.",
+    "topic_acls.not_synced": "An ACL could not be created on the target.",
+    "topic_acls.synced": "ACLs were created on the target.",
+    "topic_configs.not_synced": "Settings of a remote topic could not be changed.",
+    "topic_configs.synced": "Settings of remote topics were changed.",
+}
+
+
+def reference_page() -> str:
+    """The page ``docs/reference/events.md``."""
+    rows = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in sorted(EVENTS.items()))
+    return (
+        "# Log events\n\n"
+        "mm2 logs to standard output: readable lines on a terminal, else one JSON object a line.\n"
+        "`flow` and `task` say where an event comes from. This page is made from the code\n"
+        "(`scripts/generate-docs`).\n\n"
+        f"| event | meaning |\n|---|---|\n{rows}"
+    )
