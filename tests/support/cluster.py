@@ -61,12 +61,12 @@ class Cluster(Protocol):
 class _Node:
     """One broker and controller."""
 
-    def __init__(self, home: Path, ports: Mapping[str, int], heap: str) -> None:
+    def __init__(self, home: Path, ports: Mapping[str, int], options: Sequence[str]) -> None:
         self.home = home
         self.ports = dict(ports)
         self.log = home / "broker.log"
         self.properties = home / "server.properties"
-        self._heap = heap
+        self._options = options
         self.process: Watched | None = None
 
     def format(self, cluster_id: str, users: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -86,7 +86,7 @@ class _Node:
         log4j = self.home / "log4j2.properties"
         log4j.write_text(LOG4J)
         options = [
-            f"-Xmx{self._heap}",
+            *self._options,
             f"-Dbroker.log={self.log}",
             f"-Dlog4j2.configurationFile={log4j}",
         ]
@@ -118,6 +118,7 @@ class KafkaCluster:
         brokers: how many nodes.
         port: the first node's plain port, the next node's one higher; free ports when not given.
         heap: of each JVM, as Java writes sizes.
+        options: more flags of each JVM; they win.
         properties: more server properties; they win.
         security: the secured listeners to open.
     """
@@ -129,13 +130,14 @@ class KafkaCluster:
         brokers: int = 1,
         port: int | None = None,
         heap: str = "512m",
+        options: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         security: Security | None = None,
     ) -> None:
         self.name = name
         self._brokers = brokers
         self._port = port
-        self._heap = heap
+        self._options = [f"-Xmx{heap}", *options]
         self._extra = dict(properties or {})
         self._security = security or Security()
         self._home: Path | None = None
@@ -248,7 +250,7 @@ class KafkaCluster:
 
     def _node(self, number: int, home: Path, ports: Mapping[str, int], voters: str) -> _Node:
         home.mkdir()
-        node = _Node(home, ports, self._heap)
+        node = _Node(home, ports, self._options)
         properties = broker_properties(
             node=number,
             voters=voters,

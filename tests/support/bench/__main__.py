@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.support.bench.mirrors import JAVA, OURS, Peer
-from tests.support.bench.throughput import Result, Stuck, measure
+from tests.support.bench.throughput import BROKER_OPTIONS, TUNED, Result, Stuck, measure
 from tests.support.bench.workload import Workload, workloads
 from tests.support.cluster import KafkaCluster
 from tests.support.layout import KafkaMissing
@@ -64,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--warm", type=float, default=0.25, help="part of the records that comes before the clock"
     )
+    parser.add_argument(
+        "--tuned", action="store_true", help="with the settings that make Java's faster, for both"
+    )
     parser.add_argument("--only", choices=["mm2", "java"], help="one of the two")
     return parser
 
@@ -72,7 +75,7 @@ def _throughput(options: argparse.Namespace, console: Console) -> None:
     if (load := os.getloadavg()[0]) > _BUSY * (os.cpu_count() or 1):
         console.print(f"[red]The machine is busy (load {load:.1f})[/]: the numbers will be too.")
     peers = {"mm2": [OURS], "java": [JAVA]}.get(options.only, [JAVA, OURS])
-    with KafkaCluster("A", heap="1g") as source:
+    with KafkaCluster("A", heap="1g", options=BROKER_OPTIONS) as source:
         for workload in workloads(options.megabytes, options.small_records):
             if workload.records:
                 console.print(f"Filling {', '.join(workload.topics)} ...", highlight=False)
@@ -91,11 +94,18 @@ def _compared(
     for _ in range(options.repeat):
         for peer in peers:
             console.print(f"{peer.name} copies ...", highlight=False)
-            result = measure(peer, workload, source, tasks=options.tasks, warm=options.warm)
+            result = measure(
+                peer,
+                workload,
+                source,
+                tasks=options.tasks,
+                warm=options.warm,
+                settings=TUNED if options.tuned else "",
+            )
             results[peer.name].append(result)
-    return _table(
-        f"{workload.title}; {workload.records:,} records, tasks.max={options.tasks}", results
-    )
+    told = "tuned" if options.tuned else "defaults"
+    title = f"{workload.title}; {workload.records:,} records, tasks.max={options.tasks}, {told}"
+    return _table(title, results)
 
 
 def _table(title: str, results: dict[str, list[Result]]) -> Table:
