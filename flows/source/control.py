@@ -31,7 +31,8 @@ class ControlFollower:
     def __init__(self, spec: BundleSpec) -> None:
         self._spec = spec
         self._tail = LogTail(spec.flow.target, spec.target, spec.control_topic)
-        self._newest: Assignment | None = None
+        self._running: Assignment | None = None
+        self._is_stopped = False
         self._news = asyncio.Event()
         self.stop = asyncio.Event()
 
@@ -55,12 +56,12 @@ class ControlFollower:
         await self._tail.caught_up.wait()
         await self._news.wait()
         self._news.clear()
-        assert self._newest is not None  # noqa: S101 - news are of it
-        return self._newest
+        assert self._running is not None  # noqa: S101 - news are of it
+        return self._running
 
     async def _look_at_backlog(self) -> None:
         await self._tail.caught_up.wait()
-        if self._newest is not None and self._newest.state is BundleState.STOPPED:
+        if self._is_stopped:
             self.stop.set()
 
     def _take(self, entry: Lease | Assignment | None) -> None:
@@ -70,8 +71,9 @@ class ControlFollower:
             raise Fenced(str(self._spec.flow), f"epoch {entry.epoch} leads the flow now")
         if isinstance(entry, Lease) or entry.index != self._spec.index:
             return
-        self._newest = entry
-        if entry.state is BundleState.RUNNING:
+        self._is_stopped = entry.state is BundleState.STOPPED
+        if not self._is_stopped:
+            self._running = entry
             self._news.set()
         elif self._tail.caught_up.is_set():
             self.stop.set()

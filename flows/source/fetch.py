@@ -127,6 +127,7 @@ class Fetcher:
             partition.position is not None
             and partition.error is None
             and partition.pause_until <= time.monotonic()
+            and not partition.lane.is_stuck
             and partition.queued < self._budget.limit // _SHARES
         )
 
@@ -184,7 +185,7 @@ class Fetcher:
                 partition.pause_until = time.monotonic() + _BACKOFF_S
                 self._stale.set()
             else:
-                partition.error = f"the source answers {code_name(answer.error)}"
+                partition.fail(f"the source answers {code_name(answer.error)}")
 
     async def _locate(self, partitions: list[Mirrored]) -> None:
         """Gives partitions without a position one, as ``auto.offset.reset`` says."""
@@ -192,10 +193,12 @@ class Fetcher:
             return
         if self._spec.reset == "none":
             for partition in partitions:
-                partition.error = "it has no position yet, and auto.offset.reset=none"
+                partition.fail("it has no position yet, and auto.offset.reset=none")
             return
         timestamp = LATEST if self._spec.reset == "latest" else EARLIEST
-        found = await self._client.list_offsets((p.source for p in partitions), timestamp)
+        found = await self._client.list_offsets(
+            (p.source for p in partitions), timestamp, read_committed=self._spec.read_committed
+        )
         for partition in partitions:
             if partition.source in found:
                 partition.position = found[partition.source]
@@ -226,11 +229,12 @@ class Fetcher:
             policy=self._spec.reset,
         )
         if self._spec.reset == "none":
-            partition.error = f"position {position} is outside of the log, {start} to {end}"
+            partition.fail(f"position {position} is outside of the log, {start} to {end}")
             return
         partition.position = end if self._spec.reset == "latest" else start
         if partition.lane.is_idle:
             partition.mirrored = partition.position - 1
+            partition.begins_empty, partition.committed = partition.position == 0, None
 
     async def _follow_leaders(self) -> None:
         """Refreshes metadata when asked to, a few times a second at most."""

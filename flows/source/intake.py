@@ -54,7 +54,7 @@ class Intake:
             pause_s = _FIRST_PAUSE_S * 2**partition.corrupt
             partition.pause_until = time.monotonic() + pause_s
             if partition.corrupt >= _MOST_CORRUPT_READS:
-                partition.error = f"unreadable at offset {partition.position}: {error}"
+                partition.fail(f"unreadable at offset {partition.position}: {error}")
 
     def _forward(self, partition: Mirrored, batch: Batch, position: int) -> None:
         if batch.magic >= 2:  # noqa: PLR2004 - older formats are checked when they are read

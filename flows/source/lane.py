@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +12,13 @@ from mm2.kafka.wire.codes import Code
 
 MAX_IN_FLIGHT: Final = 5
 """Batches in flight for which a broker remembers sequence numbers (KIP-98)."""
+
+STUCK_AFTER: Final = 4
+"""Failed attempts in a row, which is after about a second and a half."""
+
+
+def _ignore(_: object) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +60,8 @@ class Lane:
         on_ack: called for each appended batch, in order.
         on_refused: called once, with Kafka's error code, when the target refuses a batch for good;
             the lane then takes no more batches.
+        on_dropped: called with batches that were taken off the queue to free memory, in order;
+            they must be sent again, from the first one on. None: nothing is ever dropped.
         sequence: of the next record.
         queue: batches to send, in order.
         flying: batches sent and not yet reported, in order.
@@ -66,8 +75,9 @@ class Lane:
     """
 
     target: TopicPartition
-    on_ack: Callable[[Outgoing], None]
-    on_refused: Callable[[int], None]
+    on_ack: Callable[[Outgoing], None] = _ignore
+    on_refused: Callable[[int], None] = _ignore
+    on_dropped: Callable[[Sequence[Outgoing]], None] | None = None
     sequence: int = 0
     queue: deque[Outgoing] = field(default_factory=deque)
     flying: deque[Outgoing] = field(default_factory=deque)
@@ -93,6 +103,26 @@ class Lane:
         first batch flies alone: were it lost or refused, the next would be appended in its place.
         """
         return len(self.flying) < (MAX_IN_FLIGHT if self.is_known else 1)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it has been in trouble for so long that it should be given nothing more."""
+        return self.attempts >= STUCK_AFTER
+
+    def trim(self) -> None:
+        """
+        Leaves only the first batch queued; only while held, when nothing is unanswered.
+
+        What a lane in trouble keeps queued is memory that others could use. The sequence numbers
+        go back with it, so that a batch that did arrive is recognised when it is sent again.
+        """
+        if self.on_dropped is None or len(self.queue) <= 1:
+            return
+        first, *rest = self.queue
+        self.queue.clear()
+        self.queue.append(first)
+        self.sequence = rest[0].sequence
+        self.on_dropped(rest)
 
     def give_back(self) -> None:
         """Queues again, in order, what flew and was not appended."""

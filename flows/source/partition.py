@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import structlog
+
 from flows.source.lane import Lane, Outgoing
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.herder.progress import PartitionProgress
+
+log = structlog.get_logger()
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +66,17 @@ class Mirrored:
         if self.lane.is_idle and self.position is not None:
             reached = max(reached, self.position)
         return max(0, self.end - reached)
+
+    def fail(self, reason: str) -> None:
+        """Stops this partition, and no other, until a new task takes it on."""
+        self.error = reason
+        log.error(
+            "source.partition_failed",
+            topic=self.source.topic,
+            partition=self.source.partition,
+            position=self.position,
+            reason=reason,
+        )
 
     def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
         """Counts a batch that the target has."""

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from flows.source.lane import Lane, Outgoing
+import structlog
+
+from flows.source.lane import Lane
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.recode import Record, encode, keyed_body
@@ -23,6 +25,10 @@ from mm2.core.murmur2 import partition_for
 from mm2.errors import FlowError, SchemaError
 from mm2.kafka.wire.codecs import NONE
 from mm2.kafka.wire.codes import code_name
+
+log = structlog.get_logger()
+
+_COMMIT_WITHIN_S: Final = 5.0
 
 _NOTHING_YET: Final = encode_position(NO_OFFSET)
 """
@@ -92,34 +98,42 @@ class Positions:
         self._now_ms = now_ms
         self._refusal: int | None = None
         self._lanes = [
-            Lane(TopicPartition(topic, number), _ignore, self._refuse)
+            Lane(TopicPartition(topic, number), on_refused=self._refuse)
             for number in range(partitions)
         ]
 
     async def commit(self, partitions: Iterable[Mirrored]) -> int:
         """
-        Writes the positions that moved; returns how many, when the target has them all.
+        Writes the positions that moved; returns how many the target has.
+
+        One partition of the topic that takes long does not hold up the others: its positions are
+        written again later.
 
         Raises:
             FlowError: the target refuses to store positions for good.
         """
-        moved = [(p, p.mirrored) for p in partitions if _has_moved(p)]
-        entries: dict[int, list[tuple[bytes, bytes]]] = {}
-        for partition, mirrored in moved:
+        moved: list[tuple[Mirrored, int, Lane]] = []
+        entries: dict[Lane, list[tuple[bytes, bytes]]] = {}
+        for partition in filter(_has_moved, partitions):
             key = encode_key(SOURCE_CONNECTOR, SourcePartition(self._source, *partition.source))
-            lane = partition_for(key, len(self._lanes))
-            entries.setdefault(lane, []).append((key, encode_position(mirrored)))
+            lane = self._lanes[partition_for(key, len(self._lanes))]
+            if lane.is_idle or lane in entries:
+                entries.setdefault(lane, []).append((key, encode_position(partition.mirrored)))
+                moved.append((partition, partition.mirrored, lane))
         for lane, pairs in entries.items():
-            self._write(self._lanes[lane], pairs)
-        await self._producer.flush(self._lanes[lane] for lane in entries)
+            self._write(lane, pairs)
+        if not await self._producer.flush(entries, within_s=_COMMIT_WITHIN_S):
+            late = {str(lane.target): lane.last_error for lane in entries if not lane.is_idle}
+            log.warning("positions.late", partitions=late, within_s=_COMMIT_WITHIN_S)
         if self._refusal is not None:
             raise FlowError(
                 self._flow,
                 f"the positions topic answers {code_name(self._refusal)}: see its limits",
             )
-        for partition, mirrored in moved:
+        written = [(p, mirrored) for p, mirrored, lane in moved if lane.is_idle]
+        for partition, mirrored in written:
             partition.committed = mirrored
-        return len(moved)
+        return len(written)
 
     def _write(self, lane: Lane, pairs: list[tuple[bytes, bytes]]) -> None:
         now = self._now_ms()
@@ -135,7 +149,3 @@ def _has_moved(partition: Mirrored) -> bool:
     if partition.mirrored == NO_OFFSET:
         return partition.begins_empty and partition.committed is None
     return partition.mirrored != partition.committed
-
-
-def _ignore(_: Outgoing) -> None:
-    """Positions need no news of single batches: ``flush`` tells when all are in."""

@@ -24,6 +24,7 @@ from mm2.kafka.wire.codes import FENCED, RETRIABLE, SEQUENCE_LOST, TOO_LARGE, Co
 
 _BACKOFF_FIRST_S: Final = 0.1
 _BACKOFF_MOST_S: Final = 5.0
+_REFRESH_MOST_S: Final = 2.0
 _MOST_DOUBLINGS: Final = 10
 _CORRUPT_RETRIES: Final = 3
 _SEQUENCE_RETRIES: Final = 1
@@ -86,12 +87,19 @@ class Producer:
         lane.queue.append(outgoing)
         self._offer(lane)
 
-    async def flush(self, lanes: Iterable[Lane]) -> None:
-        """Returns when everything sent on these lanes is appended or refused."""
+    async def flush(self, lanes: Iterable[Lane], *, within_s: float | None = None) -> bool:
+        """
+        Waits until everything sent on these lanes is appended or refused; False if it takes longer.
+        """
         lanes = list(lanes)
-        while any(not lane.is_idle for lane in lanes):
-            self._settled.clear()
-            await self._settled.wait()
+        try:
+            async with asyncio.timeout(within_s):
+                while any(not lane.is_idle for lane in lanes):
+                    self._settled.clear()
+                    await self._settled.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def run(self) -> None:
         """
@@ -120,6 +128,7 @@ class Producer:
         for lane in self._ready:
             node = self._client.leader(lane.target)
             if node is None:
+                lane.last_error = "nobody leads the partition"
                 self._stale.set()
             elif self._in_flight.get(node, 0) < MAX_IN_FLIGHT:
                 by_node.setdefault(node, []).append(lane)
@@ -198,6 +207,8 @@ class Producer:
             self._split(lane)
         elif code in RETRIABLE or self._is_worth_another(code, lane):
             self._stale.set()
+            if lane.is_stuck:
+                lane.trim()
             doublings = min(lane.attempts - 1, _MOST_DOUBLINGS)
             delay = min(_BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
             asyncio.get_running_loop().call_later(delay, self._release, lane)
@@ -242,13 +253,25 @@ class Producer:
         self._release(lane)
 
     async def _follow_leaders(self) -> None:
-        """Refreshes metadata when asked to, at most ten times a second."""
+        """Refreshes metadata when asked to, less and less often while that does not help."""
+        delay_s = _BACKOFF_FIRST_S
         while True:
-            await self._stale.wait()
+            if not self._stale.is_set():
+                delay_s = _BACKOFF_FIRST_S
+                await self._stale.wait()
+            self._stale.clear()
             try:
                 await self._client.refresh()
             except Unavailable:
-                await asyncio.sleep(_BACKOFF_FIRST_S)
-            await asyncio.sleep(_BACKOFF_FIRST_S)
-            self._stale.clear()
+                self._stale.set()
+            self._free_memory_of_the_leaderless()
             self._work.set()
+            await asyncio.sleep(delay_s)
+            delay_s = min(2 * delay_s, _REFRESH_MOST_S)
+
+    def _free_memory_of_the_leaderless(self) -> None:
+        for lane in self._ready:
+            if not lane.flying and self._client.leader(lane.target) is None:
+                lane.attempts += 1
+                if lane.is_stuck:
+                    lane.trim()

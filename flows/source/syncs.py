@@ -44,6 +44,7 @@ class OffsetSyncs:
         self._writer = writer
         self._queue = OffsetSyncQueue(spec.lag_max, _ROUND_SIZE)
         self._due = asyncio.Event()
+        self._one_round = asyncio.Lock()
 
     def acknowledged(self, partition: Mirrored, batch: Outgoing) -> None:
         """Learns that the target has a batch, at the offset where it put it."""
@@ -74,10 +75,11 @@ class OffsetSyncs:
             pass
 
     async def _round(self) -> int:
-        syncs = list(self._queue.fire())
-        async with asyncio.TaskGroup() as group:
-            for sync in syncs:
-                group.create_task(self._send(sync), name="offset-sync")
+        async with self._one_round:
+            syncs = list(self._queue.fire())
+            async with asyncio.TaskGroup() as group:
+                for sync in syncs:
+                    group.create_task(self._send(sync), name="offset-sync")
         if len(syncs) == _ROUND_SIZE:
             self._due.set()
         return len(syncs)

@@ -15,10 +15,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Final
 
+import stamina
 import structlog
 import uvloop
 
@@ -33,7 +34,7 @@ from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import NotAuthorized, root_cause
+from mm2.errors import FlowError, NotAuthorized, Unavailable, root_cause
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment
 from mm2.kafka.log import read_to_end
@@ -45,8 +46,18 @@ from mm2.telemetry.logs import configure_task_logs
 
 log = structlog.get_logger()
 
+_DRAIN_WITHIN_S: Final = 8.0
+_GIVE_UP_WITHIN_S: Final = 10.0
+_RETRY_MOST_S: Final = 5.0
+_PLAIN_AFTER_S: Final = 20.0
 _PROMOTE_EVERY_S: Final = 60.0
 """Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
+
+
+class Stuck(FlowError):
+    """Partitions cannot be drained; a new task, with a new producer epoch, must take over."""
+
+    retriable = True
 
 
 def now_ms() -> int:
@@ -105,6 +116,7 @@ class SourceTask:
         self._source = source
         self._target = target
         self._partitions: dict[TopicPartition, Mirrored] = {}
+        self._lanes: dict[TopicPartition, Lane] = {}
         self._budget = Budget(spec.buffer_memory)
         self._producer = Producer(
             flow=str(spec.flow),
@@ -189,7 +201,10 @@ class SourceTask:
 
     async def _drain(self) -> None:
         partitions = list(self._partitions.values())
-        await self._producer.flush(p.lane for p in partitions)
+        lanes = [partition.lane for partition in partitions]
+        if not await self._producer.flush(lanes, within_s=_DRAIN_WITHIN_S):
+            stuck = [str(lane.target) for lane in lanes if not lane.is_idle]
+            log.warning("source.not_drained", partitions=stuck, within_s=_DRAIN_WITHIN_S)
         committed = await self._positions.commit(partitions)
         if self._syncs is not None:
             await self._syncs.promote()
@@ -212,14 +227,16 @@ class SourceTask:
         self._reporter.wake()
 
     async def _take_on(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
-        records = await read_to_end(
-            self._spec.flow.target, self._spec.target, self._spec.offsets_topic
-        )
-        positions = positions_of(((r.key, r.value) for r in records), self._spec.flow.source)
         topics = {p.topic for p in self._partitions} | {p.topic for p in partitions}
         remotes = {m.lane.target.topic for m in self._partitions.values()} | {*partitions.values()}
-        await self._source.track(topics)
-        await self._target.track(remotes | {self._spec.offsets_topic})
+        # What runs already must not end because a cluster does not answer just now.
+        async for attempt in stamina.retry_context(
+            on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
+        ):
+            with attempt:
+                positions = await self._read_positions()
+                await self._source.track(topics)
+                await self._target.track(remotes | {self._spec.offsets_topic})
         for source, remote in partitions.items():
             mirrored = self._mirrored(source, TopicPartition(remote, source.partition))
             if (offset := positions.get(source)) is not None:
@@ -229,21 +246,41 @@ class SourceTask:
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self._fetcher.changed()
 
+    async def _read_positions(self) -> dict[TopicPartition, int]:
+        flow = self._spec.flow
+        records = await read_to_end(flow.target, self._spec.target, self._spec.offsets_topic)
+        return positions_of(((r.key, r.value) for r in records), flow.source)
+
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
         given = [self._partitions.pop(source) for source in partitions]
-        await self._producer.flush(mirrored.lane for mirrored in given)
+        is_drained = await self._producer.flush([m.lane for m in given], within_s=_GIVE_UP_WITHIN_S)
         await self._positions.commit(given)
+        if not is_drained:
+            # What is still under way must not be written after another bundle has taken over.
+            await self._positions.commit(list(self._partitions.values()))
+            raise Stuck(str(self._spec.flow), "partitions that were revoked cannot be drained")
         for mirrored in given:
             if self._syncs is not None:
                 self._syncs.forget(mirrored.source)
         log.info("source.partitions_revoked", partitions=len(given))
 
     def _mirrored(self, source: TopicPartition, target: TopicPartition) -> Mirrored:
+        # A lane lives as long as its producer id: the broker remembers its sequence numbers.
+        lane = self._lanes.setdefault(target, Lane(target))
+        mirrored = Mirrored(source, lane)
+
         def acknowledged(batch: Outgoing) -> None:
             self._budget.give(batch.size)
             mirrored.acknowledge(batch, now_ms())
             if self._syncs is not None:
                 self._syncs.acknowledged(mirrored, batch)
+            self._fetcher.acknowledged()
+
+        def dropped(batches: Sequence[Outgoing]) -> None:
+            size = sum(batch.size for batch in batches)
+            self._budget.give(size)
+            mirrored.queued -= size
+            mirrored.position = batches[0].offsets[0]
             self._fetcher.acknowledged()
 
         def refused(code: int) -> None:
@@ -259,7 +296,7 @@ class SourceTask:
             )
             self._reporter.wake()
 
-        mirrored = Mirrored(source, Lane(target, acknowledged, refused))
+        lane.on_ack, lane.on_dropped, lane.on_refused = acknowledged, dropped, refused
         return mirrored
 
     async def _commit_often(self) -> None:
@@ -277,11 +314,12 @@ async def _identity(spec: BundleSpec, target: WireClient) -> ProducerIdentity:
     """
     The producer id of the bundle's transactional id, which fences the task that had it before.
 
-    Java's at-least-once mirroring needs no permission on transactional ids; where the target
-    denies it, a plain producer id does, and a paused task that wakes up is not fenced.
+    Java's at-least-once mirroring needs neither permission on transactional ids nor a transaction
+    coordinator; where the target has none for us, a plain producer id does, and a paused task that
+    wakes up is not fenced.
     """
     try:
-        return await target.producer_identity(spec.transactional_id)
-    except NotAuthorized as error:
-        log.warning("source.fencing_unavailable", error=str(error), remedy="grant WRITE on it")
+        return await target.producer_identity(spec.transactional_id, within_s=_PLAIN_AFTER_S)
+    except (NotAuthorized, Unavailable) as error:
+        log.warning("source.fencing_unavailable", error=str(error))
         return await target.producer_identity(None)

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from subprocess import DEVNULL, PIPE
+from subprocess import DEVNULL, PIPE, TimeoutExpired
 from threading import Thread
 from typing import IO, Any, Final
 
@@ -39,6 +39,8 @@ _SPARE_SLOTS: Final = 16
 """Slots cannot be added to a running local Spark, and cost nothing while unused."""
 
 _LINES_KEPT: Final = 50
+_CANCEL_AGAIN_S: Final = 1.0
+_JVM_ENDS_WITHIN_S: Final = 4.0
 
 _DEFAULTS: Final = {
     "spark.app.name": "mm2",
@@ -69,6 +71,7 @@ class SparkEngine:
     def __init__(self, settings: Mapping[str, str], *, bundles: int, task: BundleTask) -> None:
         self._settings = {**_DEFAULTS, **settings}
         self._settings.setdefault("spark.master", f"local[{bundles * 2 + _SPARE_SLOTS},1]")
+        self._bundles = bundles
         self._task = task
         self._context: SparkContext | None = None
         self._starting = asyncio.Lock()
@@ -84,8 +87,14 @@ class SparkEngine:
             FatalError: the JVM does not start.
         """
         async with self._starting:
-            if self._context is None or not self._is_alive(self._context):
-                loop = asyncio.get_running_loop()
+            loop = asyncio.get_running_loop()
+            current = self._context
+            if current is not None and not await loop.run_in_executor(
+                self._threads, self._is_alive, current
+            ):
+                self._context = None
+                await loop.run_in_executor(self._threads, self._shut_down, current)
+            if self._context is None:
                 self._context = await loop.run_in_executor(self._threads, self._launch)
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
@@ -105,9 +114,10 @@ class SparkEngine:
         try:
             return await asyncio.shield(job)
         except asyncio.CancelledError:
-            await loop.run_in_executor(self._threads, self._cancel, context, spec)
-            with suppress(BundleFailed):
-                await job
+            # Spark cancels jobs that it knows; this one may be on its way there.
+            while not job.done():
+                await loop.run_in_executor(self._threads, self._cancel, context, spec)
+                await asyncio.wait({job}, timeout=_CANCEL_AGAIN_S)
             raise
 
     async def stop(self) -> None:
@@ -139,7 +149,10 @@ class SparkEngine:
         except Exception as error:
             words = " | ".join(list(self._chatter)[-3:])
             raise FatalError(f"Spark does not start: {words or error}") from error
-        log.info("spark.started", master=context.master, version=context.version)
+        slots = context.defaultParallelism
+        log.info("spark.started", master=context.master, slots=slots, version=context.version)
+        if slots < self._bundles:
+            log.error("spark.too_narrow", slots=slots, bundles=self._bundles, key="spark.master")
         return context
 
     def _listen(self, stream: IO[bytes]) -> None:
@@ -150,8 +163,13 @@ class SparkEngine:
 
     @staticmethod
     def _is_alive(context: SparkContext) -> bool:
-        gateway: Any = context._gateway  # noqa: SLF001 - there is no public way to ask
-        return gateway is not None and gateway.proc.poll() is None
+        # There is no public way to ask either question.
+        gateway: Any = context._gateway  # noqa: SLF001
+        java: Any = context._jsc  # noqa: SLF001
+        try:
+            return gateway.proc.poll() is None and not java.sc().isStopped()
+        except (Py4JError, OSError, AttributeError):
+            return False
 
     def _submit(self, context: SparkContext, spec: BundleSpec) -> Mapping[str, int]:
         task = self._task
@@ -176,13 +194,17 @@ class SparkEngine:
 
     def _shut_down(self, context: SparkContext) -> None:
         gateway: Any = context._gateway  # noqa: SLF001
-        with suppress(Py4JError, OSError):
+        with suppress(Py4JError, OSError, AttributeError):
             context.stop()
         with suppress(Py4JError, OSError):
             gateway.shutdown()
         # The JVM ends when its standard input does.
         gateway.proc.stdin.close()
-        gateway.proc.wait()
+        try:
+            gateway.proc.wait(_JVM_ENDS_WITHIN_S)
+        except TimeoutExpired:
+            gateway.proc.kill()
+            gateway.proc.wait()
 
 
 def _reason(error: Py4JJavaError) -> str:

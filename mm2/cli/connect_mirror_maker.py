@@ -67,7 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(_daemon(words[1:]))
     options = _parser().parse_args(words)
     configure_logs()
-    sys.exit(_run(options.config, options.clusters))
+    status = _run(options.config, options.clusters)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Everything of ours is closed. The interpreter's own way out would still wait for threads of
+    # client libraries that wait for clusters which do not answer.
+    os._exit(status)
 
 
 def _run(path: Path, clusters: Sequence[str] | None) -> int:

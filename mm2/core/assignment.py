@@ -61,7 +61,8 @@ def pack(
 
     Args:
         partitions: all partitions to copy now.
-        bundles: most bundles there may be; there are never more than partitions.
+        bundles: most bundles there may be; there are never more than partitions, unless there
+            were before.
         weights: what each partition carries, in any unit, as bytes per second. Unknown ones count
             as the mean of the known ones.
         previous: the bundles as they are now.
@@ -69,7 +70,7 @@ def pack(
     """
     wanted = sorted(set(partitions))
     loads = _effective_weights(wanted, weights)
-    packed = [_Load(loads) for _ in range(min(bundles, len(wanted)))]
+    packed = [_Load(loads) for _ in range(min(bundles, max(len(wanted), len(previous))))]
     if not packed:
         return ()
     homeless = _keep_places(packed, previous, wanted)

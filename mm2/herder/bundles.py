@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Final
 
 import structlog
@@ -61,7 +62,7 @@ class Bundles:
         self._generation = 0
         self._current: list[dict[TopicPartition, TopicName]] = []
         self._keepers: list[asyncio.Task[None]] = []
-        self._is_stopping = False
+        self._stopping = asyncio.Event()
         self._is_abandoned = False
 
     async def assign(
@@ -78,7 +79,8 @@ class Bundles:
             weights: what each carries, in bytes per second; may be empty.
             group: owns the bundles' tasks.
         """
-        packed = pack(list(partitions), self._tasks_max, weights, self._current, tolerance=1e9)
+        # Nothing moves between running bundles: a partition in two of them would be copied twice.
+        packed = pack(list(partitions), self._tasks_max, weights, self._current, tolerance=inf)
         wanted = [{source: partitions[source] for source in bundle} for bundle in packed]
         wanted += [{} for _ in range(len(self._current) - len(wanted))]
         self._generation += 1
@@ -94,7 +96,7 @@ class Bundles:
 
     async def stop(self) -> None:
         """Lets every bundle drain and commit; one that takes too long is ended."""
-        self._is_stopping = True
+        self._stopping.set()
         if not self._is_abandoned and await self._tell_to_stop() and self._keepers:
             await asyncio.wait(self._keepers, timeout=STOP_WITHIN_S)
         late = [task for task in self._keepers if not task.done()]
@@ -116,7 +118,8 @@ class Bundles:
 
     def abandon(self) -> None:
         """Ends all bundles at once: another leader has the flow and its control topic now."""
-        self._is_stopping = self._is_abandoned = True
+        self._is_abandoned = True
+        self._stopping.set()
         for task in self._keepers:
             task.cancel()
 
@@ -124,12 +127,12 @@ class Bundles:
         spec = self._spec_of(index)
 
         async def run() -> None:
-            while not self._is_stopping:
+            while not self._stopping.is_set():
                 totals = await self._runner.run(spec)
                 log.info("bundle.ended", bundle=spec.name, **totals)
 
         with structlog.contextvars.bound_contextvars(task=index):
-            await keep_running(spec.name, run)
+            await keep_running(spec.name, run, stopping=self._stopping)
 
     async def _write(
         self, index: int, state: BundleState, bundle: Mapping[TopicPartition, TopicName]

@@ -7,7 +7,7 @@ topics and partitions are missing, and what of settings and ACLs has to be copie
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import structlog
 
@@ -19,6 +19,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription, TopicPlan, plan_topics
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.topology import should_replicate_topic
+from mm2.errors import NotAuthorized
 from mm2.herder.clusters import FlowClusters
 from mm2.kafka.errors import SecurityDisabled
 
@@ -63,12 +64,13 @@ class Discovery:
         remotes = {self._remote(topic) for topic in source} & target_names
         target = await self._clusters.target.describe_topics(remotes)
         self._mirrored = tuple(sorted(source.values()))
+        configs = await self._configs_of_new(source, target)
         plan = plan_topics(
-            source.values(),
+            [t for t in source.values() if t.name in configs or self._remote(t.name) in target],
             target.values(),
             policy=self.policy,
             alias=self._config.flow.source,
-            configs=await self._configs_of_new(set(source), set(target)),
+            configs=configs,
             property_filter=self._property_filter,
             replication_factor=self._config.source.replication_factor,
         )
@@ -138,10 +140,20 @@ class Discovery:
         return {t for t in await self._clusters.source.list_topics() if self._accepts(t)}
 
     async def _configs_of_new(
-        self, source: set[TopicName], target: set[TopicName]
-    ) -> Mapping[TopicName, Sequence[ConfigEntry]]:
-        new = {topic for topic in source if self._remote(topic) not in target}
-        return await self._clusters.source.describe_configs(new) if new else {}
+        self, source: Iterable[TopicName], target: Collection[TopicName]
+    ) -> dict[TopicName, Sequence[ConfigEntry]]:
+        """Settings of topics without a remote topic; one that we may not read is left out."""
+        new = [topic for topic in source if self._remote(topic) not in target]
+        try:
+            return dict(await self._clusters.source.describe_configs(new)) if new else {}
+        except NotAuthorized:
+            found: dict[TopicName, Sequence[ConfigEntry]] = {}
+            for topic in new:
+                try:
+                    found |= await self._clusters.source.describe_configs([topic])
+                except NotAuthorized as error:
+                    log.warning("remote_topic.not_created", topic=topic, error=str(error))
+            return found
 
     async def _apply(self, plan: TopicPlan) -> dict[TopicName, TopicDescription]:
         """Carries out the plan and returns the remote topics that it made or made larger."""

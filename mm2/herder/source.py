@@ -13,15 +13,16 @@ import structlog
 
 from mm2.config.flow import FlowConfig, data_producer
 from mm2.core.model import SOURCE_CONNECTOR
+from mm2.errors import SchemaError
 from mm2.herder.bundle import BundleSpec, FetchSpec, OffsetSyncSpec
 from mm2.herder.bundles import Bundles
 from mm2.herder.clusters import FlowClusters
-from mm2.herder.control import Lease, decode, encode_lease
+from mm2.herder.control import Assignment, Lease, decode, encode_lease
 from mm2.herder.discovery import Discovery
 from mm2.herder.ports import BundleRunner
 from mm2.herder.supervision import every
 from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
-from mm2.kafka.log import LogTail, read_to_end
+from mm2.kafka.log import LogTail, Record, read_to_end
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -61,7 +62,7 @@ class SourceFlow:
         """Mirrors until ``stop``; then returns when everything under way is committed."""
         target = self._config.flow.target
         async with Writer(target, self._config.herder.client("producer", "control")) as writer:
-            epoch = await self._lead(writer)
+            epoch, lease = await self._lead(writer)
             bundles = Bundles(
                 self._runner,
                 writer,
@@ -78,7 +79,7 @@ class SourceFlow:
             async with asyncio.TaskGroup() as group:
                 jobs = [
                     group.create_task(self._keep_assigned(bundles, group), name="refresh-topics"),
-                    group.create_task(self._watch_lease(epoch, bundles), name="lease"),
+                    group.create_task(self._watch_lease(epoch, lease, bundles), name="lease"),
                     *self._periodic(group),
                 ]
                 await self._stop.wait()
@@ -86,21 +87,27 @@ class SourceFlow:
                     job.cancel()
                 await bundles.stop()
 
-    async def _lead(self, writer: Writer) -> int:
-        """Takes the flow over with a higher epoch than anybody had before."""
+    async def _lead(self, writer: Writer) -> tuple[int, int]:
+        """Takes the flow over with a higher epoch than anybody had; also returns its offset."""
         records = await read_to_end(self._config.flow.target, self._consumer, self._control)
-        entries = [decode(record.key, record.value) for record in records]
-        epoch = max((entry.epoch for entry in entries if entry is not None), default=0) + 1
+        entries = [entry for record in records if (entry := _readable(record)) is not None]
+        epoch = max((entry.epoch for entry in entries), default=0) + 1
         lease = Lease(epoch=epoch, owner=self._worker_id)
-        await writer.send(self._control, *encode_lease(lease), partition=0)
+        offset = await writer.send(self._control, *encode_lease(lease), partition=0)
         log.info("flow.led", epoch=epoch, owner=self._worker_id)
-        return epoch
+        return epoch, offset
 
-    async def _watch_lease(self, epoch: int, bundles: Bundles) -> None:
-        """Stands back when another node has taken over."""
+    async def _watch_lease(self, epoch: int, lease_offset: int, bundles: Bundles) -> None:
+        """
+        Stands back when another node has taken over.
+
+        Two nodes that start together may choose the same epoch; then the later lease counts.
+        """
         async for record in LogTail(self._config.flow.target, self._consumer, self._control):
-            entry = decode(record.key, record.value)
-            if isinstance(entry, Lease) and entry.epoch > epoch:
+            entry = _readable(record)
+            if not isinstance(entry, Lease) or entry.owner == self._worker_id:
+                continue
+            if (entry.epoch, record.offset) > (epoch, lease_offset):
                 log.error("flow.taken_over", epoch=entry.epoch, owner=entry.owner)
                 bundles.abandon()
                 self._stop.set()
@@ -112,13 +119,13 @@ class SourceFlow:
         while True:
             try:
                 found = await self._discovery.refresh()
+                if found != assigned:
+                    await bundles.assign(found, {}, group)
+                    assigned = found
             except Exception as error:  # noqa: BLE001 - as any periodic job, it tries again
                 log.warning("job.failed", job="refresh-topics", error=str(error))
                 self._discovery.is_complete = False
             else:
-                if found != assigned:
-                    await bundles.assign(found, {}, group)
-                    assigned = found
                 self._discovered.set()
             interval = self._config.source.refresh_topics
             if not self._discovery.is_complete:
@@ -146,6 +153,14 @@ class SourceFlow:
         """Once what is mirrored is known, now and at each interval."""
         await self._discovered.wait()
         await every(interval.total_seconds(), job, name=name, at_once=True)
+
+
+def _readable(record: Record) -> Lease | Assignment | None:
+    try:
+        return decode(record.key, record.value)
+    except SchemaError as error:
+        log.error("control.unreadable", offset=record.offset, error=str(error))
+        return None
 
 
 def _shorter(seconds: float, interval: timedelta | None) -> float:

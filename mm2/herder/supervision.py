@@ -39,9 +39,13 @@ class Backoff:
         return delay * random.uniform(0.8, 1.2)  # noqa: S311 - spreads load, guards nothing
 
 
-async def keep_running(part: str, run: Callable[[], Awaitable[object]]) -> None:
+async def keep_running(
+    part: str, run: Callable[[], Awaitable[object]], *, stopping: asyncio.Event | None = None
+) -> None:
     """
     Awaits ``run()``; when it raises, logs why and runs it again after a delay; ends when it ends.
+
+    A set ``stopping`` ends the waiting, and nothing is run again.
 
     Raises:
         FatalError: from ``run``, because running again would not help.
@@ -57,9 +61,22 @@ async def keep_running(part: str, run: Callable[[], Awaitable[object]]) -> None:
             reason = _reason(error)
             delay = backoff.next_delay(time.monotonic() - started)
             log.error("part.failed", part=part, error=reason, retry_in_s=round(delay, 1))
-            await asyncio.sleep(delay)
+            if await _is_set_within(stopping, delay):
+                return
         else:
             return
+
+
+async def _is_set_within(event: asyncio.Event | None, seconds: float) -> bool:
+    if event is None:
+        await asyncio.sleep(seconds)
+        return False
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
 
 
 def _reason(error: BaseException) -> str:

@@ -24,6 +24,13 @@ from mm2.kafka.admin import Admin
 log = structlog.get_logger()
 
 _COMPACT: Final = {"cleanup.policy": "compact"}
+_OFTEN_COMPACTED: Final = {**_COMPACT, "segment.ms": "3600000", "segment.bytes": str(16 << 20)}
+"""
+Brokers compact finished segments only, by default a week or a gibibyte old.
+
+Positions are written every second and read whole when a task starts, so that would be too much.
+"""
+
 _PROGRESS_KEPT_MS: Final = 3_600_000
 
 
@@ -68,6 +75,7 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
             name=worker.offsets_topic,
             partitions=worker.offsets_partitions,
             replication_factor=worker.offsets_replication_factor,
+            configs=_OFTEN_COMPACTED,
         ),
         InternalTopic(
             name=worker.status_topic,
@@ -80,12 +88,18 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
             configs=_compacted(config.heartbeat.heartbeats_retention),
         ),
         InternalTopic(
-            name=control_topic(source), replication_factor=worker.config_replication_factor
+            name=control_topic(source),
+            replication_factor=worker.config_replication_factor,
+            configs=_OFTEN_COMPACTED,
         ),
         InternalTopic(
             name=progress_topic(source),
             replication_factor=worker.status_replication_factor,
-            configs={"cleanup.policy": "delete", "retention.ms": str(_PROGRESS_KEPT_MS)},
+            configs={
+                "cleanup.policy": "delete",
+                "retention.ms": str(_PROGRESS_KEPT_MS),
+                "segment.ms": str(_PROGRESS_KEPT_MS // 4),
+            },
         ),
     ]
     if config.checkpoint.runs:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 EVENTS: Final = {
-    "admin.renewed": "An admin client that had got stuck was replaced.",
     "bundle.ended": "A bundle's task ended because it was told to; its totals.",
     "bundle.not_drained": "A bundle took too long to stop and was ended; what it had not committed "
     "is mirrored again.",
@@ -54,12 +53,16 @@ EVENTS: Final = {
     "offset_syncs.failed": "An offset sync could not be written; the next one replaces it.",
     "offset_syncs.loaded": "Earlier offset syncs were read back.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
+    "positions.late": "Positions could not be written in time; they are written again later.",
     "remote_topic.created": "A remote topic was created, or got more partitions.",
     "remote_topic.not_created": "A remote topic or its partitions could not be created; it is "
     "tried again.",
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
     "up is not fenced.",
     "source.fetch_failed": "A fetch from a source broker failed; it is tried again.",
+    "source.not_drained": "Partitions could not be emptied in time before a stop; what was not "
+    "acknowledged is mirrored after the next start.",
+    "source.partition_failed": "A partition stops for the reason given, the others go on.",
     "source.partitions_assigned": "A task took partitions on; how many had a position.",
     "source.partitions_revoked": "A task drained, committed and gave up partitions.",
     "source.position_out_of_range": "A position is outside of the source's log: records are gone, "
@@ -69,6 +72,8 @@ EVENTS: Final = {
     "source.report_failed": "A progress report could not be written.",
     "source.stopped": "A task has drained and committed; its totals.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
+    "spark.too_narrow": "Spark has fewer slots than there are bundles: some would never run. Give "
+    "spark.master more.",
     "spark.started": "Spark runs.",
     "topic_acls.no_authorizer": "A cluster has no authorizer, so there are no ACLs to sync.",
     "topic_acls.not_synced": "An ACL could not be created on the target.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ from mm2.kafka.wire.requests import (
     ProducedPartition,
     ProduceRequest,
 )
+
+_METADATA_WITHIN_S: Final = 5.0
 
 EARLIEST: Final = -2
 """Asks ``list_offsets`` for the first offset that a broker still has."""
@@ -71,9 +75,11 @@ class _Client(AIOKafkaClient):
     async def _metadata_update(self, cluster_metadata: object, topics: Collection[str]) -> bool:
         request = MetadataRequest(list(topics), allow_auto_topic_creation=False)
         nodes = [broker.nodeId for broker in self.cluster.brokers()]
+        random.shuffle(nodes)
         for node in nodes:
             try:
-                metadata = await self.send(node, request)
+                async with asyncio.timeout(_METADATA_WITHIN_S):
+                    metadata = await self.send(node, request)
             except (errors.KafkaError, TimeoutError):
                 continue
             if metadata.brokers:
@@ -119,9 +125,16 @@ class WireClient:
             await self._client.force_metadata_update()
 
     async def refresh(self) -> None:
-        """Asks for the leaders anew."""
+        """
+        Asks for the leaders anew, in the end by way of the bootstrap servers.
+
+        Raises:
+            Unavailable: nobody answers.
+        """
         async with self._translated():
-            await self._client.force_metadata_update()
+            if not await self._client.force_metadata_update():
+                # No broker that we know of answers: they may have moved (KIP-899, KIP-1102).
+                await self._client.bootstrap()
 
     def leader(self, partition: TopicPartition) -> int | None:
         """The node that leads a tracked partition; None while nobody is known to."""
@@ -165,7 +178,11 @@ class WireClient:
         return partitions
 
     async def list_offsets(
-        self, partitions: Iterable[TopicPartition], timestamp_ms: int
+        self,
+        partitions: Iterable[TopicPartition],
+        timestamp_ms: int,
+        *,
+        read_committed: bool = False,
     ) -> dict[TopicPartition, int]:
         """
         Offsets of tracked partitions at a time, at ``EARLIEST`` or at ``LATEST``.
@@ -180,7 +197,7 @@ class WireClient:
                 topics.setdefault(partition.topic, []).append((partition.partition, timestamp_ms))
         found: dict[TopicPartition, int] = {}
         for node, topics in by_node.items():
-            request = OffsetRequest(-1, 0, list(topics.items()))
+            request = OffsetRequest(-1, int(read_committed), list(topics.items()))
             async with self._translated():
                 response = await self._client.send(node, request, group=_Lane.COORDINATOR)
             for topic, answers in response.topics:
@@ -190,18 +207,22 @@ class WireClient:
         return found
 
     async def producer_identity(
-        self, transactional_id: str | None, *, transaction_timeout_ms: int = 60_000
+        self,
+        transactional_id: str | None,
+        *,
+        transaction_timeout_ms: int = 60_000,
+        within_s: float = 60.0,
     ) -> ProducerIdentity:
         """
         Asks for a producer id; with a transactional id this fences all who had it before.
 
         Raises:
             NotAuthorized: the cluster does not let us use the transactional id, or write at all.
-            Unavailable: no coordinator could be found in a minute.
+            Unavailable: no coordinator could be found in ``within_s`` seconds.
         """
         request = InitProducerIdRequest(transactional_id, transaction_timeout_ms)
         async for attempt in stamina.retry_context(
-            on=Unavailable, attempts=None, timeout=60.0, wait_initial=0.05, wait_max=1.0
+            on=Unavailable, attempts=None, timeout=within_s, wait_initial=0.05, wait_max=1.0
         ):
             with attempt:
                 return await self._ask_identity(request, transactional_id)
