@@ -12,7 +12,6 @@ import structlog
 
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.outbox import Outbox
-from flows.checkpoint.renewal import renew_after
 from flows.checkpoint.store import CheckpointStore
 from mm2.core.checkpoint import CommittedOffset, Translator, checkpoints_for_group
 from mm2.core.filters import TopicFilter
@@ -42,7 +41,7 @@ class Translation:
     def news(
         self,
         group: GroupId,
-        committed: Mapping[TopicPartition, int],
+        committed: Mapping[TopicPartition, CommittedOffset],
         *,
         translator: Translator,
         store: CheckpointStore,
@@ -52,7 +51,7 @@ class Translation:
         found = list(
             checkpoints_for_group(
                 group,
-                {where: CommittedOffset(offset) for where, offset in committed.items()},
+                committed,
                 flow=self.flow,
                 policy=self.policy,
                 topic_filter=self.topic_filter,
@@ -113,11 +112,10 @@ class Emission:
                 log.debug("checkpoint.chosen", group=name, records=count)
         if failures:
             log.warning("checkpoint.skipped", groups=len(failures), error=str(failures[0]))
-            await renew_after(self._source, failures)
         if records := await self._outbox.write():
             log.info("checkpoint.emitted", groups=len(committed), records=records)
 
-    def _choose(self, group: GroupId, committed: Mapping[TopicPartition, int]) -> int:
+    def _choose(self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset]) -> int:
         return self._translation.news(
             group,
             committed,

@@ -11,7 +11,6 @@ from typing import Final
 
 import structlog
 
-from flows.checkpoint.renewal import renew_after
 from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
@@ -83,7 +82,6 @@ class FollowedGroups:
         )
         failures = [each for each in committed.values() if isinstance(each, ClusterError)]
         self._adopt(found, failures)
-        await renew_after(self._source, failures)
 
     async def _first_look(self) -> bool:
         try:

@@ -16,7 +16,6 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.groups import FollowedGroups
-from flows.checkpoint.renewal import renew_after
 from flows.checkpoint.store import CheckpointStore
 from mm2.core.checkpoint import CommittedOffset, group_offsets_to_sync
 from mm2.core.model import GroupId, TopicPartition
@@ -68,25 +67,21 @@ class GroupOffsetSync:
                     log.warning("group_offsets.not_listed", group=group, error=str(offsets))
                 elif behind := self._behind(group, offsets):
                     tasks.create_task(self._write(group, behind), name=f"offsets of {group}")
-        answers = [*described.values(), *committed.values()]
-        failures = [each for each in answers if isinstance(each, ClusterError)]
-        await renew_after(self._target, failures)
 
     def _behind(
-        self, group: GroupId, committed: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, int]:
-        current = {where: CommittedOffset(offset) for where, offset in committed.items()}
-        wanted = group_offsets_to_sync(self._store.of_group(group).values(), current)
-        return {where: offset.offset for where, offset in wanted.items()}
+        self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset]
+    ) -> dict[TopicPartition, CommittedOffset]:
+        return group_offsets_to_sync(self._store.of_group(group).values(), committed)
 
-    async def _write(self, group: GroupId, offsets: dict[TopicPartition, int]) -> None:
+    async def _write(
+        self, group: GroupId, offsets: Mapping[TopicPartition, CommittedOffset]
+    ) -> None:
         try:
             await self._target.alter_group_offsets(group, offsets)
         except GroupInUse as error:
             log.info("group_offsets.refused", group=group, reason=str(error))
         except ClusterError as error:
             log.warning("group_offsets.not_synced", group=group, error=str(error))
-            await renew_after(self._target, [error])
         else:
             log.info("group_offsets.synced", group=group, partitions=len(offsets))
 

@@ -30,6 +30,7 @@ from mm2.kafka.conversions import (
     config_entries,
     topic_resource,
 )
+from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic
 from mm2.kafka.offsets import OffsetCalls
 from mm2.kafka.settings import milliseconds
@@ -59,12 +60,16 @@ class Admin(OffsetCalls):
 
     def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
         timeout_ms = milliseconds(properties, "default.api.timeout.ms", _TIMEOUT_MS)
-        super().__init__(Calls(alias, properties, timeout_ms / 1000))
+        timeout_s = timeout_ms / 1000
+        super().__init__(
+            Calls(alias, properties, timeout_s), Coordinators(alias, properties, timeout_s)
+        )
         self.alias = alias
         self._properties = dict(properties)
 
     async def close(self) -> None:
         """Closes all connections."""
+        await self._coordinators.close()
         await self._calls.close()
 
     async def cluster_id(self) -> str:

@@ -107,11 +107,9 @@ def client_acl_binding(binding: AclBinding) -> Any:
     )
 
 
-def client_partition(partition: TopicPartition, offset: int | None = None) -> ClientPartition:
-    """One partition, with an offset where a call takes one."""
-    if offset is None:
-        return ClientPartition(partition.topic, partition.partition)
-    return ClientPartition(partition.topic, partition.partition, offset)
+def client_partition(partition: TopicPartition) -> ClientPartition:
+    """One partition, for the client."""
+    return ClientPartition(partition.topic, partition.partition)
 
 
 def own_partition(partition: ClientPartition) -> TopicPartition:

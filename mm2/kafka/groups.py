@@ -38,6 +38,16 @@ LIBRDKAFKA_STATES: Final = {
 """confluent-kafka's names; what is not here (the new protocol's interim states) is UNKNOWN."""
 
 
+PROTOCOL_STATES: Final = {
+    "PreparingRebalance": GroupState.PREPARING_REBALANCE,
+    "CompletingRebalance": GroupState.COMPLETING_REBALANCE,
+    "Stable": GroupState.STABLE,
+    "Dead": GroupState.DEAD,
+    "Empty": GroupState.EMPTY,
+}
+"""What brokers answer when they describe a group."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Group:
     """A consumer group."""

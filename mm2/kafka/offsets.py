@@ -5,18 +5,17 @@ Consumer groups, their committed offsets, and the offsets at which partitions be
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel
-from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka import IsolationLevel
 
+from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.calls import Calls
 from mm2.kafka.conversions import (
-    chunks,
     client_partition,
     client_states,
     group_state,
@@ -24,12 +23,14 @@ from mm2.kafka.conversions import (
     offset_spec,
     own_partition,
 )
+from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.errors import UnknownGroup, UnknownTopic, from_librdkafka
 from mm2.kafka.groups import Group, GroupState, GroupType
 
-_GROUPS_PER_REQUEST: Final = 200
+T = TypeVar("T")
+
 _AT_ONCE: Final = 32
-"""Group offsets go one group per request: so many are under way at the same time."""
+"""Groups go one per request: so many are under way at the same time."""
 
 
 class OffsetAt(Enum):
@@ -45,11 +46,13 @@ class OffsetCalls:
     The calls about groups and offsets; part of ``Admin``.
 
     Args:
-        calls: makes them.
+        calls: makes those that any broker answers.
+        coordinators: makes those about one group.
     """
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, coordinators: Coordinators) -> None:
         self._calls = calls
+        self._coordinators = coordinators
         self._timeout_s = calls.timeout_s
 
     async def list_groups(
@@ -74,7 +77,7 @@ class OffsetCalls:
             lambda c: c.list_consumer_groups(request_timeout=self._timeout_s, **asked),
         )
         for error in listed.errors:
-            raise from_librdkafka(self._calls.alias, error.args[0], "list groups")
+            raise from_librdkafka(self._calls.alias, error, "list groups")
         groups = (
             Group(each.group_id, group_state(each.state), group_type(each.type))
             for each in listed.valid
@@ -85,56 +88,29 @@ class OffsetCalls:
         """
         The groups that exist, or why one cannot be described; those that do not are left out.
 
-        A group that is not there is left out whether the brokers call it dead, as they did before
-        4.0, or not found (C300).
+        A group that is not there is left out whether the brokers call it dead, as they do to
+        clients of before 4.0, or not found (C300).
         """
-        found: dict[str, Group | ClusterError] = {}
-        for chunk in chunks(sorted(group_ids), _GROUPS_PER_REQUEST):
-            found |= await self._describe_groups(chunk)
+        found = await self._each(sorted(group_ids), self._coordinators.describe)
         return await self._with_new_protocol(found)
 
-    async def list_group_offsets(self, group_id: str) -> dict[TopicPartition, int]:
+    async def list_group_offsets(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
         """
         The offsets that a group has committed; empty for a group that does not exist.
 
         Raises:
             ClusterError: the cluster refuses, or does not answer.
         """
-        request = [ConsumerGroupTopicPartitions(group_id)]
-        answers, failures = await self._calls.many(
-            "list offsets of group",
-            lambda c: c.list_consumer_group_offsets(request, request_timeout=self._timeout_s),
-        )
-        for failure in failures.values():
-            if isinstance(failure, UnknownGroup):
-                return {}
-            raise failure
-        partitions: list[ClientPartition] = answers[group_id].topic_partitions
-        self._raise_partition_errors(partitions, f"list offsets of group {group_id}")
-        return {own_partition(each): each.offset for each in partitions if each.offset >= 0}
+        return await self._coordinators.offsets(group_id)
 
     async def list_offsets_of_groups(
         self, group_ids: Iterable[str]
-    ) -> dict[str, dict[TopicPartition, int] | ClusterError]:
+    ) -> dict[str, dict[TopicPartition, CommittedOffset] | ClusterError]:
         """What many groups have committed, or why one's offsets cannot be listed."""
-        slots = asyncio.Semaphore(_AT_ONCE)
-
-        async def ask(group_id: str) -> dict[TopicPartition, int] | ClusterError:
-            async with slots:
-                try:
-                    return await self.list_group_offsets(group_id)
-                except ClusterError as error:
-                    return error
-
-        async with asyncio.TaskGroup() as tasks:
-            asked = {
-                group_id: tasks.create_task(ask(group_id), name=f"offsets of {group_id}")
-                for group_id in group_ids
-            }
-        return {group_id: task.result() for group_id, task in asked.items()}
+        return await self._each(group_ids, self._coordinators.offsets)
 
     async def alter_group_offsets(
-        self, group_id: str, offsets: Mapping[TopicPartition, int]
+        self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
     ) -> None:
         """
         Commits offsets for a group without members; a group that does not exist is made.
@@ -143,21 +119,8 @@ class OffsetCalls:
             GroupInUse: it has members; nothing is committed.
             ClusterError: any other failure, maybe for some of the partitions only.
         """
-        if not offsets:
-            return
-        what = f"alter offsets of group {group_id}"
-        request = [
-            ConsumerGroupTopicPartitions(
-                group_id, [client_partition(each, offset) for each, offset in offsets.items()]
-            )
-        ]
-        answers, failures = await self._calls.many(
-            "alter offsets of group",
-            lambda c: c.alter_consumer_group_offsets(request, request_timeout=self._timeout_s),
-        )
-        for failure in failures.values():
-            raise failure
-        self._raise_partition_errors(answers[group_id].topic_partitions, what)
+        if offsets:
+            await self._coordinators.commit(group_id, offsets)
 
     async def list_offsets(
         self,
@@ -192,25 +155,33 @@ class OffsetCalls:
                 raise failure
         return {own_partition(each): answer.offset for each, answer in answers.items()}
 
-    async def _describe_groups(self, group_ids: list[str]) -> dict[str, Group | ClusterError]:
-        described, failures = await self._calls.many(
-            "describe group",
-            lambda c: c.describe_consumer_groups(group_ids, request_timeout=self._timeout_s),
-        )
-        groups = {
-            group_id: Group(group_id, group_state(each.state), group_type(each.type))
-            for group_id, each in described.items()
-        }
-        return groups | failures
+    async def _each(
+        self, group_ids: Iterable[str], ask: Callable[[str], Awaitable[T]]
+    ) -> dict[str, T | ClusterError]:
+        """Asks about each group by itself, for each may have another coordinator."""
+        slots = asyncio.Semaphore(_AT_ONCE)
+
+        async def answer(group_id: str) -> T | ClusterError:
+            async with slots:
+                try:
+                    return await ask(group_id)
+                except ClusterError as error:
+                    return error
+
+        async with asyncio.TaskGroup() as tasks:
+            asked = {
+                group_id: tasks.create_task(answer(group_id), name=f"group {group_id}")
+                for group_id in group_ids
+            }
+        return {group_id: task.result() for group_id, task in asked.items()}
 
     async def _with_new_protocol(
         self, found: dict[str, Group | ClusterError]
     ) -> dict[str, Group | ClusterError]:
         """
-        Looks up in the list of groups what librdkafka's describe call does not know of.
+        Looks up in the list of groups what cannot be described.
 
-        That call speaks of groups of the classic protocol only; to it, groups of the new one
-        (KIP-848) are dead or not found.
+        To the requests that we speak, groups of the new protocol (KIP-848) are dead or not found.
         """
         missing = {
             group_id
@@ -222,9 +193,3 @@ class OffsetCalls:
         listed = {group_id: known[group_id] for group_id in missing if group_id in known}
         rest = {group_id: each for group_id, each in found.items() if group_id not in missing}
         return rest | listed
-
-    def _raise_partition_errors(self, partitions: Iterable[ClientPartition], what: str) -> None:
-        for each in partitions:
-            if each.error is not None:
-                where = f"{what}, {each.topic}-{each.partition}"
-                raise from_librdkafka(self._calls.alias, each.error, where)

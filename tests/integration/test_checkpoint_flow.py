@@ -19,16 +19,20 @@ from structlog.testing import capture_logs
 from flows.checkpoint.flow import run_checkpoints
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import load_maker
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.checkpoint import CommittedOffset
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
 from mm2.herder.clusters import reach
 from mm2.herder.topics import create_internal_topics, offset_syncs_topic
+from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually, eventually_async
 from tests.support.mirror import properties
 from tests.support.records import (
     Sample,
     commit_group,
+    commit_with_metadata,
     consume,
     create_topic,
     produce,
@@ -121,7 +125,8 @@ class Pair:
 
 
 def _text(text: str) -> bytes:
-    return len(text).to_bytes(2, "big") + text.encode()
+    encoded = text.encode()
+    return len(encoded).to_bytes(2, "big") + encoded
 
 
 def _emitted(sample: Sample) -> Emitted:
@@ -258,6 +263,26 @@ async def test_idle_groups_of_the_target_are_brought_forward_and_never_back(
             until=lambda offsets: offsets == {0: 260, 1: 61},
         )
         assert syncing.target_offsets(behind) == {0: 60, 1: 61}
+
+
+async def test_a_commits_metadata_reach_the_group_on_the_target(syncing: Pair, suffix: str) -> None:
+    """C290, C305."""
+    group, note = f"noted-{suffix}", "batch \u00fc 7"
+    where = (syncing.topic, 0)
+    async with syncing.with_topics():
+        await commit_with_metadata(syncing.source, group, {where: (100, note)})
+        syncing.sync((0, 100, 60))
+    async with syncing.running():
+        await syncing.emitted(1)
+        admin = Admin("t", {"bootstrap.servers": syncing.target})
+        try:
+            synced = await eventually_async(lambda: admin.list_group_offsets(group))
+        finally:
+            await admin.close()
+    remote = TopicName(syncing.remote)
+    assert synced == {OurPartition(remote, 0): CommittedOffset(60, note)}
+    (sample,) = syncing.raw()
+    assert sample.value == struct.pack(">hqq", 0, 100, 60) + _text(note)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from aiokafka import AIOKafkaConsumer
+from aiokafka.structs import TopicPartition as AssignedPartition
 from confluent_kafka import (
     OFFSET_BEGINNING,
     TIMESTAMP_CREATE_TIME,
@@ -156,6 +158,27 @@ def commit_group(bootstrap: str, group: str, offsets: Mapping[tuple[str, int], i
     with _consumer(bootstrap, {"group.id": group}) as consumer:
         positions = [TopicPartition(*where, offset) for where, offset in offsets.items()]
         consumer.commit(offsets=positions, asynchronous=False)
+
+
+async def commit_with_metadata(
+    bootstrap: str, group: str, offsets: Mapping[tuple[str, int], tuple[int, str]]
+) -> None:
+    """
+    Commits offsets with metadata for a group that has no members.
+
+    Not with confluent-kafka, which appends a NUL character to them.
+    """
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=bootstrap, group_id=group, enable_auto_commit=False
+    )
+    await consumer.start()
+    try:
+        consumer.assign([AssignedPartition(*where) for where in offsets])
+        await consumer.commit(
+            {AssignedPartition(*where): offset for where, offset in offsets.items()}
+        )
+    finally:
+        await consumer.stop()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from flows.checkpoint.follow import feed
 from flows.checkpoint.groups import followed
 from flows.checkpoint.store import CheckpointStore, last_checkpoints
 from flows.checkpoint.sync import is_idle
+from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
@@ -29,8 +30,10 @@ G1, G2, G3 = GroupId("g1"), GroupId("g2"), GroupId("g3")
 T = TopicName("t")
 
 
-def _checkpoint(group: GroupId = G1, partition: int = 0, up: int = 10, down: int = 5) -> Checkpoint:
-    return Checkpoint(group, TopicPartition(TopicName("A.t"), partition), up, down)
+def _checkpoint(
+    group: GroupId = G1, partition: int = 0, up: int = 10, down: int = 5, metadata: str = ""
+) -> Checkpoint:
+    return Checkpoint(group, TopicPartition(TopicName("A.t"), partition), up, down, metadata)
 
 
 def _record(offset: int, key: bytes | None, value: bytes | None) -> Record:
@@ -174,7 +177,7 @@ def test_a_record_that_is_no_offset_sync_is_passed_over(
 
 
 def test_choosing_remembers_what_was_chosen_and_never_goes_back() -> None:
-    """C291, C292: the syncs 13->6 to 17->10 make the translation of 13 fall back to 5."""
+    """C290, C291, C292: the syncs 13->6 to 17->10 make the translation of 13 fall back to 5."""
     flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
     translation = Translation(
         flow=flow, policy=build_policy({}), topic_filter=build_topic_filter({"topics": "t"})
@@ -183,7 +186,8 @@ def test_choosing_remembers_what_was_chosen_and_never_goes_back() -> None:
     syncs = OffsetSyncStore(must_read_to_end=False)
 
     def news(up: int, now_ms: int) -> int:
-        offsets = {where: up, TopicPartition(TopicName("other"), 0): up}
+        offset = CommittedOffset(up, "note")
+        offsets = {where: offset, TopicPartition(TopicName("other"), 0): offset}
         return translation.news(G1, offsets, translator=syncs, store=store, now_ms=now_ms)
 
     for up, down in ((11, 4), (12, 5)):
@@ -191,13 +195,13 @@ def test_choosing_remembers_what_was_chosen_and_never_goes_back() -> None:
     assert news(13, 1) == 0  # the backlog is not read (C239)
     syncs.backlog_read()
     assert news(13, 2) == 1
-    assert store.unsent() == [(_checkpoint(up=13, down=6), 2)]
+    assert store.unsent() == [(_checkpoint(up=13, down=6, metadata="note"), 2)]
     for up in range(13, 18):
         feed(store=syncs, record=_sync(up, up - 7))
     assert syncs.translate(where, 13) == 5
     assert news(13, 3) == 0
     assert news(12, 4) == 1
-    assert store.unsent() == [(_checkpoint(up=12, down=5), 4)]
+    assert store.unsent() == [(_checkpoint(up=12, down=5, metadata="note"), 4)]
 
 
 def _sync(up: int, down: int) -> Record:
