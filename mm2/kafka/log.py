@@ -17,8 +17,9 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import ConsumerRecord
 from aiokafka.structs import TopicPartition as ClientPartition
 
-from mm2.errors import ClusterError
+from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.errors import UnknownTopic, translated
+from mm2.kafka.login import raise_if_refused
 from mm2.kafka.records import Record
 from mm2.kafka.settings import aiokafka_settings
 
@@ -170,9 +171,13 @@ async def _consumer(alias: str, properties: Mapping[str, str]) -> AsyncIterator[
         isolation_level="read_committed",
     )
     try:
-        with translated(alias, "connect a consumer"):
-            async with asyncio.timeout(TIMEOUT_S):
-                await consumer.start()
+        try:
+            with translated(alias, "connect a consumer"):
+                async with asyncio.timeout(TIMEOUT_S):
+                    await consumer.start()
+        except Unavailable:
+            await raise_if_refused(alias, settings)
+            raise
         yield consumer
     finally:
         await consumer.stop()
@@ -198,6 +203,8 @@ async def _partitions(consumer: AIOKafkaConsumer, alias: str, topic: str) -> set
     # aiokafka loads a topic's metadata once a partition is assigned; every topic has this one.
     first = ClientPartition(topic, 0)
     consumer.assign([first])
+    # Only its metadata are wanted: a fetch would hold up what comes next for 500 ms if it is empty.
+    consumer.pause(first)
     try:
         async with asyncio.timeout(_TOPIC_WITHIN_S):
             await consumer.seek_to_beginning(first)

@@ -6,15 +6,51 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Self
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaTimeoutError
 
+from mm2.errors import Unavailable
 from mm2.kafka.errors import translated
+from mm2.kafka.login import raise_if_refused
 from mm2.kafka.settings import aiokafka_settings, milliseconds
 
 _TIMEOUT_MS: Final = 30_000
 _MAX_REQUEST_BYTES: Final = 1_048_576
+_CLOSE_WITHIN_S: Final = 5.0
+_STOP_WITHIN_S: Final = 1.0
+
+
+class _Producer(AIOKafkaProducer):
+    """
+    aiokafka's producer, which can also stop while the cluster is away.
+
+    Its batches never expire when it is idempotent, and its ``stop`` waits for all of them.
+    """
+
+    def __init__(self, **settings: object) -> None:
+        super().__init__(**settings)
+        self._requests: set[asyncio.Task[None]] = set()
+        self._send_request = self._sender._send_produce_req  # noqa: SLF001 - no other way in
+        self._sender._send_produce_req = self._tracked  # noqa: SLF001
+
+    async def abandon(self) -> None:
+        """Ends what is not done; nothing is left that ``stop`` would have to wait for."""
+        unfinished = {task for task in (self._sender.sender_task, *self._requests) if task}
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            await asyncio.wait(unfinished, timeout=_STOP_WITHIN_S)
+        self._message_accumulator.fail_all(KafkaTimeoutError("the producer was closed"))
+
+    async def _tracked(self, node: int, batches: object) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - aiokafka makes a task of each request
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
+        await self._send_request(node, batches)
 
 
 class Writer:
@@ -33,7 +69,7 @@ class Writer:
         self.alias = alias
         self._properties = dict(properties)
         self._timeout_s = milliseconds(properties, "request.timeout.ms", _TIMEOUT_MS) / 1000
-        self._producer: AIOKafkaProducer | None = None
+        self._producer: _Producer | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -52,30 +88,36 @@ class Writer:
         """
         settings = await asyncio.to_thread(aiokafka_settings, self._properties)
         size = milliseconds(self._properties, "max.request.size", _MAX_REQUEST_BYTES)
-        producer = AIOKafkaProducer(
-            **settings, acks="all", enable_idempotence=True, max_request_size=size
-        )
+        producer = _Producer(**settings, acks="all", enable_idempotence=True, max_request_size=size)
         try:
             with translated(self.alias, "connect a producer"):
                 async with asyncio.timeout(self._timeout_s):
                     await producer.start()
-        except BaseException:
+        except BaseException as error:
             await producer.stop()
+            if isinstance(error, Unavailable):
+                await raise_if_refused(self.alias, settings)
             raise
         self._producer = producer
 
     async def close(self) -> None:
-        """Waits for what is under way, within the request timeout, and closes."""
+        """
+        Waits for what is under way, for at most five seconds, and closes.
+
+        What is not written by then is given up: whoever still waits for it gets an ``Unavailable``.
+        """
         producer, self._producer = self._producer, None
         if producer is None:
             return
         try:
-            async with asyncio.timeout(self._timeout_s):
-                await producer.flush()
-        except TimeoutError:
-            pass
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_WITHIN_S):
+                    await producer.flush()
         finally:
-            await producer.stop()
+            await producer.abandon()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_STOP_WITHIN_S):
+                    await producer.stop()
 
     async def send(
         self,

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from mm2.errors import Unavailable
+from mm2.errors import AuthenticationFailed, Unavailable
+from mm2.kafka.admin import Admin
 from mm2.kafka.errors import Refused
 from mm2.kafka.log import LogTail, Record, read_to_end
 from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.layout import free_ports
+from tests.support.layout import Security, free_ports
 from tests.support.records import Sample, create_topic, produce, produce_transaction
 
 pytestmark = pytest.mark.broker
@@ -164,6 +165,66 @@ async def test_a_tail_outlives_its_broker_with_no_record_twice_or_missed(topic_n
         assert records.empty()
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_an_empty_topic_is_read_at_once(
+    cluster_a: Cluster, properties: dict[str, str], topic_name: str
+) -> None:
+    """No fetch is waited for (500 ms) when the end is the beginning."""
+    create_topic(cluster_a.bootstrap, topic_name, partitions=25)
+    took = []
+    for _ in range(5):
+        started = time.monotonic()
+        assert await read_to_end("A", properties, topic_name) == []
+        took.append(time.monotonic() - started)
+    assert min(took) < 0.3
+
+
+async def test_a_writer_closes_while_its_cluster_is_away(topic_name: str) -> None:
+    """What cannot be written is given up, and nobody waits for it any longer."""
+    with KafkaCluster("writer") as cluster:
+        create_topic(cluster.bootstrap, topic_name)
+        for away in (cluster.kill, cluster.pause):
+            await _close_while(away, cluster, topic_name)
+            await asyncio.to_thread(cluster.resume)
+            await asyncio.to_thread(cluster.restart)
+
+
+async def _close_while(away: Callable[[], None], cluster: KafkaCluster, topic: str) -> None:
+    before = asyncio.all_tasks()
+    async with asyncio.timeout(30):
+        writer = Writer("A", {"bootstrap.servers": cluster.bootstrap})
+        await writer.start()
+        await writer.send(topic, None, b"there", partition=0)
+        await asyncio.to_thread(away)
+        waiting = asyncio.create_task(writer.send(topic, None, b"away", partition=0))
+        await asyncio.sleep(0.5)
+        started = time.monotonic()
+        await writer.close()
+        assert time.monotonic() - started < 9
+        with pytest.raises(Unavailable):
+            await waiting
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_refused_log_in_is_told_from_an_absent_cluster() -> None:
+    """aiokafka itself says the same of both."""
+    with KafkaCluster("login", security=Security(users={"alice": "right"})) as cluster:
+        jaas = "M required username=alice password=wrong;"
+        properties = {
+            "bootstrap.servers": cluster.listeners("SASL_PLAINTEXT"),
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": jaas,
+        }
+        admin = Admin("L", properties)
+        with pytest.raises(AuthenticationFailed, match="cluster L"):
+            await Writer("L", properties).start()
+        with pytest.raises(AuthenticationFailed, match="cluster L"):
+            await read_to_end("L", properties, "any")
+        with pytest.raises(AuthenticationFailed, match="cluster L"):
+            await admin.list_group_offsets("any")
+        await admin.close()
 
 
 async def test_nobody_there_is_unavailable() -> None:
