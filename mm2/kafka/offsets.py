@@ -7,13 +7,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from enum import Enum
-from typing import Final, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import IsolationLevel
+from confluent_kafka import TopicPartition as ClientPartition
 
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicPartition
-from mm2.errors import ClusterError
+from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.calls import Calls
 from mm2.kafka.conversions import (
     client_partition,
@@ -24,13 +26,16 @@ from mm2.kafka.conversions import (
     own_partition,
 )
 from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.errors import UnknownGroup, UnknownTopic, from_librdkafka
+from mm2.kafka.errors import Refused, UnknownGroup, UnknownTopic, from_librdkafka
 from mm2.kafka.groups import Group, GroupState, GroupType
 
 T = TypeVar("T")
 
 _AT_ONCE: Final = 32
 """Groups go one per request: so many are under way at the same time."""
+
+_NO_LEADERS: Final = "_NOENT"
+"""librdkafka's word, at once, for not having reached any broker."""
 
 
 class OffsetAt(Enum):
@@ -146,14 +151,28 @@ class OffsetCalls:
         asked = {client_partition(each): spec for each in partitions}
         if not asked:
             return {}
-        answers, failures = await self._calls.many(
-            "list offsets of",
-            lambda c: c.list_offsets(asked, isolation_level=level, request_timeout=self._timeout_s),
-        )
+        ask = partial(self._list_offsets, asked, level)
+        answers, failures = await ask()
+        if failures:
+            # librdkafka keeps leaders for minutes, also wrong ones, after a broker was restarted.
+            await self._calls.blocking(
+                "find leaders", lambda c: c.list_topics(timeout=self._timeout_s)
+            )
+            answers, failures = await ask()
         for failure in failures.values():
+            if isinstance(failure, Refused) and failure.code == _NO_LEADERS:
+                raise Unavailable(self._calls.alias, str(failure)) from failure
             if not isinstance(failure, UnknownTopic):
                 raise failure
         return {own_partition(each): answer.offset for each, answer in answers.items()}
+
+    async def _list_offsets(
+        self, asked: dict[ClientPartition, Any], level: IsolationLevel
+    ) -> tuple[dict[ClientPartition, Any], dict[ClientPartition, ClusterError]]:
+        return await self._calls.many(
+            "list offsets of",
+            lambda c: c.list_offsets(asked, isolation_level=level, request_timeout=self._timeout_s),
+        )
 
     async def _each(
         self, group_ids: Iterable[str], ask: Callable[[str], Awaitable[T]]

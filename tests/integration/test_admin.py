@@ -274,7 +274,9 @@ async def test_a_silent_cluster_is_unavailable_and_a_missing_authorizer_is_told_
         await admin.close()
 
 
-async def test_questions_about_groups_outlive_restarts_of_their_coordinator(unique: str) -> None:
+async def test_questions_about_groups_and_offsets_outlive_restarts_of_the_broker(
+    unique: str,
+) -> None:
     """
     Calls that time out while the broker is away harm neither later ones nor the process.
 
@@ -294,6 +296,7 @@ async def test_questions_about_groups_outlive_restarts_of_their_coordinator(uniq
             found = await eventually_async(lambda: admin.list_offsets_of_groups([unique]))
             assert found == {unique: {where: CommittedOffset(offset)}}
             assert [group.group_id for group in await admin.list_groups()] == [unique]
+            assert await admin.list_offsets([where], OffsetAt.LATEST) == {where: 0}
         await asyncio.to_thread(cluster.kill)
         await _all_unavailable(admin, unique)
         await admin.close()
@@ -301,15 +304,16 @@ async def test_questions_about_groups_outlive_restarts_of_their_coordinator(uniq
 
 async def _all_unavailable(admin: Admin, group: str) -> None:
     started = time.monotonic()
-    described, committed, listed = await asyncio.gather(
+    described, committed, *others = await asyncio.gather(
         admin.describe_groups([group]),
         admin.list_offsets_of_groups([group]),
         admin.list_groups(),
+        admin.list_offsets([TopicPartition(TopicName(group), 0)], OffsetAt.LATEST),
         return_exceptions=True,
     )
     assert isinstance(described, dict)
     assert isinstance(committed, dict)
-    for failure in (described[group], committed[group], listed):
+    for failure in (described[group], committed[group], *others):
         assert isinstance(failure, Unavailable)
     assert time.monotonic() - started < 9
 
