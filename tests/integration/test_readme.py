@@ -24,6 +24,7 @@ BIN = Path(sys.executable).parent
 
 DEMO = "./scripts/demo"
 DEMO_ONCE = "./scripts/demo --once"
+BENCH = "./scripts/bench throughput --megabytes 2000 --small-records 6000000"
 VALIDATE = ".venv/bin/mm2 config validate mm2.properties"
 MIRROR = ".venv/bin/connect-mirror-maker mm2.properties"
 
@@ -37,7 +38,7 @@ def _commands(page: Path) -> list[str]:
 
 
 def test_the_readme_shows_no_command_that_is_not_run_here() -> None:
-    assert _commands(README) == [DEMO, DEMO_ONCE, VALIDATE, MIRROR]
+    assert _commands(README) == [DEMO, DEMO_ONCE, VALIDATE, MIRROR, BENCH]
 
 
 def test_the_tutorial_shows_no_command_that_is_not_run_here() -> None:
@@ -74,6 +75,25 @@ def test_the_demo_proves_both_copies_and_leaves_no_process_behind(tmp_path: Path
         assert "OK B->A: " in text, text
         assert "s after the start" in text
         assert run.left() == []
+
+
+@pytest.mark.broker
+@pytest.mark.spark
+@pytest.mark.reference
+@pytest.mark.timeout(240)
+def test_the_benchmark_compares_both_mirrors() -> None:
+    command = [*shlex.split(BENCH), "--megabytes", "4", "--small-records", "0"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = [line for line in done.stdout.splitlines() if "records/s" in line]
+    java, ours, ratio = re.findall(r"[\d.,]+", row)
+    assert float(ratio) == pytest.approx(_number(ours) / _number(java), rel=0.01)
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 @pytest.mark.broker
