@@ -263,7 +263,9 @@ class KafkaCluster:
         return node
 
     def _format(self) -> None:
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # The storage tool takes an id that begins with a dash for an option.
+        number = uuid.uuid4().int >> 1
+        cluster_id = base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode().rstrip("=")
         running = [node.format(cluster_id, self._security.users) for node in self._nodes]
         statuses = [process.wait(START_TIMEOUT_S) for process in running]
         if any(statuses):
