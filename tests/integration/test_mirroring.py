@@ -305,6 +305,48 @@ def test_an_unreachable_cluster_is_waited_for_while_other_flows_go_on(
         late.stop()
 
 
+def test_an_outage_of_the_target_loses_nothing_and_does_not_hold_up_a_stop(
+    cluster_a: Cluster, unique: str, tmp_path: Path
+) -> None:
+    create_topic(cluster_a.bootstrap, unique, 1)
+    target = KafkaCluster("D").start()
+    text = properties(
+        {"A": cluster_a.bootstrap, "D": target.bootstrap},
+        {"A->D.enabled": "true", "topics": unique, "D->A.emit.heartbeats.enabled": "false"},
+    )
+    try:
+        with Mirror(tmp_path, text) as mirror:
+            produce(cluster_a.bootstrap, unique, _numbered(0, 10))
+            consume(target.bootstrap, f"A.{unique}", 10, timeout=40)
+            target.kill()
+            produce(cluster_a.bootstrap, unique, _numbered(10, 10))
+            target.restart()
+            copied = consume(target.bootstrap, f"A.{unique}", 20, timeout=60)
+            assert [sample.value for sample in copied] == [b"%d" % n for n in range(20)]
+            eventually(lambda: b'{"offset":19}' in _positions(target, "A"), timeout=40)
+            target.kill()
+            assert mirror.stop() == 0
+            mirror.wait_gone()
+        target.restart()
+        with Mirror(tmp_path, text):
+            produce(cluster_a.bootstrap, unique, _numbered(20, 1))
+            copied = consume(target.bootstrap, f"A.{unique}", 21, timeout=60)
+            assert [sample.value for sample in copied] == [b"%d" % n for n in range(21)]
+    finally:
+        target.stop()
+
+
+def _positions(cluster: Cluster, source: str) -> set[bytes | None]:
+    """All values that the positions topic has had."""
+    topic = f"mm2-offsets.{source}.internal"
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
+    numbers = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
+    found = consumer.consume(10_000, timeout=1)
+    consumer.close()
+    return {message.value() for message in found}
+
+
 def test_three_clusters_in_a_triangle_settle(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
