@@ -19,6 +19,8 @@ from mm2.kafka.writer import Writer
 log = structlog.get_logger()
 
 INTERVAL_S: Final = 1.0
+_MOST_IN_ONE_RECORD: Final = 2000
+"""Partitions; brokers take a mebibyte by default."""
 
 
 class Reporter:
@@ -64,7 +66,12 @@ class Reporter:
 
     async def report(self) -> None:
         """Writes what changed since the last time; also when nothing did, as a sign of life."""
-        changed = tuple(self._changes())
+        changed = self._changes()
+        for first in range(0, max(len(changed), 1), _MOST_IN_ONE_RECORD):
+            if not await self._write(tuple(changed[first : first + _MOST_IN_ONE_RECORD])):
+                return
+
+    async def _write(self, changed: tuple[PartitionProgress, ...]) -> bool:
         progress = BundleProgress(
             bundle=self._spec.index,
             epoch=self._spec.epoch,
@@ -78,11 +85,12 @@ class Reporter:
             await self._writer.send(self._spec.progress_topic, key, value, partition=0)
         except ClusterError as error:
             log.warning("source.report_failed", error=str(error))
-            return
+            return False
         for each in changed:
             self._reported[each.source] = each
             if (partition := self._partitions.get(each.source)) is not None:
                 partition.latency_ms = 0
+        return True
 
     def _changes(self) -> list[PartitionProgress]:
         changes = []

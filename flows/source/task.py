@@ -248,7 +248,9 @@ class SourceTask:
 
     async def _read_positions(self) -> dict[TopicPartition, int]:
         flow = self._spec.flow
-        records = await read_to_end(flow.target, self._spec.target, self._spec.offsets_topic)
+        records = await read_to_end(
+            flow.target, self._spec.target, self._spec.offsets_topic, newest_only=True
+        )
         return positions_of(((r.key, r.value) for r in records), flow.source)
 
     async def _give_up(self, partitions: set[TopicPartition]) -> None:

@@ -61,7 +61,9 @@ class SourceFlow:
     async def run(self) -> None:
         """Mirrors until ``stop``; then returns when everything under way is committed."""
         target = self._config.flow.target
-        async with Writer(target, self._config.herder.client("producer", "control")) as writer:
+        properties = self._config.herder.client("producer", "control")
+        # An assignment of many topics is larger than brokers take, and compresses very well.
+        async with Writer(target, properties, compression="gzip") as writer:
             epoch, lease = await self._lead(writer)
             bundles = Bundles(
                 self._runner,
@@ -89,7 +91,9 @@ class SourceFlow:
 
     async def _lead(self, writer: Writer) -> tuple[int, int]:
         """Takes the flow over with a higher epoch than anybody had; also returns its offset."""
-        records = await read_to_end(self._config.flow.target, self._consumer, self._control)
+        records = await read_to_end(
+            self._config.flow.target, self._consumer, self._control, newest_only=True
+        )
         entries = [entry for record in records if (entry := _readable(record)) is not None]
         epoch = max((entry.epoch for entry in entries), default=0) + 1
         lease = Lease(epoch=epoch, owner=self._worker_id)

@@ -42,6 +42,7 @@ async def read_to_end(
     topic: str,
     *,
     partitions: Iterable[int] | None = None,
+    newest_only: bool = False,
     timeout: float = TIMEOUT_S,  # noqa: ASYNC109  # becomes an error that names the cluster
 ) -> list[Record]:
     """
@@ -54,23 +55,31 @@ async def read_to_end(
         properties: Java's client properties.
         topic: which topic.
         partitions: only these; None reads all.
-        timeout: seconds for the whole of it.
+        newest_only: of each key only the last record, which bounds the memory for topics whose
+            old records have not been compacted away yet.
+        timeout: seconds without any record coming in.
 
     Raises:
         UnknownTopic: the topic is not there.
         Unavailable: not done in time.
         ClusterError: the cluster refuses.
     """
+    found: dict[tuple[int, bytes | int | None], Record] = {}
     with translated(alias, f"read {topic} to its end"):
-        async with asyncio.timeout(timeout), _consumer(alias, properties) as consumer:
+        async with asyncio.timeout(timeout) as limit, _consumer(alias, properties) as consumer:
             await _assign(consumer, alias, topic, partitions, {})
             ends = await _ends(consumer)
-            found: list[Record] = []
+            # The last poll may bring records written after we asked.
+            limits = {each.partition: end for each, end in ends.items()}
             while not await _reached(consumer, ends):
-                found += await _poll(consumer)
-    # The last poll may have brought records written after we asked.
-    limits = {each.partition: end for each, end in ends.items()}
-    return [record for record in found if record.offset < limits[record.partition]]
+                if records := await _poll(consumer):
+                    limit.reschedule(asyncio.get_running_loop().time() + timeout)
+                for record in records:
+                    if record.offset < limits[record.partition]:
+                        place = (record.partition, record.key if newest_only else record.offset)
+                        found.pop(place, None)
+                        found[place] = record
+    return list(found.values())
 
 
 class LogTail:
@@ -205,13 +214,16 @@ async def _partitions(consumer: AIOKafkaConsumer, alias: str, topic: str) -> set
     consumer.assign([first])
     # Only its metadata are wanted: a fetch would hold up what comes next for 500 ms if it is empty.
     consumer.pause(first)
+    message = f"the topic {topic} does not exist, or we may not read it"
     try:
         async with asyncio.timeout(_TOPIC_WITHIN_S):
             await consumer.seek_to_beginning(first)
     except TimeoutError as error:
-        message = f"the topic {topic} does not exist, or we may not read it"
         raise UnknownTopic(alias, message) from error
-    return set(consumer.partitions_for_topic(topic) or ())
+    # Seeking gives up without a word after request.timeout.ms; "not there" must not pass as empty.
+    if not (numbers := consumer.partitions_for_topic(topic)):
+        raise UnknownTopic(alias, message)
+    return set(numbers)
 
 
 async def _ends(consumer: AIOKafkaConsumer) -> dict[ClientPartition, int]:

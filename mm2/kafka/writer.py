@@ -18,7 +18,9 @@ from mm2.kafka.login import raise_if_refused
 from mm2.kafka.settings import aiokafka_settings, milliseconds
 
 _TIMEOUT_MS: Final = 30_000
-_MAX_REQUEST_BYTES: Final = 1_048_576
+_MAX_REQUEST_BYTES: Final = 16 << 20
+"""Before compression; what brokers take is theirs to say."""
+
 _CLOSE_WITHIN_S: Final = 5.0
 _STOP_WITHIN_S: Final = 1.0
 
@@ -27,7 +29,7 @@ class _Producer(AIOKafkaProducer):
     """
     aiokafka's producer, which can also stop while the cluster is away.
 
-    Its batches never expire when it is idempotent, and its ``stop`` waits for all of them.
+    Its own ``stop`` waits for everything that is under way.
     """
 
     def __init__(self, **settings: object) -> None:
@@ -55,18 +57,22 @@ class _Producer(AIOKafkaProducer):
 
 class Writer:
     """
-    An idempotent producer that waits for all replicas; used as an asynchronous context.
+    A producer that waits for all replicas; used as an asynchronous context.
 
     Records sent one after the other to a partition stay in that order, also when sent without
-    waiting for the former's answer.
+    waiting for the former's answer. A record whose answer was lost may be written twice.
 
     Args:
         alias: the cluster's, for messages.
         properties: Java's client properties; ``acks`` and the like are fixed here.
+        compression: a codec for records that may be large; none, if not given.
     """
 
-    def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
+    def __init__(
+        self, alias: str, properties: Mapping[str, str], *, compression: str | None = None
+    ) -> None:
         self.alias = alias
+        self._compression = compression
         self._properties = dict(properties)
         self._timeout_s = milliseconds(properties, "request.timeout.ms", _TIMEOUT_MS) / 1000
         self._producer: _Producer | None = None
@@ -88,7 +94,11 @@ class Writer:
         """
         settings = await asyncio.to_thread(aiokafka_settings, self._properties)
         size = milliseconds(self._properties, "max.request.size", _MAX_REQUEST_BYTES)
-        producer = _Producer(**settings, acks="all", enable_idempotence=True, max_request_size=size)
+        # Not idempotent: aiokafka's idempotent producer is of no use any more once a batch was
+        # refused, and its batches never expire. It keeps order without, one batch at a time.
+        producer = _Producer(
+            **settings, acks="all", compression_type=self._compression, max_request_size=size
+        )
         try:
             with translated(self.alias, "connect a producer"):
                 async with asyncio.timeout(self._timeout_s):

@@ -20,6 +20,7 @@ from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.core.model import TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
+from mm2.kafka.login import raise_if_refused
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
 from mm2.kafka.wire.requests import (
     FetchedPartition,
@@ -99,6 +100,7 @@ class WireClient:
 
     def __init__(self, alias: str, settings: Mapping[str, object]) -> None:
         self.alias = alias
+        self._settings = dict(settings)
         self._client = _Client(**settings)
         self._topics: frozenset[str] = frozenset()
 
@@ -110,8 +112,12 @@ class WireClient:
             Unavailable: none answers.
             AuthenticationFailed: one does, and refuses our credentials.
         """
-        async with self._translated():
-            await self._client.bootstrap()
+        try:
+            async with self._translated():
+                await self._client.bootstrap()
+        except Unavailable:
+            await raise_if_refused(self.alias, self._settings)
+            raise
 
     async def close(self) -> None:
         """Closes all connections."""
