@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from subprocess import DEVNULL, PIPE, TimeoutExpired
+from subprocess import DEVNULL, TimeoutExpired
 from threading import Thread
 from typing import IO, Any, Final
 
@@ -129,26 +129,35 @@ class SparkEngine:
         self._threads.shutdown(wait=False)
 
     def _launch(self) -> SparkContext:
+        # PySpark keeps the JVM that it has started, also when that is gone.
+        SparkContext._gateway = None  # noqa: SLF001
+        SparkContext._jvm = None  # noqa: SLF001
+        SparkContext._active_spark_context = None  # noqa: SLF001
         conf = SparkConf(loadDefaults=False)
         for key, value in self._settings.items():
             conf.set(key, value)
         # Spark finds its workers' interpreter here, and nowhere else when it is embedded.
         python = self._settings.get("spark.pyspark.python", sys.executable)
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = python
+        # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
+        read, write = os.pipe()
+        listener = Thread(target=self._listen, args=(os.fdopen(read, "rb"),), daemon=True)
+        listener.start()
         try:
-            SparkContext._gateway = None  # noqa: SLF001 - a dead JVM's gateway must not be reused
-            SparkContext._jvm = None  # noqa: SLF001
-            SparkContext._active_spark_context = None  # noqa: SLF001
-            # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
-            popen = {"stdout": DEVNULL, "stderr": PIPE, "start_new_session": True}
-            gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]  # no types published
-            Thread(target=self._listen, args=(gateway.proc.stderr,), daemon=True).start()
+            popen = {"stdout": DEVNULL, "stderr": write, "start_new_session": True}
+            gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]  # no types
             context = SparkContext(conf=conf, gateway=gateway)
         except Py4JJavaError as error:
             raise FatalError(f"Spark does not start: {_reason(error)}") from None
         except Exception as error:
-            words = " | ".join(list(self._chatter)[-3:])
-            raise FatalError(f"Spark does not start: {words or error}") from error
+            os.close(write)
+            write = -1
+            listener.join(_JVM_ENDS_WITHIN_S)
+            words = [line for line in self._chatter if "Exception" in line or "Error" in line]
+            raise FatalError(f"Spark does not start: {' '.join(words[:1]) or error}") from error
+        finally:
+            if write >= 0:
+                os.close(write)
         slots = context.defaultParallelism
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
         if slots < self._bundles:

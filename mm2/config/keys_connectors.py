@@ -112,7 +112,7 @@ _FLOW: Final = (
         Type.LIST,
         "org.apache.kafka.common.metrics.JmxReporter",
         "LOW",
-        "Java classes to hand metrics to; Java only, /metrics is always served.",
+        "Java classes to hand metrics to; they have no effect here.",
         check=items(),
     ),
 )

@@ -1,0 +1,116 @@
+"""The Spark engine by itself: bundles as jobs, their failures, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows.spark.engine import BundleFailed, SparkEngine
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.errors import FatalError
+from mm2.herder.bundle import BundleSpec
+from tests.support.eventually import eventually_async
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
+
+Totals = Mapping[str, int]
+
+
+def _spec(index: int) -> BundleSpec:
+    return BundleSpec(
+        flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+        index=index,
+        epoch=1,
+        source={},
+        target={},
+        transactional_id="",
+        offsets_topic="",
+        offsets_partitions=1,
+        control_topic="",
+        progress_topic="",
+    )
+
+
+@asynccontextmanager
+async def _engine(
+    task: Callable[[BundleSpec], Totals], settings: Mapping[str, str] | None = None
+) -> AsyncIterator[SparkEngine]:
+    engine = SparkEngine(settings or {}, bundles=2, task=task)
+    try:
+        yield engine
+    finally:
+        await engine.stop()
+
+
+async def test_one_bundle_fails_another_goes_on_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+
+    def task(spec: BundleSpec) -> Totals:
+        Path(folder, str(spec.index)).write_text(str(os.getpid()))
+        if spec.index == 0:
+            raise ValueError("of bundle 0")
+        while not Path(folder, "go").exists():
+            time.sleep(0.05)
+        return {"records": spec.index}
+
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
+    async with _engine(task, {"spark.app.name": "of-the-test"}) as engine:
+        steady = asyncio.ensure_future(engine.run(_spec(1)))
+        with pytest.raises(BundleFailed, match="ValueError: of bundle 0"):
+            await engine.run(_spec(0))
+        assert not steady.done()
+        assert _settings(before)["spark.app.name"] == "of-the-test"
+        (tmp_path / "go").touch()
+        assert await steady == {"records": 1}
+    left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
+    assert [p.name() for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def _settings(before: set[int]) -> dict[str, str]:
+    """The settings on the command line of the JVM that came up since."""
+    children = psutil.Process().children(recursive=True)
+    (jvm,) = [p for p in children if p.pid not in before and p.name() == "java"]
+    words = [word.partition("=") for word in jvm.cmdline() if word.startswith("spark.")]
+    return {key: value for key, _, value in words}
+
+
+async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    name = str(mark)
+
+    def task(_: BundleSpec) -> Totals:
+        Path(name).write_text(str(os.getpid()))
+        time.sleep(1000)
+        return {}
+
+    async def started() -> str:
+        return mark.read_text() if mark.exists() else ""
+
+    async with _engine(task) as engine:
+        running = asyncio.ensure_future(engine.run(_spec(0)))
+        pid = int(await eventually_async(started, timeout=60))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+        async def is_gone() -> bool:
+            return not psutil.pid_exists(pid)
+
+        await eventually_async(is_gone)
+
+
+async def test_a_setting_that_spark_refuses_is_a_clear_error() -> None:
+    def task(_: BundleSpec) -> Totals:
+        return {}
+
+    engine = SparkEngine({"spark.master": "nonsense"}, bundles=1, task=task)
+    with pytest.raises(FatalError, match=r"Spark does not start: .*Master must either be yarn"):
+        await engine.start()
+    await engine.stop()
