@@ -26,6 +26,7 @@ import uvloop
 from flows.source.budget import Budget
 from flows.source.control import ControlFollower
 from flows.source.fetch import Fetcher
+from flows.source.identity import bundle_identity
 from flows.source.intake import Intake
 from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
@@ -34,7 +35,7 @@ from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import FlowError, NotAuthorized, Unavailable, root_cause
+from mm2.errors import FlowError, Unavailable, root_cause
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment
 from mm2.kafka.log import read_to_end
@@ -49,7 +50,6 @@ log = structlog.get_logger()
 _DRAIN_WITHIN_S: Final = 8.0
 _GIVE_UP_WITHIN_S: Final = 10.0
 _RETRY_MOST_S: Final = 5.0
-_PLAIN_AFTER_S: Final = 20.0
 _PROMOTE_EVERY_S: Final = 60.0
 """Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
 
@@ -163,7 +163,7 @@ class SourceTask:
             spec,
             source=source,
             target=target,
-            identity=await _identity(spec, target),
+            identity=await bundle_identity(spec, target),
             writer=await stack.enter_async_context(Writer(spec.flow.target, spec.target)),
             syncs_writer=syncs_writer,
         )
@@ -310,18 +310,3 @@ class SourceTask:
         while self._syncs is not None:
             await asyncio.sleep(_PROMOTE_EVERY_S)
             await self._syncs.promote()
-
-
-async def _identity(spec: BundleSpec, target: WireClient) -> ProducerIdentity:
-    """
-    The producer id of the bundle's transactional id, which fences the task that had it before.
-
-    Java's at-least-once mirroring needs neither permission on transactional ids nor a transaction
-    coordinator; where the target has none for us, a plain producer id does, and a paused task that
-    wakes up is not fenced.
-    """
-    try:
-        return await target.producer_identity(spec.transactional_id, within_s=_PLAIN_AFTER_S)
-    except (NotAuthorized, Unavailable) as error:
-        log.warning("source.fencing_unavailable", error=str(error))
-        return await target.producer_identity(None)

@@ -1,0 +1,30 @@
+"""Who a bundle is to the target's brokers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import structlog
+
+from mm2.errors import NotAuthorized, Unavailable
+from mm2.herder.bundle import BundleSpec
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+
+log = structlog.get_logger()
+
+_PLAIN_AFTER_S: Final = 20.0
+
+
+async def bundle_identity(spec: BundleSpec, target: WireClient) -> ProducerIdentity:
+    """
+    The producer id of the bundle's transactional id, which fences the task that had it before.
+
+    Java's at-least-once mirroring needs neither permission on transactional ids nor a transaction
+    coordinator; where the target has none for us, a plain producer id does, and a paused task that
+    wakes up is not fenced.
+    """
+    try:
+        return await target.producer_identity(spec.transactional_id, within_s=_PLAIN_AFTER_S)
+    except (NotAuthorized, Unavailable) as error:
+        log.warning("source.fencing_unavailable", error=str(error))
+        return await target.producer_identity(None)
