@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +26,6 @@ from mm2.config.maker import load_maker
 from mm2.core.model import ClusterAlias
 from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
 from mm2.herder.herder import Herder
-from mm2.herder.ports import SmallFlow
 
 if TYPE_CHECKING:
     from flows.spark.engine import SparkEngine
@@ -40,11 +39,6 @@ EXIT_HERDER: Final = 1
 EXIT_OTHER: Final = 2
 EXIT_START: Final = 3
 """Exit statuses of Java's driver (C002)."""
-
-_SMALL_FLOWS: Final[Mapping[str, SmallFlow]] = {
-    "heartbeat": run_heartbeats,
-    "checkpoint": run_checkpoints,
-}
 
 
 def load_flows(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
@@ -101,7 +95,8 @@ class MirrorMaker:
                 target,
                 [flow for flow in flows if flow.flow.target == target],
                 runner=self._engine,
-                small_flows=_SMALL_FLOWS,
+                heartbeats=run_heartbeats,
+                checkpoints=run_checkpoints,
                 worker_id=worker_id,
             )
             for target, worker_id in _worker_ids(flows).items()

@@ -36,25 +36,24 @@ class FlowClusters:
 
 
 @asynccontextmanager
-async def reach(config: FlowConfig) -> AsyncIterator[FlowClusters]:
-    """
-    Waits, with back-off and for as long as it takes, until both clusters answer.
-
-    Other flows go on meanwhile: a cluster that is down when mm2 starts is no reason to stop.
-    """
+async def admin_clients(config: FlowConfig) -> AsyncIterator[FlowClusters]:
+    """Opens the flow's admin clients; whether the clusters answer is another question."""
     flow = config.flow
     source = Admin(flow.source, config.source.source_admin("replication-source-admin"))
     target = Admin(flow.target, config.source.target_admin("replication-target-admin"))
     try:
-        for admin in (source, target):
-            await _wait_for(admin)
         yield FlowClusters(source, target)
     finally:
         await source.close()
         await target.close()
 
 
-async def _wait_for(admin: Admin) -> None:
+async def wait_for(admin: Admin) -> None:
+    """
+    Waits, with back-off and for as long as it takes, until the cluster answers.
+
+    Other flows go on meanwhile: a cluster that is down when mm2 starts is no reason to stop.
+    """
     async for attempt in stamina.retry_context(
         on=ClusterError, attempts=None, timeout=None, wait_initial=0.5, wait_max=_WAIT_MOST_S
     ):

@@ -8,14 +8,14 @@ without the others noticing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import structlog
 
 from mm2.config.flow import FlowConfig
 from mm2.core.model import ClusterAlias
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import FlowClusters, reach
+from mm2.herder.clusters import FlowClusters, admin_clients, wait_for
 from mm2.herder.ports import BundleRunner, SmallFlow
 from mm2.herder.source import SourceFlow
 from mm2.herder.supervision import keep_running
@@ -32,7 +32,8 @@ class Herder:
         target: the cluster that all its flows write to.
         flows: their configurations.
         runner: runs bundles of the source flow.
-        small_flows: by name, what each flow runs besides its bundles: checkpoints, heartbeats.
+        heartbeats: the heartbeat flow.
+        checkpoints: the checkpoint flow.
         worker_id: names this node.
     """
 
@@ -42,11 +43,21 @@ class Herder:
         flows: Sequence[FlowConfig],
         *,
         runner: BundleRunner,
-        small_flows: Mapping[str, SmallFlow],
+        heartbeats: SmallFlow,
+        checkpoints: SmallFlow,
         worker_id: str,
     ) -> None:
         self.target = target
-        self._flows = [FlowHerder(f, runner, small_flows, worker_id) for f in flows]
+        self._flows = [
+            FlowHerder(
+                flow,
+                runner=runner,
+                heartbeats=heartbeats,
+                checkpoints=checkpoints,
+                worker_id=worker_id,
+            )
+            for flow in flows
+        ]
 
     async def run(self) -> None:
         """Runs all flows until ``stop``."""
@@ -67,20 +78,24 @@ class FlowHerder:
     Args:
         config: the flow.
         runner: runs bundles of the source flow.
-        small_flows: what the flow runs besides.
+        heartbeats: the heartbeat flow.
+        checkpoints: the checkpoint flow.
         worker_id: names this node.
     """
 
     def __init__(
         self,
         config: FlowConfig,
+        *,
         runner: BundleRunner,
-        small_flows: Mapping[str, SmallFlow],
+        heartbeats: SmallFlow,
+        checkpoints: SmallFlow,
         worker_id: str,
     ) -> None:
         self.config = config
         self._runner = runner
-        self._small_flows = small_flows
+        self._heartbeats = heartbeats
+        self._checkpoints = checkpoints
         self._worker_id = worker_id
         self._source: SourceFlow | None = None
         self._stop = asyncio.Event()
@@ -101,15 +116,18 @@ class FlowHerder:
                     self._source.stop()
 
     async def _attempt(self) -> None:
-        async with reach(self.config) as clusters:
+        async with admin_clients(self.config) as clusters:
             policy = build_policy(self.config.source.properties)
-            await create_internal_topics(self.config, policy, clusters)
-            log.info("flow.started")
+            await wait_for(clusters.target)
+            await create_internal_topics(self.config, policy, clusters, on_source=False)
             async with asyncio.TaskGroup() as group:
-                small = [
-                    group.create_task(self._keep(name, clusters), name=name)
-                    for name in self._small_flows
-                ]
+                # Heartbeats say that the target can be written to, whatever the source does.
+                small = [self._keep(group, "heartbeat", self._heartbeats, clusters)]
+                if self.config.source.runs or self.config.checkpoint.runs:
+                    await wait_for(clusters.source)
+                    await create_internal_topics(self.config, policy, clusters, on_source=True)
+                small.append(self._keep(group, "checkpoint", self._checkpoints, clusters))
+                log.info("flow.started")
                 await self._mirror(clusters)
                 for task in small:
                     task.cancel()
@@ -118,8 +136,10 @@ class FlowHerder:
             # Another node leads; it is for an operator to say which one should.
             await self._stop.wait()
 
-    async def _keep(self, name: str, clusters: FlowClusters) -> None:
-        await keep_running(name, lambda: self._small_flows[name](self.config, clusters))
+    def _keep(
+        self, group: asyncio.TaskGroup, name: str, flow: SmallFlow, clusters: FlowClusters
+    ) -> asyncio.Task[None]:
+        return group.create_task(keep_running(name, lambda: flow(self.config, clusters)), name=name)
 
     async def _mirror(self, clusters: FlowClusters) -> None:
         """Copies records until stopped; a flow that only sends heartbeats just waits."""

@@ -143,17 +143,19 @@ def _compacted(retention: timedelta | None) -> dict[str, str]:
 
 
 async def create_internal_topics(
-    config: FlowConfig, policy: ReplicationPolicy, clusters: FlowClusters
+    config: FlowConfig, policy: ReplicationPolicy, clusters: FlowClusters, *, on_source: bool
 ) -> None:
     """
-    Creates what is missing; topics that exist are left as they are.
+    Creates what is missing on one of the clusters; topics that exist are left as they are.
 
     Raises:
         Mm2Error: the first failure, after all have been tried.
     """
     failures: list[Mm2Error] = []
+    admin: Admin = clusters.source if on_source else clusters.target
     for topic in internal_topics(config, policy):
-        admin: Admin = clusters.source if topic.is_on_source else clusters.target
+        if topic.is_on_source != on_source:
+            continue
         try:
             await admin.create_internal_topic(
                 topic.name,

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import (
     AclBinding,
@@ -21,6 +21,8 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewPartitions
 
+from mm2.core.codec import Heartbeat
+from mm2.core.model import ClusterAlias
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.mirror import DRIVER, Mirror, properties, worker_pids
@@ -305,6 +307,22 @@ def test_an_unreachable_cluster_is_waited_for_while_other_flows_go_on(
         late.stop()
 
 
+def test_heartbeats_need_the_target_only(cluster_b: Cluster, unique: str, tmp_path: Path) -> None:
+    source, target = f"S{unique[-6:]}", f"T{unique[-6:]}"
+    text = properties(
+        {source: "127.0.0.1:1", target: cluster_b.bootstrap},
+        {f"{source}->{target}.enabled": "true", f"{target}->{source}.enabled": "false"},
+    )
+    key = Heartbeat(ClusterAlias(source), ClusterAlias(target), 0).key()
+    with Mirror(tmp_path, text) as mirror:
+        eventually(lambda: "heartbeats" in _topics(cluster_b), timeout=40)
+        eventually(
+            lambda: key in {beat.key() for beat in _messages(cluster_b, "heartbeats")}, timeout=40
+        )
+        assert mirror.stop() == 0
+        mirror.wait_gone()
+
+
 def test_an_outage_of_the_target_loses_nothing_and_does_not_hold_up_a_stop(
     cluster_a: Cluster, unique: str, tmp_path: Path
 ) -> None:
@@ -336,15 +354,19 @@ def test_an_outage_of_the_target_loses_nothing_and_does_not_hold_up_a_stop(
         target.stop()
 
 
-def _positions(cluster: Cluster, source: str) -> set[bytes | None]:
-    """All values that the positions topic has had."""
-    topic = f"mm2-offsets.{source}.internal"
+def _messages(cluster: Cluster, topic: str) -> list[Message]:
+    """What a small topic holds now."""
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
     numbers = consumer.list_topics(topic, timeout=10).topics[topic].partitions
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
     found = consumer.consume(10_000, timeout=1)
     consumer.close()
-    return {message.value() for message in found}
+    return found
+
+
+def _positions(cluster: Cluster, source: str) -> set[bytes | None]:
+    """All values that the positions topic has had."""
+    return {message.value() for message in _messages(cluster, f"mm2-offsets.{source}.internal")}
 
 
 def test_three_clusters_in_a_triangle_settle(
