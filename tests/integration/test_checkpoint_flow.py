@@ -23,7 +23,7 @@ from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import reach
+from mm2.herder.clusters import admin_clients
 from mm2.herder.topics import create_internal_topics, offset_syncs_topic
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
@@ -66,15 +66,16 @@ class Pair:
     @asynccontextmanager
     async def with_topics(self) -> AsyncIterator[None]:
         """Makes the internal topics without running anything."""
-        async with reach(self.config) as clusters:
+        async with admin_clients(self.config) as clusters:
             policy = build_policy(self.config.source.properties)
-            await create_internal_topics(self.config, policy, clusters)
+            for on_source in (False, True):
+                await create_internal_topics(self.config, policy, clusters, on_source=on_source)
             yield
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Runs the flow; it must not end by itself."""
-        async with self.with_topics(), reach(self.config) as clusters:
+        async with self.with_topics(), admin_clients(self.config) as clusters:
             flow = asyncio.create_task(run_checkpoints(self.config, clusters), name="checkpoints")
             try:
                 yield

@@ -17,7 +17,7 @@ from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import load_maker
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import reach
+from mm2.herder.clusters import admin_clients
 from mm2.herder.topics import create_internal_topics
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
@@ -41,9 +41,10 @@ def config(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) 
 
 @asynccontextmanager
 async def _beating(config: FlowConfig) -> AsyncIterator[None]:
-    async with reach(config) as clusters:
+    async with admin_clients(config) as clusters:
         policy = build_policy(config.source.properties)
-        await create_internal_topics(config, policy, clusters)
+        for on_source in (False, True):
+            await create_internal_topics(config, policy, clusters, on_source=on_source)
         flow = asyncio.create_task(run_heartbeats(config, clusters), name="heartbeats")
         try:
             yield
