@@ -67,6 +67,7 @@ class Fetcher:
         self._freed = asyncio.Event()
         self._stale = asyncio.Event()
         self._loops: dict[int, asyncio.Task[None]] = {}
+        self._failing: set[int] = set()
         self._turn = 0
 
     def changed(self) -> None:
@@ -105,7 +106,9 @@ class Fetcher:
                 else:
                     await self._wait_for_room()
             except Unavailable as error:
-                log.warning("source.fetch_failed", broker=node, error=str(error))
+                if node not in self._failing:
+                    self._failing.add(node)
+                    log.warning("source.fetch_failed", broker=node, error=str(error))
                 self._stale.set()
                 await asyncio.sleep(_BACKOFF_S)
         self.changed()
@@ -159,6 +162,7 @@ class Fetcher:
             )
         finally:
             self._budget.give(reserved)
+        self._failing.discard(node)
         await self._accept(answers, asked)
 
     def _share(self) -> int:
