@@ -9,9 +9,7 @@ Every exception that mm2 raises on purpose.
     │   ├── AuthenticationFailed
     │   └── NotAuthorized
     ├── FlowError              something about one flow, named "S->T"
-    │   ├── SourceGap          records of the source are gone before they were mirrored
-    │   ├── Fenced             another node owns the flow's partitions now
-    │   └── RecordRefused      the target refuses a record for good
+    │   └── Fenced             another node owns the flow's partitions now
     ├── SchemaError            bytes that are not the record they should be
     └── FatalError             the process cannot go on
 """
@@ -105,16 +103,8 @@ class FlowError(Mm2Error):
         self.flow = flow
 
 
-class SourceGap(FlowError):
-    """Records of the source are gone before they were mirrored."""
-
-
 class Fenced(FlowError):
     """Another node owns the flow's partitions now."""
-
-
-class RecordRefused(FlowError):
-    """The target refuses a record for good, so its partition cannot go on."""
 
 
 class SchemaError(Mm2Error):

@@ -68,7 +68,6 @@ class Bundles:
     async def assign(
         self,
         partitions: Mapping[TopicPartition, TopicName],
-        weights: Mapping[TopicPartition, float],
         group: asyncio.TaskGroup,
     ) -> None:
         """
@@ -76,11 +75,10 @@ class Bundles:
 
         Args:
             partitions: everything to copy, with the remote topics.
-            weights: what each carries, in bytes per second; may be empty.
             group: owns the bundles' tasks.
         """
         # Nothing moves between running bundles: a partition in two of them would be copied twice.
-        packed = pack(list(partitions), self._tasks_max, weights, self._current, tolerance=inf)
+        packed = pack(list(partitions), self._tasks_max, {}, self._current, tolerance=inf)
         wanted = [{source: partitions[source] for source in bundle} for bundle in packed]
         wanted += [{} for _ in range(len(self._current) - len(wanted))]
         self._generation += 1

@@ -124,7 +124,7 @@ class SourceFlow:
             try:
                 found = await self._discovery.refresh()
                 if found != assigned:
-                    await bundles.assign(found, {}, group)
+                    await bundles.assign(found, group)
                     assigned = found
             except Exception as error:  # noqa: BLE001 - as any periodic job, it tries again
                 log.warning("job.failed", job="refresh-topics", error=str(error))
