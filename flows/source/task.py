@@ -14,55 +14,37 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Final
 
-import stamina
 import structlog
 import uvloop
 
+from flows.source.assigned import Assigned, now_ms
 from flows.source.budget import Budget
 from flows.source.control import ControlFollower
 from flows.source.fetch import Fetcher
 from flows.source.identity import bundle_identity
 from flows.source.intake import Intake
-from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
-from flows.source.positions import Positions, positions_of
+from flows.source.positions import Positions
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import FlowError, Unavailable, root_cause
+from mm2.errors import root_cause
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.control import Assignment
-from mm2.kafka.log import read_to_end
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
-from mm2.kafka.wire.codes import code_name
 from mm2.kafka.writer import Writer
 from mm2.telemetry.logs import configure_task_logs
 
 log = structlog.get_logger()
 
 _DRAIN_WITHIN_S: Final = 8.0
-_GIVE_UP_WITHIN_S: Final = 10.0
-_RETRY_MOST_S: Final = 5.0
 _PROMOTE_EVERY_S: Final = 60.0
 """Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
-
-
-class Stuck(FlowError):
-    """Partitions cannot be drained; a new task, with a new producer epoch, must take over."""
-
-    retriable = True
-
-
-def now_ms() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
@@ -113,11 +95,8 @@ class SourceTask:
         syncs_writer: Writer | None,
     ) -> None:
         self._spec = spec
-        self._source = source
-        self._target = target
         self._partitions: dict[TopicPartition, Mirrored] = {}
-        self._lanes: dict[TopicPartition, Lane] = {}
-        self._budget = Budget(spec.buffer_memory)
+        budget = Budget(spec.buffer_memory)
         self._producer = Producer(
             flow=str(spec.flow),
             client=target,
@@ -132,12 +111,12 @@ class SourceTask:
             partitions=spec.offsets_partitions,
             now_ms=now_ms,
         )
-        intake = Intake(self._producer, self._budget, read_committed=spec.fetch.read_committed)
+        intake = Intake(self._producer, budget, read_committed=spec.fetch.read_committed)
         self._fetcher = Fetcher(
             client=source,
             partitions=self._partitions,
             spec=spec.fetch,
-            budget=self._budget,
+            budget=budget,
             take=intake.take,
         )
         self._reporter = Reporter(spec, self._partitions, writer, now_ms)
@@ -145,6 +124,18 @@ class SourceTask:
         if spec.offset_syncs is not None and syncs_writer is not None:
             self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
         self._control = ControlFollower(spec)
+        self._assigned = Assigned(
+            spec=spec,
+            partitions=self._partitions,
+            source=source,
+            target=target,
+            budget=budget,
+            producer=self._producer,
+            positions=self._positions,
+            fetcher=self._fetcher,
+            reporter=self._reporter,
+            syncs=self._syncs,
+        )
 
     @classmethod
     async def open(cls, spec: BundleSpec, stack: AsyncExitStack) -> SourceTask:
@@ -214,92 +205,7 @@ class SourceTask:
     async def _obey(self) -> None:
         """Carries out assignments as they come."""
         while True:
-            await self._carry_out(await self._control.next_assignment())
-
-    async def _carry_out(self, assignment: Assignment) -> None:
-        gone = self._partitions.keys() - assignment.partitions.keys()
-        new = assignment.partitions.keys() - self._partitions.keys()
-        if gone:
-            await self._give_up(gone)
-        if new:
-            await self._take_on({source: assignment.partitions[source] for source in new})
-        self._reporter.generation = assignment.generation
-        self._reporter.wake()
-
-    async def _take_on(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
-        topics = {p.topic for p in self._partitions} | {p.topic for p in partitions}
-        remotes = {m.lane.target.topic for m in self._partitions.values()} | {*partitions.values()}
-        # What runs already must not end because a cluster does not answer just now.
-        async for attempt in stamina.retry_context(
-            on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
-        ):
-            with attempt:
-                positions = await self._read_positions()
-                await self._source.track(topics)
-                await self._target.track(remotes | {self._spec.offsets_topic})
-        for source, remote in partitions.items():
-            mirrored = self._mirrored(source, TopicPartition(remote, source.partition))
-            if (offset := positions.get(source)) is not None:
-                mirrored.position = offset + 1
-                mirrored.mirrored = mirrored.committed = offset
-            self._partitions[source] = mirrored
-        log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
-        self._fetcher.changed()
-
-    async def _read_positions(self) -> dict[TopicPartition, int]:
-        flow = self._spec.flow
-        records = await read_to_end(
-            flow.target, self._spec.target, self._spec.offsets_topic, newest_only=True
-        )
-        return positions_of(((r.key, r.value) for r in records), flow.source)
-
-    async def _give_up(self, partitions: set[TopicPartition]) -> None:
-        given = [self._partitions.pop(source) for source in partitions]
-        is_drained = await self._producer.flush([m.lane for m in given], within_s=_GIVE_UP_WITHIN_S)
-        await self._positions.commit(given)
-        if not is_drained:
-            # What is still under way must not be written after another bundle has taken over.
-            await self._positions.commit(list(self._partitions.values()))
-            raise Stuck(str(self._spec.flow), "partitions that were revoked cannot be drained")
-        for mirrored in given:
-            if self._syncs is not None:
-                self._syncs.forget(mirrored.source)
-        log.info("source.partitions_revoked", partitions=len(given))
-
-    def _mirrored(self, source: TopicPartition, target: TopicPartition) -> Mirrored:
-        # A lane lives as long as its producer id: the broker remembers its sequence numbers.
-        lane = self._lanes.setdefault(target, Lane(target))
-        mirrored = Mirrored(source, lane)
-
-        def acknowledged(batch: Outgoing) -> None:
-            self._budget.give(batch.size)
-            mirrored.acknowledge(batch, now_ms())
-            if self._syncs is not None:
-                self._syncs.acknowledged(mirrored, batch)
-            self._fetcher.acknowledged()
-
-        def dropped(batches: Sequence[Outgoing]) -> None:
-            size = sum(batch.size for batch in batches)
-            self._budget.give(size)
-            mirrored.queued -= size
-            mirrored.position = batches[0].offsets[0]
-            self._fetcher.acknowledged()
-
-        def refused(code: int) -> None:
-            self._budget.give(mirrored.queued)
-            mirrored.queued = 0
-            mirrored.error = f"the target refuses a record for good: {code_name(code)}"
-            log.error(
-                "source.record_refused",
-                topic=source.topic,
-                partition=source.partition,
-                after_offset=mirrored.mirrored,
-                error=code_name(code),
-            )
-            self._reporter.wake()
-
-        lane.on_ack, lane.on_dropped, lane.on_refused = acknowledged, dropped, refused
-        return mirrored
+            await self._assigned.carry_out(await self._control.next_assignment())
 
     async def _commit_often(self) -> None:
         while True:

@@ -1,0 +1,167 @@
+"""
+The partitions of a task: taken on where the positions topic says, given up when all is committed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import stamina
+import structlog
+
+from flows.source.budget import Budget
+from flows.source.fetch import Fetcher
+from flows.source.lane import Lane, Outgoing
+from flows.source.partition import Mirrored
+from flows.source.positions import Positions, positions_of
+from flows.source.produce import Producer
+from flows.source.report import Reporter
+from flows.source.syncs import OffsetSyncs
+from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import FlowError, Unavailable
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.control import Assignment
+from mm2.kafka.log import read_to_end
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.codes import code_name
+
+log = structlog.get_logger()
+
+_GIVE_UP_WITHIN_S: Final = 10.0
+_RETRY_MOST_S: Final = 5.0
+
+
+class Stuck(FlowError):
+    """Partitions cannot be drained; a new task, with a new producer epoch, must take over."""
+
+    retriable = True
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Assigned:
+    """
+    Carries out assignments.
+
+    Attributes:
+        spec: the bundle.
+        partitions: what the task mirrors; shared with those who fetch, commit and report.
+        source: the source cluster.
+        target: the target cluster.
+        budget: counts the bytes between fetch and acknowledgement.
+        producer: sends the batches.
+        positions: stores how far each partition is.
+        fetcher: is told what changed.
+        reporter: is told what changed.
+        syncs: None when offset syncs are off.
+    """
+
+    spec: BundleSpec
+    partitions: MutableMapping[TopicPartition, Mirrored]
+    source: WireClient
+    target: WireClient
+    budget: Budget
+    producer: Producer
+    positions: Positions
+    fetcher: Fetcher
+    reporter: Reporter
+    syncs: OffsetSyncs | None
+    _lanes: dict[TopicPartition, Lane] = field(default_factory=dict)
+
+    async def carry_out(self, assignment: Assignment) -> None:
+        """
+        Gives up and takes on what differs from the last assignment.
+
+        Raises:
+            Stuck: what was given up cannot be drained.
+        """
+        gone = self.partitions.keys() - assignment.partitions.keys()
+        new = assignment.partitions.keys() - self.partitions.keys()
+        if gone:
+            await self._give_up(gone)
+        if new:
+            await self._take_on({source: assignment.partitions[source] for source in new})
+        self.reporter.generation = assignment.generation
+        self.reporter.wake()
+
+    async def _take_on(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
+        topics = {p.topic for p in self.partitions} | {p.topic for p in partitions}
+        remotes = {m.lane.target.topic for m in self.partitions.values()} | {*partitions.values()}
+        # What runs already must not end because a cluster does not answer just now.
+        async for attempt in stamina.retry_context(
+            on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
+        ):
+            with attempt:
+                positions = await self._read_positions()
+                await self.source.track(topics)
+                await self.target.track(remotes | {self.spec.offsets_topic})
+        for source, remote in partitions.items():
+            mirrored = self._mirrored(source, TopicPartition(remote, source.partition))
+            if (offset := positions.get(source)) is not None:
+                mirrored.position = offset + 1
+                mirrored.mirrored = mirrored.committed = offset
+            self.partitions[source] = mirrored
+        log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
+        self.fetcher.changed()
+
+    async def _read_positions(self) -> dict[TopicPartition, int]:
+        flow = self.spec.flow
+        records = await read_to_end(
+            flow.target, self.spec.target, self.spec.offsets_topic, newest_only=True
+        )
+        return positions_of(((r.key, r.value) for r in records), flow.source)
+
+    async def _give_up(self, partitions: set[TopicPartition]) -> None:
+        given = [self.partitions.pop(source) for source in partitions]
+        is_drained = await self.producer.flush([m.lane for m in given], within_s=_GIVE_UP_WITHIN_S)
+        await self.positions.commit(given)
+        if not is_drained:
+            # What is still under way must not be written after another bundle has taken over.
+            await self.positions.commit(list(self.partitions.values()))
+            raise Stuck(str(self.spec.flow), "partitions that were revoked cannot be drained")
+        for mirrored in given:
+            if self.syncs is not None:
+                self.syncs.forget(mirrored.source)
+        log.info("source.partitions_revoked", partitions=len(given))
+
+    def _mirrored(self, source: TopicPartition, target: TopicPartition) -> Mirrored:
+        # A lane lives as long as its producer id: the broker remembers its sequence numbers.
+        lane = self._lanes.setdefault(target, Lane(target))
+        mirrored = Mirrored(source, lane)
+
+        def acknowledged(batch: Outgoing) -> None:
+            self.budget.give(batch.size)
+            mirrored.acknowledge(batch, now_ms())
+            if self.syncs is not None:
+                self.syncs.acknowledged(mirrored, batch)
+            self.fetcher.acknowledged()
+
+        def dropped(batches: Sequence[Outgoing]) -> None:
+            size = sum(batch.size for batch in batches)
+            self.budget.give(size)
+            mirrored.queued -= size
+            mirrored.position = batches[0].offsets[0]
+            self.fetcher.acknowledged()
+
+        def refused(code: int) -> None:
+            self.budget.give(mirrored.queued)
+            mirrored.queued = 0
+            mirrored.error = f"the target refuses a record for good: {code_name(code)}"
+            log.error(
+                "source.record_refused",
+                topic=source.topic,
+                partition=source.partition,
+                after_offset=mirrored.mirrored,
+                error=code_name(code),
+            )
+            self.reporter.wake()
+
+        lane.on_ack, lane.on_dropped, lane.on_refused = acknowledged, dropped, refused
+        return mirrored
