@@ -15,6 +15,25 @@ from tests.support.providers import provided
 _CLUSTERS = pytest.StashKey[list[Cluster]]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds ``--thorough``."""
+    parser.addoption(
+        "--thorough", action="store_true", help="also the long tests: those marked thorough"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the long tests out unless they are asked for, or named one by one."""
+    if config.getoption("--thorough"):
+        return
+    named = tuple(str(word) for word in config.invocation_params.args if "::" in str(word))
+    long = [item for item in items if item.get_closest_marker("thorough")]
+    left_out = [item for item in long if not item.nodeid.startswith(named)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 def _session_cluster(name: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with provided(name) as cluster:
         request.config.stash.setdefault(_CLUSTERS, []).append(cluster)
