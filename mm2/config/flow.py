@@ -40,7 +40,7 @@ from mm2.config.settings import (
     HerderSettings,
     SourceSettings,
 )
-from mm2.config.spellings import kip_382, readings, translated
+from mm2.config.spellings import own_at_top, readings, translated
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     CONNECTORS,
@@ -112,7 +112,7 @@ def effective_settings(
     settings = maker.connector_settings(flow, connector)
     found = readings(maker.raw, flow, settings)
     warnings += [reading.warning for reading in found]
-    return kip_382(maker.raw, translated(settings, found))
+    return own_at_top(maker.raw, translated(settings, found))
 
 
 def spark_properties(maker: MirrorMakerConfig) -> dict[str, str]:

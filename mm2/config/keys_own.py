@@ -12,7 +12,7 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.definition import Definition, Key, Type
+from mm2.config.definition import Check, Definition, Key, Type, one_of
 
 SPARK_PREFIX: Final = "spark."
 """Top-level keys beginning so are passed to the Spark session as they are."""
@@ -104,6 +104,20 @@ def _retention(topic: str, definition: Definition) -> Key:
     )
 
 
+def _source(
+    name: str, type_: Type, default: str | None, doc: str, *, check: Check | None = None
+) -> Key:
+    return Key(
+        name=name,
+        type=type_,
+        default=default,
+        importance="LOW",
+        doc=doc,
+        definitions=frozenset({Definition.OWN, Definition.SOURCE}),
+        check=check,
+    )
+
+
 OWN_KEYS: Final = (
     _retention("heartbeats", Definition.HEARTBEAT),
     _retention("checkpoints", Definition.CHECKPOINT),
@@ -114,10 +128,37 @@ OWN_KEYS: Final = (
         default="target",
         importance="LOW",
         doc=(
-            "Whose default values count for topic settings. Java reads it as "
-            "S->T.use.defaults.from only (C426)."
+            "Whose default values count for topic settings: target or source. Java passes over it"
+            " at top level (C426)."
         ),
         definitions=frozenset({Definition.OWN, Definition.SOURCE}),
+    ),
+    _source(
+        "replication.factor.default.from",
+        Type.STRING,
+        "target",
+        "Whose replication factor a new topic gets with replication.factor = -1: target (the"
+        " brokers' default, as in Java) or source (that of the source topic).",
+        check=one_of("target", "source"),
+    ),
+    _source(
+        "sync.topic.acls.prefixed.enabled",
+        Type.BOOLEAN,
+        "false",
+        "Whether rules for topics that begin with a prefix, or for all (*), are copied too.",
+    ),
+    _source(
+        "sync.topic.acls.delete.enabled",
+        Type.BOOLEAN,
+        "false",
+        "Whether a copied rule is deleted on the target when it is gone from the source.",
+    ),
+    _source(
+        "source.topic.deleted.policy",
+        Type.STRING,
+        "keep",
+        "What becomes of a remote topic when its source topic was deleted: keep or delete.",
+        check=one_of("keep", "delete"),
     ),
 )
 """Keys with a type and default that no definition of Java's holds."""

@@ -39,7 +39,7 @@ _FLOW_NAMES: Final = frozenset(
         *(f"{kind}.override.{name}" for kind in CLIENT_KINDS for name in CLIENT_SETTINGS[kind]),
     }
 )
-_TOP_NAMES: Final = frozenset(MAKER_KEYS) | (_CONNECTOR_KEYS - {"use.defaults.from"}) | CLIENT_NAMES
+_TOP_NAMES: Final = frozenset(MAKER_KEYS) | _CONNECTOR_KEYS | CLIENT_NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,9 @@ from mm2.errors import ConfigError
 DEFAULT_FLUSH_INTERVAL: Final = timedelta(seconds=1)
 """Time between two commits of positions when the user is silent; Java's is 60 s."""
 
+_DEFAULT_FACTOR: Final = -1
+"""Not a number of replicas: the default, of whomever."""
+
 _LONGEST: Final = timedelta.max // timedelta(seconds=1)
 # Java runs these through a scheduler, which cannot run a job every 0 s.
 _SCHEDULED: Final = (
@@ -110,6 +113,11 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         config_properties_exclude=parsed.words("config.properties.exclude"),
         use_defaults_from=parsed.properties.get("use.defaults.from", "target"),
         replication_factor=parsed.number("replication.factor"),
+        replication_factor_of_source=parsed.number("replication.factor") == _DEFAULT_FACTOR
+        and parsed.text("replication.factor.default.from") == "source",
+        acls_prefixed=parsed.switch("sync.topic.acls.prefixed.enabled"),
+        acls_deleted=parsed.switch("sync.topic.acls.delete.enabled"),
+        deletes_topics=parsed.text("source.topic.deleted.policy") == "delete",
         offset_syncs_location=parsed.text("offset-syncs.topic.location"),
         offset_syncs_replication_factor=parsed.number("offset-syncs.topic.replication.factor"),
         offset_syncs_retention=parsed.retention("offset.syncs.topic.retention.ms"),

@@ -7,7 +7,7 @@ from typing import Final
 
 from mm2.config.definition import Definition, Key, Type
 from mm2.config.keys import CONNECTOR_DEFINITION, TABLE
-from mm2.config.keys_own import SPELLINGS, Treatment
+from mm2.config.keys_own import SPELLINGS
 
 _HEAD: Final = """\
 # Configuration
@@ -71,7 +71,13 @@ def _of_every_connector(key: Key) -> bool:
 
 def _of(definition: Definition) -> Callable[[Key], bool]:
     """Belonging to one connector, or to two of the three."""
-    return lambda key: definition in key.definitions and not key.definitions >= _CONNECTORS
+    return lambda key: (
+        definition in key.definitions and not key.definitions >= _CONNECTORS and not _of_mm2(key)
+    )
+
+
+def _of_mm2(key: Key) -> bool:
+    return Definition.OWN in key.definitions
 
 
 def _of_worker(key: Key) -> bool:
@@ -84,6 +90,7 @@ _SECTIONS: Final[tuple[tuple[str, Callable[[Key], bool]], ...]] = (
     ("Source connector", _of(Definition.SOURCE)),
     ("Checkpoint connector", _of(Definition.CHECKPOINT)),
     ("Heartbeat connector", _of(Definition.HEARTBEAT)),
+    ("Connectors: keys that Kafka's MirrorMaker 4.3 does not have", _of_mm2),
     ("Worker of a target cluster (written `B.key`)", _of_worker),
     ("Connection and security (written `A.key`, or at top level)", _security),
 )
@@ -113,9 +120,6 @@ def _spellings() -> Iterator[str]:
         name = f"`{spelling.name}*`" if spelling.name.endswith(".") else f"`{spelling.name}`"
         target = f"`{spelling.stands_for}`" if spelling.stands_for else ""
         yield f"| {name} | {spelling.treatment.value} | {target} | {spelling.doc} |\n"
-    for key in TABLE.values():
-        if Definition.OWN in key.definitions:
-            yield f"| `{key.name}` | {Treatment.HONOURED.value} | | {key.doc} |\n"
 
 
 def _row(key: Key) -> str:

@@ -84,7 +84,12 @@ class SourceSettings(ConnectorSettings):
         sync_topic_acls: how often topic ACLs are copied.
         config_properties_exclude: regular expressions of topic settings not to copy.
         use_defaults_from: whose default values count for topic settings; only "source" copies them.
-        replication_factor: replicas of new remote topics.
+        replication_factor: replicas of new remote topics; -1 is a default.
+        replication_factor_of_source: whether that default is the source topic's own factor, and not
+            that of the target's brokers.
+        acls_prefixed: whether rules for prefixes are copied too.
+        acls_deleted: whether copied rules go when the source's are gone.
+        deletes_topics: whether remote topics go when the source's are gone.
         offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
         offset_syncs_replication_factor: replicas of that topic.
         offset_syncs_retention: retention that it is created with; None is the broker's.
@@ -102,6 +107,10 @@ class SourceSettings(ConnectorSettings):
     config_properties_exclude: tuple[str, ...]
     use_defaults_from: str
     replication_factor: int
+    replication_factor_of_source: bool
+    acls_prefixed: bool
+    acls_deleted: bool
+    deletes_topics: bool
     offset_syncs_location: str
     offset_syncs_replication_factor: int
     offset_syncs_retention: timedelta | None

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.definition import Type, java_trim
+from mm2.config.definition import java_trim
 from mm2.config.keys_own import ALIASES, OWN_KEYS, READAHEAD, RENAME_TOPICS
 from mm2.config.layers import TOP_LEVEL, Setting
 from mm2.core.model import SourceAndTarget
 
 _IDENTITY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
-_OF_KIP_382: Final = tuple(key.name for key in OWN_KEYS if key.type is Type.LONG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +75,10 @@ def translated(settings: Mapping[str, Setting], found: list[Reading]) -> dict[st
     return {**settings, **effective}
 
 
-def kip_382(raw: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """The settings with the top-level keys of KIP-382 that Java drops but we honour."""
-    own = {name: Setting(raw[name], name, TOP_LEVEL) for name in _OF_KIP_382 if name in raw}
+def own_at_top(raw: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The settings with the top-level keys that Java drops but we honour (C426)."""
+    names = (key.name for key in OWN_KEYS)
+    own = {name: Setting(raw[name], name, TOP_LEVEL) for name in names if name in raw}
     return {**own, **settings}
 
 

@@ -48,6 +48,7 @@ B.key.converter.schemas.enable = false
 A->B.source.consumer.max.poll.records = 5
 A->B.target.cluster.security.protocol = PLAINTEXT
 A->B.producer.override.linger.ms = 5
+use.defaults.from = source
 A->B.use.defaults.from = source
 A->B.transforms.x.type = y
 A->B.ssl.key.password = ${env:X}
@@ -63,7 +64,6 @@ A->B.ssl.key.password = ${env:X}
         ("a.bootstrap.servers = x:1", Severity.WARNING, "A.bootstrap.servers"),
         ("producer.acks = 1", Severity.WARNING, "A.producer.acks"),
         ("offset.flush.interval.ms = 1", Severity.WARNING, "A.offset.flush.interval.ms"),
-        ("use.defaults.from = source", Severity.WARNING, "S->T.use.defaults.from"),
         (
             "source.consumer.fetch.max.bytes = 1",
             Severity.WARNING,

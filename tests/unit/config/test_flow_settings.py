@@ -9,6 +9,7 @@ import pytest
 
 from mm2.config.flow import FlowConfig, data_producer, flow_config, spark_properties
 from mm2.config.maker import MirrorMakerConfig
+from mm2.core.filters import build_config_property_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 
@@ -272,10 +273,44 @@ def test_renaming_topics_is_the_default(value: str) -> None:
     assert "replication.policy.class" not in _config(**{"rename.topics": value}).source.properties
 
 
-def test_defaults_of_topic_settings_are_chosen_by_the_flow_only() -> None:
-    """C426."""
-    assert _config(**{"use.defaults.from": "source"}).source.use_defaults_from == "target"
+def test_defaults_of_topic_settings_are_chosen_at_top_level_too() -> None:
+    """C426, a bug of Java: there the key counts for a flow only."""
+    assert _config(**{"use.defaults.from": "source"}).source.use_defaults_from == "source"
     assert _config(**{"A->B.use.defaults.from": "source"}).source.use_defaults_from == "source"
+    both = {"use.defaults.from": "source", "A->B.use.defaults.from": "target"}
+    assert _config(**both).source.use_defaults_from == "target"
+    properties = _config(**{"use.defaults.from": "source"}).source.properties
+    assert build_config_property_filter(properties).should_replicate_source_default("x")
+
+
+def test_what_goes_beyond_java_is_off_by_default() -> None:
+    source = _config(**{"replication.factor": "-1"}).source
+    assert source.replication_factor == -1
+    assert not source.replication_factor_of_source
+    assert not source.acls_prefixed
+    assert not source.acls_deleted
+    assert not source.deletes_topics
+
+
+def test_what_goes_beyond_java_can_be_switched_on_at_any_level() -> None:
+    top = {
+        "replication.factor.default.from": "source",
+        "sync.topic.acls.prefixed.enabled": "true",
+        "A->B.sync.topic.acls.delete.enabled": "true",
+        "A->B.source.topic.deleted.policy": "delete",
+    }
+    assert not _config(**top).source.replication_factor_of_source, "two replicas are two replicas"
+    source = _config(**top, **{"replication.factor": "-1"}).source
+    assert source.replication_factor_of_source
+    assert source.acls_prefixed
+    assert source.acls_deleted
+    assert source.deletes_topics
+
+
+def test_a_policy_for_deleted_topics_that_is_none_is_a_mistake() -> None:
+    (mistake,) = _mistakes(**{"A->B.source.topic.deleted.policy": "archive"})
+    assert mistake.key == "A->B.source.topic.deleted.policy"
+    assert "keep, delete" in mistake.message
 
 
 def test_explicit_words_about_the_data_producer_are_told_from_defaults() -> None:
