@@ -163,7 +163,7 @@ class Fetcher:
         finally:
             self._budget.give(reserved)
         self._failing.discard(node)
-        await self._accept(answers, asked)
+        await self._accept(answers.partitions, asked)
 
     def _share(self) -> int:
         """Bytes to ask one broker for: idle fetches must not take all memory from each other."""

@@ -160,7 +160,9 @@ class Producer:
         trouble = None
         try:
             answered = await self._client.produce(node, batches, timeout_ms=self._timeout_ms)
-            answers = {(p.topic, p.partition): (p.error, p.base_offset) for p in answered}
+            answers = {
+                (p.topic, p.partition): (p.error, p.base_offset) for p in answered.partitions
+            }
         except Unavailable as error:
             trouble = str(error)
         finally:

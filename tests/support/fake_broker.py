@@ -18,7 +18,7 @@ from enum import StrEnum
 from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.requests import ProducedPartition
+from mm2.kafka.wire.requests import ProduceAnswer, ProducedPartition
 from tests.support.batches import Header, Plain, read_batch, read_header
 
 POISON = b"poison"
@@ -142,7 +142,7 @@ class FakeCluster:
 
     async def produce(
         self, node: int, batches: Iterable[tuple[str, int, bytes | bytearray]], *, timeout_ms: int
-    ) -> Sequence[ProducedPartition]:
+    ) -> ProduceAnswer:
         """Serves one request; calls begun one after the other arrive in that order."""
         del timeout_ms
         taken = [(TopicPartition(topic, n), bytes(data)) for topic, n, data in batches]  # type: ignore[arg-type]  # a name as the protocol has it
@@ -151,7 +151,7 @@ class FakeCluster:
         self._in_flight[node] = self._in_flight.get(node, 0) + 1
         self.most_in_flight = max(self.most_in_flight, self._in_flight[node])
         try:
-            return await self._served(node, taken)
+            return ProduceAnswer(0, await self._served(node, taken))
         finally:
             self._in_flight[node] -= 1
 

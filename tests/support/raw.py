@@ -59,7 +59,7 @@ async def _append(client: WireClient, topic: str, partition: int, batch: bytes) 
             node = client.leader(TopicPartition(TopicName(topic), partition))
             if node is not None:
                 sent = [(topic, partition, batch)]
-                (answer,) = await client.produce(node, sent, timeout_ms=10_000)
+                (answer,) = (await client.produce(node, sent, timeout_ms=10_000)).partitions
                 if answer.error not in _NO_LEADER_YET:
                     return answer.error, answer.base_offset
             await asyncio.sleep(0.05)
@@ -85,7 +85,7 @@ def log_of(bootstrap: str, topic: str, *, partition: int = 0) -> list[Batch]:
             batches: list[Batch] = []
             while position < end:
                 answer = await client.fetch(node, _request(topic, partition, position))
-                found = list(split(memoryview(bytes(answer[0].records))))
+                found = list(split(memoryview(bytes(answer.partitions[0].records))))
                 batches += found
                 position = max([found[-1].last_offset + 1] if found else [end])
         return batches

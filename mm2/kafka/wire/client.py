@@ -2,54 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 import stamina
 from aiokafka import errors
-from aiokafka.client import AIOKafkaClient, CoordinationType
-from aiokafka.protocol.metadata import MetadataRequest
+from aiokafka.client import CoordinationType
 from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.protocol.transaction import InitProducerIdRequest
 from aiokafka.structs import TopicPartition as ClientPartition
 
-from mm2.core.model import TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
-from mm2.kafka.wire.requests import (
-    FetchedPartition,
-    FetchRequest,
-    ProducedPartition,
-    ProduceRequest,
-)
-
-_METADATA_WITHIN_S: Final = 5.0
+from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
+from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
+from mm2.kafka.wire.nodes import NodesClient, Traffic
+from mm2.kafka.wire.requests import FetchAnswer, FetchRequest, ProduceAnswer, ProduceRequest
 
 EARLIEST: Final = -2
 """Asks ``list_offsets`` for the first offset that a broker still has."""
 
 LATEST: Final = -1
 """Asks ``list_offsets`` for the offset of the next record."""
-
-
-class _Lane(IntEnum):
-    """
-    Kinds of traffic, each with connections of its own.
-
-    A broker answers one connection's requests in order, so a long fetch would hold up a produce;
-    and a timeout closes the connection with all that is in flight on it.
-    """
-
-    METADATA = 0
-    FETCH = 10
-    PRODUCE = 11
-    COORDINATOR = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +44,6 @@ class ProducerIdentity:
     epoch: int
 
 
-class _Client(AIOKafkaClient):
-    """
-    aiokafka's client, which would create topics by merely asking about them.
-
-    A remote topic deleted under us must not come back with the target's default partitions.
-    """
-
-    async def _metadata_update(self, cluster_metadata: object, topics: Collection[str]) -> bool:
-        request = MetadataRequest(list(topics), allow_auto_topic_creation=False)
-        nodes = [broker.nodeId for broker in self.cluster.brokers()]
-        random.shuffle(nodes)
-        for node in nodes:
-            try:
-                async with asyncio.timeout(_METADATA_WITHIN_S):
-                    metadata = await self.send(node, request)
-            except (errors.KafkaError, TimeoutError):
-                continue
-            if metadata.brokers:
-                cluster_metadata.update_metadata(metadata)  # type: ignore[attr-defined]
-                return True
-        return False
-
-
 class WireClient:
     """
     Talks to one cluster.
@@ -101,7 +56,7 @@ class WireClient:
     def __init__(self, alias: str, settings: Mapping[str, object]) -> None:
         self.alias = alias
         self._settings = dict(settings)
-        self._client = _Client(**settings)
+        self._client = NodesClient(**settings)
         self._topics: frozenset[str] = frozenset()
 
     async def start(self) -> None:
@@ -147,7 +102,60 @@ class WireClient:
         node = self._client.cluster.leader_for_partition(ClientPartition(*partition))
         return None if node is None or node < 0 else int(node)
 
-    async def fetch(self, node: int, request: FetchRequest) -> Sequence[FetchedPartition]:
+    def topic(self, name: str) -> TopicMetadata | None:
+        """A tracked topic as of the last refresh, its id and its errors; None if not yet known."""
+        return self._client.topic(name)
+
+    def partition(self, partition: TopicPartition) -> PartitionMetadata | None:
+        """A tracked partition as of the last refresh, with its leader epoch."""
+        topic = self._client.topic(partition.topic)
+        return None if topic is None else topic.partitions.get(partition.partition)
+
+    def broker(self, node: int) -> BrokerMetadata | None:
+        """A broker as of the last refresh, with its rack."""
+        return self._client.broker(node)
+
+    async def describe(self, topics: Iterable[str]) -> dict[str, TopicMetadata]:
+        """
+        Asks a broker about topics, tracked or not; each is answered, if with an error.
+
+        Raises:
+            Unavailable: nobody answers.
+        """
+        async with self._translated():
+            metadata = await self._client.ask(list(topics))
+        if metadata is None:
+            raise Unavailable(self.alias, "no broker answers")
+        return {topic.name: topic for topic in metadata.topics}
+
+    async def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, EpochEnd]:
+        """
+        Where leader epochs end in the logs of tracked partitions (OffsetForLeaderEpoch, KIP-320).
+
+        Partitions whose leader is unknown are left out; others may answer with an error.
+
+        Raises:
+            Unavailable: a leader does not answer.
+        """
+        by_node: dict[int, dict[str, list[tuple[int, int, int]]]] = {}
+        for partition, epoch in epochs.items():
+            node = self.leader(partition)
+            if node is not None:
+                asked = by_node.setdefault(node, {}).setdefault(partition.topic, [])
+                asked.append((partition.partition, -1, epoch))
+        found: dict[TopicPartition, EpochEnd] = {}
+        for node, topics in by_node.items():
+            async with self._translated():
+                response = await self._client.send(
+                    node, EpochEndsRequest(topics), group=Traffic.COORDINATOR
+                )
+            for end in response.ends:
+                found[TopicPartition(TopicName(end.topic), end.partition)] = end
+        return found
+
+    async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
         """
         One Fetch from one broker.
 
@@ -155,11 +163,11 @@ class WireClient:
             Unavailable: no answer, or an error of the whole request.
         """
         async with self._translated():
-            response = await self._client.send(node, request, group=_Lane.FETCH)
-        if response.error:
-            raise Unavailable(self.alias, f"broker {node} answers {code_name(response.error)}")
-        partitions: list[FetchedPartition] = response.partitions
-        return partitions
+            response = await self._client.send(node, request, group=Traffic.FETCH)
+        answer: FetchAnswer = response.answer
+        if answer.error:
+            raise Unavailable(self.alias, f"broker {node} answers {code_name(answer.error)}")
+        return answer
 
     async def produce(
         self,
@@ -168,7 +176,7 @@ class WireClient:
         *,
         timeout_ms: int,
         transactional_id: str | None = None,
-    ) -> Sequence[ProducedPartition]:
+    ) -> ProduceAnswer:
         """
         One Produce to one broker; calls begun one after the other arrive in that order.
 
@@ -179,9 +187,9 @@ class WireClient:
             timeout_ms=timeout_ms, batches=batches, transactional_id=transactional_id
         )
         async with self._translated():
-            response = await self._client.send(node, request, group=_Lane.PRODUCE)
-        partitions: list[ProducedPartition] = response.partitions
-        return partitions
+            response = await self._client.send(node, request, group=Traffic.PRODUCE)
+        answer: ProduceAnswer = response.answer
+        return answer
 
     async def list_offsets(
         self,
@@ -205,7 +213,7 @@ class WireClient:
         for node, topics in by_node.items():
             request = OffsetRequest(-1, int(read_committed), list(topics.items()))
             async with self._translated():
-                response = await self._client.send(node, request, group=_Lane.COORDINATOR)
+                response = await self._client.send(node, request, group=Traffic.COORDINATOR)
             for topic, answers in response.topics:
                 for number, error, _timestamp, offset in answers:
                     if error == Code.NONE:
@@ -239,7 +247,7 @@ class WireClient:
     ) -> ProducerIdentity:
         async with self._translated():
             node = await self._coordinator(transactional_id)
-            response = await self._client.send(node, request, group=_Lane.COORDINATOR)
+            response = await self._client.send(node, request, group=Traffic.COORDINATOR)
         code = response.error_code
         if code == Code.NONE:
             return ProducerIdentity(response.producer_id, response.producer_epoch)

@@ -9,58 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from struct import Struct
 from typing import ClassVar, Self
 
-from aiokafka.protocol.api import Request, RequestStruct, Response
+from aiokafka.protocol.api import Request, Response
 
-_I16 = Struct(">h")
-_I32 = Struct(">i")
+from mm2.kafka.wire.frame import I16, I32, Frame, FrameResponse, Payload, text
+
 _FETCH_HEAD = Struct(">iiiibii")
 _FETCH_PARTITION = Struct(">iiqqi")
 _FETCHED = Struct(">ihqqq")
 _PRODUCED = Struct(">ihqqq")
 _TWO_I64 = Struct(">qq")
-
-
-def _text(value: str) -> bytes:
-    data = value.encode()
-    return _I16.pack(len(data)) + data
-
-
-class _Frame:
-    """A cursor over one response frame."""
-
-    def __init__(self, frame: BytesIO) -> None:
-        self.view = frame.getbuffer()
-        self.at = frame.tell()
-
-    def int16(self) -> int:
-        (value,) = _I16.unpack_from(self.view, self.at)
-        self.at += 2
-        return int(value)
-
-    def int32(self) -> int:
-        (value,) = _I32.unpack_from(self.view, self.at)
-        self.at += 4
-        return int(value)
-
-    def text(self) -> str:
-        end = self.at + 2 + self.int16()
-        value = bytes(self.view[self.at : end]).decode()
-        self.at = end
-        return value
-
-    def blob(self) -> memoryview:
-        size = max(self.int32(), 0)
-        self.at += size
-        return self.view[self.at - size : self.at]
-
-    def unpack(self, layout: Struct) -> tuple[int, ...]:
-        values = layout.unpack_from(self.view, self.at)
-        self.at += layout.size
-        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +37,7 @@ class FetchedPartition:
         log_start: first offset that the broker still has; -1 with an error.
         aborted: (producer id, first offset) of aborted transactions, in ``read_committed`` only.
         records: whole batches; the first may begin before the asked offset, the last may be cut.
+        preferred_replica: node of a follower that should be asked instead (KIP-392); -1 is none.
     """
 
     topic: str
@@ -87,36 +48,50 @@ class FetchedPartition:
     log_start: int
     aborted: tuple[tuple[int, int], ...]
     records: memoryview
+    preferred_replica: int = -1
 
 
-class _FetchResponse(Response):
+@dataclass(frozen=True, slots=True)
+class FetchAnswer:
+    """
+    What a broker answers to a Fetch.
+
+    Attributes:
+        throttle_ms: how long we should not ask again, by our quota (KIP-219).
+        error: Kafka's error code for the whole request; 0 is none.
+        session: id of the fetch session; 0 is none.
+        partitions: those that were asked for; in a session only those with news.
+    """
+
+    throttle_ms: int
+    error: int
+    session: int
+    partitions: Sequence[FetchedPartition]
+
+
+class _FetchResponse(FrameResponse):
     API_KEY: ClassVar[int] = 1
     API_VERSION: ClassVar[int] = 11
     WITH_PREFERRED_REPLICA: ClassVar[bool] = True
 
-    error: int
-    partitions: list[FetchedPartition]
+    answer: FetchAnswer
 
     @classmethod
-    def decode(cls, data: BytesIO | bytes) -> Self:
-        frame = _Frame(BytesIO(data) if isinstance(data, bytes) else data)
+    def read(cls, frame: Frame) -> Self:
         response = cls()
-        frame.int32()  # throttle time: the broker delays its answers by itself
-        response.error = frame.int16()
-        frame.int32()  # session id
-        response.partitions = []
+        throttle_ms, error, session = frame.int32(), frame.int16(), frame.int32()
+        partitions = []
         for _ in range(frame.int32()):
             topic = frame.text()
-            for _ in range(frame.int32()):
-                response.partitions.append(cls._partition(frame, topic))
+            partitions += [cls._partition(frame, topic) for _ in range(frame.int32())]
+        response.answer = FetchAnswer(throttle_ms, error, session, partitions)
         return response
 
     @classmethod
-    def _partition(cls, frame: _Frame, topic: str) -> FetchedPartition:
+    def _partition(cls, frame: Frame, topic: str) -> FetchedPartition:
         partition, error, high, stable, start = frame.unpack(_FETCHED)
-        aborted = [frame.unpack(_TWO_I64) for _ in range(max(frame.int32(), 0))]
-        if cls.WITH_PREFERRED_REPLICA:
-            frame.int32()
+        aborted = frame.array(lambda: frame.unpack(_TWO_I64))
+        replica = frame.int32() if cls.WITH_PREFERRED_REPLICA else -1
         return FetchedPartition(
             topic,
             partition,
@@ -126,6 +101,7 @@ class _FetchResponse(Response):
             start,
             tuple((producer, first) for producer, first in aborted),
             frame.blob(),
+            replica,
         )
 
 
@@ -134,28 +110,13 @@ class _FetchResponseV10(_FetchResponse):
     WITH_PREFERRED_REPLICA: ClassVar[bool] = False
 
 
-class _Payload(RequestStruct):
-    """A request whose body is ready to be sent."""
-
-    API_KEY: ClassVar[int] = -1
-    API_VERSION: ClassVar[int] = -1
-    RESPONSE_TYPE: ClassVar[type[Response]] = _FetchResponse
-
-    def __init__(self, body: bytes) -> None:
-        super().__init__()
-        self._body = body
-
-    def encode(self) -> bytes:
-        return self._body
-
-
-class _FetchV10(_Payload):
+class _FetchV10(Payload):
     API_KEY: ClassVar[int] = 1
     API_VERSION: ClassVar[int] = 10
     RESPONSE_TYPE: ClassVar[type[Response]] = _FetchResponseV10
 
 
-class _FetchV11(_Payload):
+class _FetchV11(Payload):
     API_KEY: ClassVar[int] = 1
     API_VERSION: ClassVar[int] = 11
     RESPONSE_TYPE: ClassVar[type[Response]] = _FetchResponse
@@ -171,6 +132,7 @@ class FetchRequest(Request[_FetchV10 | _FetchV11]):
         max_bytes: of the whole answer; one batch may exceed it.
         read_committed: ask for the list of aborted transactions and stop at the last stable offset.
         topics: for each topic (partition, offset, max bytes); filled by the broker in this order.
+        rack: where we stand, for brokers that prefer a replica near us (KIP-392).
     """
 
     API_KEY: ClassVar[int] = 1
@@ -183,23 +145,25 @@ class FetchRequest(Request[_FetchV10 | _FetchV11]):
         max_bytes: int,
         read_committed: bool,
         topics: Mapping[str, Sequence[tuple[int, int, int]]],
+        rack: str = "",
     ) -> None:
         isolation = 1 if read_committed else 0
         self._head = _FETCH_HEAD.pack(-1, max_wait_ms, min_bytes, max_bytes, isolation, 0, -1)
         self._topics = topics
+        self._rack = rack
 
     def build(self, request_struct_class: type[_FetchV10 | _FetchV11]) -> _FetchV10 | _FetchV11:
         """Encodes the request in the version that the broker and we share."""
-        parts = [self._head, _I32.pack(len(self._topics))]
+        parts = [self._head, I32.pack(len(self._topics))]
         for topic, partitions in self._topics.items():
-            parts += (_text(topic), _I32.pack(len(partitions)))
+            parts += (text(topic), I32.pack(len(partitions)))
             parts += (
                 _FETCH_PARTITION.pack(number, -1, offset, -1, max_bytes)
                 for number, offset, max_bytes in partitions
             )
-        parts.append(_I32.pack(0))
+        parts.append(I32.pack(0))
         if request_struct_class.API_VERSION >= _FetchV11.API_VERSION:
-            parts.append(_text(""))
+            parts.append(text(self._rack))
         return request_struct_class(b"".join(parts))
 
 
@@ -221,26 +185,40 @@ class ProducedPartition:
     base_offset: int
 
 
-class _ProduceResponse(Response):
+@dataclass(frozen=True, slots=True)
+class ProduceAnswer:
+    """
+    What a broker answers to a Produce.
+
+    Attributes:
+        throttle_ms: how long we should not send again, by our quota (KIP-219).
+        partitions: one for each batch.
+    """
+
+    throttle_ms: int
+    partitions: Sequence[ProducedPartition]
+
+
+class _ProduceResponse(FrameResponse):
     API_KEY: ClassVar[int] = 0
     API_VERSION: ClassVar[int] = 7
 
-    partitions: list[ProducedPartition]
+    answer: ProduceAnswer
 
     @classmethod
-    def decode(cls, data: BytesIO | bytes) -> Self:
-        frame = _Frame(BytesIO(data) if isinstance(data, bytes) else data)
+    def read(cls, frame: Frame) -> Self:
         response = cls()
-        response.partitions = []
+        partitions = []
         for _ in range(frame.int32()):
             topic = frame.text()
             for _ in range(frame.int32()):
                 partition, error, base, _append_time, _log_start = frame.unpack(_PRODUCED)
-                response.partitions.append(ProducedPartition(topic, partition, error, base))
+                partitions.append(ProducedPartition(topic, partition, error, base))
+        response.answer = ProduceAnswer(frame.int32(), partitions)
         return response
 
 
-class _ProduceV7(_Payload):
+class _ProduceV7(Payload):
     API_KEY: ClassVar[int] = 0
     API_VERSION: ClassVar[int] = 7
     RESPONSE_TYPE: ClassVar[type[Response]] = _ProduceResponse
@@ -273,15 +251,14 @@ class ProduceRequest(Request[_ProduceV7]):
 
     def build(self, request_struct_class: type[_ProduceV7]) -> _ProduceV7:
         """Encodes the request; the batches are copied once, into the frame."""
-        tid = self._transactional_id
         parts: list[bytes | bytearray] = [
-            _I16.pack(-1) if tid is None else _text(tid),
-            _I16.pack(-1),
-            _I32.pack(self._timeout_ms),
-            _I32.pack(len(self._topics)),
+            text(self._transactional_id),
+            I16.pack(-1),
+            I32.pack(self._timeout_ms),
+            I32.pack(len(self._topics)),
         ]
         for topic, partitions in self._topics.items():
-            parts += (_text(topic), _I32.pack(len(partitions)))
+            parts += (text(topic), I32.pack(len(partitions)))
             for number, batch in partitions:
-                parts += (_I32.pack(number), _I32.pack(len(batch)), batch)
+                parts += (I32.pack(number), I32.pack(len(batch)), batch)
         return request_struct_class(b"".join(parts))

@@ -61,7 +61,7 @@ class RawCluster:
             read_committed=False,
             topics={partition.topic: [(partition.partition, offset, _BYTES)]},
         )
-        (answer,) = await self._client.fetch(leader, request)
+        (answer,) = (await self._client.fetch(leader, request)).partitions
         return [record for record in decode(answer.records) if record.offset >= offset]
 
     async def write(self, batches: Mapping[TopicPartition, bytes]) -> None:
@@ -89,7 +89,7 @@ class RawCluster:
             for where, batch in left.items()
             if self._client.leader(where) == leader
         ]
-        answers = await self._client.produce(leader, entries, timeout_ms=10_000)
+        answers = (await self._client.produce(leader, entries, timeout_ms=10_000)).partitions
         for answer in answers:
             if not answer.error:
                 del left[TopicPartition(TopicName(answer.topic), answer.partition)]

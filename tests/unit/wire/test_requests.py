@@ -35,11 +35,13 @@ _errors = st.integers(-1, 120)
 @given(
     waits=st.tuples(_i32, _i32, _i32),
     read_committed=...,
+    rack=_topics,
     topics=st.dictionaries(_topics, st.lists(st.tuples(_i32, _i64, _i32), max_size=3), max_size=3),
 )
 def test_a_fetch_request_has_the_bytes_of_the_client_library(
     waits: tuple[int, int, int],
     read_committed: bool,
+    rack: str,
     topics: dict[str, list[tuple[int, int, int]]],
 ) -> None:
     wait, least, most = waits
@@ -49,16 +51,17 @@ def test_a_fetch_request_has_the_bytes_of_the_client_library(
         max_bytes=most,
         read_committed=read_committed,
         topics=topics,
+        rack=rack,
     )
     listed = [
         (topic, [(n, -1, offset, -1, size) for n, offset, size in partitions])
         for topic, partitions in topics.items()
     ]
     isolation = 1 if read_committed else 0
-    theirs = FetchRequest_v11(-1, wait, least, most, isolation, 0, -1, listed, [], "").encode()
+    theirs = FetchRequest_v11(-1, wait, least, most, isolation, 0, -1, listed, [], rack).encode()
     assert request.build(_FetchV11).encode() == theirs
-    # Version 10 is the same without the rack, an empty text here.
-    assert request.build(_FetchV10).encode() == theirs[:-2]
+    # Version 10 is the same without the rack.
+    assert request.build(_FetchV10).encode() == theirs[: -2 - len(rack.encode())]
 
 
 @given(
@@ -94,11 +97,11 @@ _fetched = st.tuples(
 
 
 @given(
-    error=_errors,
+    head=st.tuples(_i32, _errors, _i32),
     topics=st.lists(st.tuples(_topics, st.lists(_fetched, max_size=3)), max_size=3),
 )
 def test_a_fetch_response_is_read_as_the_client_library_writes_it(
-    error: int,
+    head: tuple[int, int, int],
     topics: list[
         tuple[
             str,
@@ -111,14 +114,17 @@ def test_a_fetch_response_is_read_as_the_client_library_writes_it(
         for topic, partitions in topics
         for n, code, high, stable, start, aborted, _, data in partitions
     ]
-    newest = _FetchResponse.decode(FetchResponse_v11(0, error, 0, topics).encode())
-    assert newest.error == error
+    newest = _FetchResponse.decode(FetchResponse_v11(*head, topics).encode()).answer
+    assert (newest.throttle_ms, newest.error, newest.session) == head
+    assert [partition.preferred_replica for partition in newest.partitions] == [
+        partition[6] for _, partitions in topics for partition in partitions
+    ]
     assert [_fields(partition) for partition in newest.partitions] == expected
     without_replica = [
         (topic, [(*partition[:6], partition[7]) for partition in partitions])
         for topic, partitions in topics
     ]
-    older = _FetchResponseV10.decode(FetchResponse_v10(0, error, 0, without_replica).encode())
+    older = _FetchResponseV10.decode(FetchResponse_v10(*head, without_replica).encode()).answer
     assert [_fields(partition) for partition in older.partitions] == expected
 
 
@@ -145,8 +151,9 @@ def _fields(fetched: FetchedPartition) -> tuple[object, ...]:
 def test_a_produce_response_is_read_as_the_client_library_writes_it(
     topics: list[tuple[str, list[tuple[int, int, int, int, int]]]], throttle: int
 ) -> None:
-    response = _ProduceResponse.decode(ProduceResponse_v7(topics, throttle).encode())
-    assert response.partitions == [
+    answer = _ProduceResponse.decode(ProduceResponse_v7(topics, throttle).encode()).answer
+    assert answer.throttle_ms == throttle
+    assert answer.partitions == [
         ProducedPartition(topic, number, error, base)
         for topic, partitions in topics
         for number, error, base, _, _ in partitions
@@ -155,7 +162,7 @@ def test_a_produce_response_is_read_as_the_client_library_writes_it(
 
 def test_a_response_that_ends_early_is_refused() -> None:
     whole = ProduceResponse_v7([("t", [(0, 0, 5, -1, 0)])], 0).encode()
-    for size in range(len(whole) - 4):  # the last four bytes are the throttle time
+    for size in range(len(whole)):
         try:
             _ProduceResponse.decode(whole[:size])
         except struct.error:

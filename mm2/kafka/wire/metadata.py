@@ -1,0 +1,229 @@
+"""
+Metadata with topic ids and leader epochs.
+
+Topic ids tell a topic from one that was created in its place (KIP-516).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import ClassVar, Self
+from uuid import UUID
+
+from aiokafka.protocol.api import Request, Response
+
+from mm2.kafka.wire.frame import (
+    NO_TAGS,
+    Frame,
+    FrameResponse,
+    Payload,
+    array,
+    compact_array,
+    compact_text,
+    text,
+)
+
+_PARTITION = Struct(">hiii")
+_NO_ID = bytes(16)
+_FALSE = b"\0"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerMetadata:
+    """
+    A broker.
+
+    Attributes:
+        node: its number.
+        host: where to reach it.
+        port: where to reach it.
+        rack: where it stands; empty if unknown.
+    """
+
+    node: int
+    host: str
+    port: int
+    rack: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMetadata:
+    """
+    Who serves a partition.
+
+    Attributes:
+        partition: its number.
+        error: Kafka's error code; 0 is none.
+        leader: node of the leader; -1 if nobody leads it.
+        leader_epoch: grows with each change of the leader; -1 if unknown.
+        replicas: nodes that have a copy.
+        in_sync: nodes whose copy is complete.
+    """
+
+    partition: int
+    error: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...] = ()
+    in_sync: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMetadata:
+    """
+    A topic as one broker knows it.
+
+    Attributes:
+        name: its name.
+        error: Kafka's error code; 0 is none.
+        topic_id: another one after the topic was deleted and created again; None from brokers
+            before 3.0, and with an error.
+        is_internal: whether brokers keep their own state in it.
+        partitions: by their numbers; empty with an error.
+    """
+
+    name: str
+    error: int
+    topic_id: UUID | None
+    is_internal: bool
+    partitions: Mapping[int, PartitionMetadata]
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """
+    A cluster as one broker knows it.
+
+    Attributes:
+        brokers: all of them.
+        controller: node of the controller; -1 if unknown.
+        topics: those that were asked about.
+    """
+
+    brokers: Sequence[BrokerMetadata]
+    controller: int
+    topics: Sequence[TopicMetadata]
+
+
+class MetadataResponse(FrameResponse):
+    """Version 7."""
+
+    API_KEY: ClassVar[int] = 3
+    API_VERSION: ClassVar[int] = 7
+
+    metadata: Metadata
+
+    @classmethod
+    def read(cls, frame: Frame) -> Self:
+        """Reads the body."""
+        response = cls()
+        frame.int32()  # throttle time
+        brokers = frame.array(lambda: cls._broker(frame))
+        frame.text()  # cluster id
+        controller = frame.int32()
+        topics = frame.array(lambda: cls._topic(frame))
+        response.metadata = Metadata(brokers, controller, topics)
+        return response
+
+    @staticmethod
+    def _broker(frame: Frame) -> BrokerMetadata:
+        return BrokerMetadata(frame.int32(), frame.text(), frame.int32(), frame.text())
+
+    @classmethod
+    def _topic(cls, frame: Frame) -> TopicMetadata:
+        error, name, is_internal = frame.int16(), frame.text(), frame.flag()
+        partitions = frame.array(lambda: cls._partition(frame))
+        by_number = {partition.partition: partition for partition in partitions}
+        return TopicMetadata(name, error, None, is_internal, by_number)
+
+    @staticmethod
+    def _partition(frame: Frame) -> PartitionMetadata:
+        error, number, leader, epoch = frame.unpack(_PARTITION)
+        replicas, in_sync, _offline = (tuple(frame.array(frame.int32)) for _ in range(3))
+        return PartitionMetadata(number, error, leader, epoch, replicas, in_sync)
+
+
+class FlexibleMetadataResponse(MetadataResponse):
+    """Version 12."""
+
+    API_VERSION: ClassVar[int] = 12
+
+    @classmethod
+    def read(cls, frame: Frame) -> Self:
+        """Reads the body."""
+        response = cls()
+        frame.int32()  # throttle time
+        brokers = frame.compact_array(lambda: cls._broker(frame))
+        frame.compact_text()  # cluster id
+        controller = frame.int32()
+        topics = frame.compact_array(lambda: cls._topic(frame))
+        frame.skip_tags()
+        response.metadata = Metadata(brokers, controller, topics)
+        return response
+
+    @staticmethod
+    def _broker(frame: Frame) -> BrokerMetadata:
+        node, host = frame.int32(), frame.compact_text()
+        broker = BrokerMetadata(node, host, frame.int32(), frame.compact_text())
+        frame.skip_tags()
+        return broker
+
+    @classmethod
+    def _topic(cls, frame: Frame) -> TopicMetadata:
+        error, name, topic_id = frame.int16(), frame.compact_text(), frame.uuid()
+        is_internal = frame.flag()
+        partitions = frame.compact_array(lambda: cls._partition(frame))
+        frame.int32()  # authorized operations
+        frame.skip_tags()
+        by_number = {partition.partition: partition for partition in partitions}
+        return TopicMetadata(name, error, topic_id, is_internal, by_number)
+
+    @staticmethod
+    def _partition(frame: Frame) -> PartitionMetadata:
+        error, number, leader, epoch = frame.unpack(_PARTITION)
+        replicas, in_sync, _offline = (tuple(frame.compact_array(frame.int32)) for _ in range(3))
+        frame.skip_tags()
+        return PartitionMetadata(number, error, leader, epoch, replicas, in_sync)
+
+
+class MetadataV7(Payload):
+    """Kafka 2.1: with leader epochs."""
+
+    API_KEY: ClassVar[int] = 3
+    API_VERSION: ClassVar[int] = 7
+    RESPONSE_TYPE: ClassVar[type[Response]] = MetadataResponse
+
+
+class MetadataV12(Payload):
+    """Kafka 3.1: with topic ids."""
+
+    FLEXIBLE_VERSION: ClassVar[bool] = True
+    API_KEY: ClassVar[int] = 3
+    API_VERSION: ClassVar[int] = 12
+    RESPONSE_TYPE: ClassVar[type[Response]] = FlexibleMetadataResponse
+
+
+class MetadataRequest(Request[MetadataV7 | MetadataV12]):
+    """
+    Asks about brokers and topics, and creates none by asking.
+
+    Args:
+        topics: names; none: about the brokers only.
+    """
+
+    API_KEY: ClassVar[int] = 3
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self._topics = list(topics)
+
+    def build(
+        self, request_struct_class: type[MetadataV7 | MetadataV12]
+    ) -> MetadataV7 | MetadataV12:
+        """Encodes the request in the version that the broker and we share."""
+        if not request_struct_class.FLEXIBLE_VERSION:
+            return request_struct_class(array(map(text, self._topics)) + _FALSE)
+        topics = (_NO_ID + compact_text(topic) + NO_TAGS for topic in self._topics)
+        # Neither create topics nor tell what we are allowed to do.
+        return request_struct_class(compact_array(topics) + _FALSE + _FALSE + NO_TAGS)
