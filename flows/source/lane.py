@@ -120,9 +120,10 @@ class Lane:
         """
         Leaves only the first batch queued, and what the target may have.
 
-        Only while held, when nothing is unanswered. What a lane in trouble keeps queued is memory that others could use. The sequence numbers
-        go back with it. What may have arrived stays, so that it is recognised when it is sent
-        again, and so that no transaction ends while it is in question.
+        Only while held, when nothing is unanswered. What a lane in trouble keeps queued is memory
+        that others could use. The sequence numbers go back with it. What may have arrived stays,
+        so that it is recognised when it is sent again, and so that no transaction ends while it
+        is in question.
         """
         kept = 1
         for number, batch in enumerate(self.queue, 1):
