@@ -16,11 +16,12 @@ from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
 from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
-from flows.source.positions import Positions, positions_of
+from flows.source.positions import Positions
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.positions import positions_of
 from mm2.errors import FlowError, Unavailable
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment

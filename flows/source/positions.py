@@ -18,55 +18,17 @@ from flows.source.lane import Lane
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.recode import Record, encode, keyed_body
-from mm2.core.connect_offsets import SourcePartition, decode_key, decode_offset, encode_key
+from mm2.core.connect_offsets import SourcePartition, encode_key
 from mm2.core.connect_offsets import encode_offset as encode_position
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
-from mm2.errors import FlowError, SchemaError
+from mm2.errors import FlowError
 from mm2.kafka.wire.codecs import NONE
 from mm2.kafka.wire.codes import code_name
 
 log = structlog.get_logger()
 
 _COMMIT_WITHIN_S: Final = 5.0
-
-_NOTHING_YET: Final = encode_position(NO_OFFSET)
-"""
-The position of a partition that was empty when it was first looked at.
-
-Java takes it for no position (C207). It keeps ``auto.offset.reset=latest`` from passing over what
-was written between that look and a restart.
-"""
-
-
-def positions_of(
-    records: Iterable[tuple[bytes | None, bytes | None]], source: ClusterAlias
-) -> dict[TopicPartition, int]:
-    """
-    The last position of each partition of ``source``, from the records of the positions topic.
-
-    Records of other connectors, and records that are none of ours, are passed over: a Connect
-    cluster may keep its offsets in the same topic.
-    """
-    positions: dict[TopicPartition, int] = {}
-    for key, value in records:
-        try:
-            connector, partition = decode_key(key or b"")
-            offset = decode_offset(value)
-        except SchemaError:
-            continue
-        if connector != SOURCE_CONNECTOR or not isinstance(partition, SourcePartition):
-            continue
-        if partition.cluster != source:
-            continue
-        where = TopicPartition(partition.topic, partition.partition)
-        if value == _NOTHING_YET:
-            positions[where] = NO_OFFSET
-        elif offset is None:
-            positions.pop(where, None)
-        else:
-            positions[where] = offset
-    return positions
 
 
 class Positions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.policy import ReplicationPolicy
@@ -58,6 +59,10 @@ class AclPermission(StrEnum):
     DENY = "DENY"
 
 
+_EVERY_TOPIC: Final = "*"
+"""As the literal name of a resource, Kafka's word for any resource."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class AclBinding:
     """One rule: who may, or may not, do what with which resource, from where."""
@@ -71,52 +76,79 @@ class AclBinding:
     pattern_type: PatternType = PatternType.LITERAL
 
 
-def acls_to_create(
+def target_acls(
     source: Iterable[AclBinding],
     *,
     accepts: Callable[[TopicName], bool],
     policy: ReplicationPolicy,
     alias: ClusterAlias,
-    existing: Collection[AclBinding] = (),
-) -> tuple[AclBinding, ...]:
+    mirrored: Collection[TopicName] | None = None,
+) -> frozenset[AclBinding]:
     """
-    Returns the rules that the target lacks, in order (C186-C191).
-
-    Rules are never removed from the target, not even when the source's are gone (C191).
+    Returns the rules that the target is to have because the source has them (C186-C191).
 
     Args:
         source: rules of the source cluster, of any kind.
         accepts: whether the flow mirrors a topic; see ``should_replicate_topic``.
         policy: names the remote topics.
         alias: the source cluster's alias.
-        existing: rules of the target. Java creates those anew, which changes nothing.
+        mirrored: the topics that the flow mirrors now, to copy rules for prefixes and for all
+            topics too, which Java never does; None leaves those out.
     """
-    copied = {
-        _target_binding(binding, policy, alias)
-        for binding in source
-        if _is_replicated(binding) and accepts(TopicName(binding.name))
-    }
-    return tuple(sorted(copied.difference(existing)))
+    copied: set[AclBinding] = set()
+    for binding in filter(_is_replicated, source):
+        if mirrored is not None and _is_of_many(binding):
+            copied |= _prefixed(binding, mirrored, policy, alias)
+        elif binding.pattern_type is PatternType.LITERAL and accepts(TopicName(binding.name)):
+            name = policy.format_remote_topic(alias, TopicName(binding.name))
+            copied.add(_on_target(binding, name, PatternType.LITERAL))
+    return frozenset(copied)
 
 
 def _is_replicated(binding: AclBinding) -> bool:
-    """Tells whether a rule is about one topic and is not the right to write it (C186, C187)."""
-    return (
-        binding.resource_type is ResourceType.TOPIC
-        and binding.pattern_type is PatternType.LITERAL
-        and (binding.permission, binding.operation) != (AclPermission.ALLOW, AclOperation.WRITE)
+    """Tells whether a rule is about topics and is not the right to write them (C186, C187)."""
+    return binding.resource_type is ResourceType.TOPIC and (
+        (binding.permission, binding.operation) != (AclPermission.ALLOW, AclOperation.WRITE)
     )
 
 
-def _target_binding(
-    binding: AclBinding, policy: ReplicationPolicy, alias: ClusterAlias
-) -> AclBinding:
+def _is_of_many(binding: AclBinding) -> bool:
+    return binding.pattern_type is PatternType.PREFIXED or binding.name == _EVERY_TOPIC
+
+
+def _prefixed(
+    binding: AclBinding,
+    mirrored: Collection[TopicName],
+    policy: ReplicationPolicy,
+    alias: ClusterAlias,
+) -> set[AclBinding]:
+    """
+    Rewrites a rule of many topics as one for the prefix that their copies share.
+
+    None is made unless the flow mirrors such a topic, and the policy gives all copies that prefix.
+    """
+    prefix = "" if binding.name == _EVERY_TOPIC else binding.name
+    remote = policy.format_remote_topic(alias, TopicName(prefix))
+    copies = {
+        remote + topic.removeprefix(prefix): policy.format_remote_topic(alias, topic)
+        for topic in mirrored
+        if topic.startswith(prefix) and not policy.is_heartbeats_topic(topic)
+    }
+    if not copies or any(expected != copy for expected, copy in copies.items()):
+        return set()
+    if not remote:
+        return {_on_target(binding, _EVERY_TOPIC, PatternType.LITERAL)}
+    return {_on_target(binding, remote, PatternType.PREFIXED)}
+
+
+def _on_target(binding: AclBinding, name: str, pattern: PatternType) -> AclBinding:
     """Rewrites a rule for the copy; the right to do everything shrinks to reading (C188, C189)."""
     everything = (binding.permission, binding.operation) == (AclPermission.ALLOW, AclOperation.ALL)
     return AclBinding(
-        name=policy.format_remote_topic(alias, TopicName(binding.name)),
+        name=name,
         principal=binding.principal,
         operation=AclOperation.READ if everything else binding.operation,
         permission=binding.permission,
         host=binding.host,
+        pattern_type=pattern,
     )

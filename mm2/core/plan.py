@@ -18,10 +18,18 @@ from mm2.core.policy import ReplicationPolicy
 
 @dataclass(frozen=True, slots=True, order=True)
 class TopicDescription:
-    """A topic as its cluster describes it; ``partitions`` is their number."""
+    """
+    A topic as its cluster describes it.
+
+    Attributes:
+        name: its name.
+        partitions: their number.
+        replicas: of each partition; -1 if nobody asked. Does not count in comparisons.
+    """
 
     name: TopicName
     partitions: int
+    replicas: int = field(default=-1, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +71,7 @@ def plan_topics(
     alias: ClusterAlias,
     configs: Mapping[TopicName, Iterable[ConfigEntry]],
     property_filter: ConfigPropertyFilter,
-    replication_factor: int,
+    replication_factor: int | None,
 ) -> TopicPlan:
     """
     Plans the remote topics of the source's topics (C168, C171).
@@ -77,7 +85,7 @@ def plan_topics(
         alias: the source cluster's alias.
         configs: what the source says about the properties of its topics.
         property_filter: which of them are copied.
-        replication_factor: for new topics.
+        replication_factor: for new topics; None gives each that of its source topic.
     """
     existing = {topic.name: topic.partitions for topic in target}
     create, grow = [], []
@@ -88,7 +96,9 @@ def plan_topics(
                 CreateTopic(
                     name=name,
                     partitions=topic.partitions,
-                    replication_factor=replication_factor,
+                    replication_factor=(
+                        topic.replicas if replication_factor is None else replication_factor
+                    ),
                     configs=creation_configs(configs.get(topic.name, ()), property_filter),
                 )
             )

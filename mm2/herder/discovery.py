@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 import structlog
 
 from mm2.config.flow import FlowConfig
-from mm2.core.acls import acls_to_create
-from mm2.core.configs import ConfigEntry, config_alterations
+from mm2.core.configs import ConfigEntry
 from mm2.core.filters import build_config_property_filter, build_topic_filter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription, TopicPlan, plan_topics
@@ -21,7 +20,10 @@ from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.topology import should_replicate_topic
 from mm2.errors import NotAuthorized
 from mm2.herder.clusters import FlowClusters
-from mm2.kafka.errors import SecurityDisabled
+from mm2.herder.memory import Memory
+from mm2.herder.topic_acls import TopicAcls
+from mm2.herder.topic_deletion import TopicDeletion
+from mm2.herder.topic_settings import TopicSettings, create_topics
 
 log = structlog.get_logger()
 
@@ -49,8 +51,16 @@ class Discovery:
         self.policy: ReplicationPolicy = build_policy(properties)
         self._topic_filter = build_topic_filter(properties)
         self._property_filter = build_config_property_filter(properties)
+        self._listed: set[TopicName] = set()
         self._mirrored: tuple[TopicDescription, ...] = ()
-        self._has_no_authorizer = False
+        memory = Memory(config)
+        self._settings = TopicSettings(clusters, self._property_filter)
+        self._acls = TopicAcls(
+            config, clusters, policy=self.policy, accepts=self._accepts, memory=memory
+        )
+        self._deletion = TopicDeletion(
+            config, clusters, policy=self.policy, accepts=self._accepts, memory=memory
+        )
         self.is_complete = True
 
     async def refresh(self) -> Assigned:
@@ -72,57 +82,30 @@ class Discovery:
             alias=self._config.flow.source,
             configs=configs,
             property_filter=self._property_filter,
-            replication_factor=self._config.source.replication_factor,
+            replication_factor=(
+                None
+                if self._config.source.replication_factor_of_source
+                else self._config.source.replication_factor
+            ),
         )
         return self._assignable(target | await self._apply(plan))
 
     async def sync_configs(self) -> None:
-        """Makes the settings of remote topics follow those of their sources (C175-C182)."""
-        remotes = {topic.name: self._remote(topic.name) for topic in self._mirrored}
+        """Makes the settings of remote topics follow those of their sources."""
         known = await self._clusters.target.list_topics()
+        remotes = {topic.name: self._remote(topic.name) for topic in self._mirrored}
         remotes = {topic: remote for topic, remote in remotes.items() if remote in known}
-        if not remotes:
-            return
-        desired = await self._clusters.source.describe_configs(remotes)
-        current = await self._clusters.target.describe_configs(remotes.values())
-        alterations = [
-            alteration
-            for topic, remote in remotes.items()
-            for alteration in config_alterations(
-                remote, desired.get(topic, ()), self._property_filter, current.get(remote, ())
-            )
-        ]
-        if alterations:
-            failures = await self._clusters.target.incremental_alter_configs(alterations)
-            for topic, error in failures.items():
-                log.warning("topic_configs.not_synced", topic=topic, error=str(error))
-            log.info("topic_configs.synced", changes=len(alterations), failed=len(failures))
+        if remotes:
+            await self._settings.sync(remotes)
 
     async def sync_acls(self) -> None:
-        """Copies the ACLs of mirrored topics, without the right to write (C186-C191)."""
-        try:
-            source = await self._clusters.source.describe_topic_acls()
-            existing = await self._clusters.target.describe_topic_acls()
-        except SecurityDisabled:
-            if not self._has_no_authorizer:
-                self._has_no_authorizer = True
-                log.info(
-                    "topic_acls.no_authorizer",
-                    advice="Consider disabling topic ACL syncing: sync.topic.acls.enabled=false",
-                )
-            return
-        missing = acls_to_create(
-            source,
-            accepts=self._accepts,
-            policy=self.policy,
-            alias=self._config.flow.source,
-            existing=existing,
-        )
-        if missing:
-            failures = await self._clusters.target.create_acls(missing)
-            for binding, error in failures.items():
-                log.warning("topic_acls.not_synced", binding=str(binding), error=str(error))
-            log.info("topic_acls.synced", created=len(missing) - len(failures))
+        """Copies the ACLs of mirrored topics."""
+        await self._acls.sync([topic.name for topic in self._mirrored])
+
+    async def delete_orphans(self) -> None:
+        """Deletes copies of deleted topics, if ``source.topic.deleted.policy`` says so."""
+        if self._config.source.deletes_topics:
+            await self._deletion.look(self._listed, [topic.name for topic in self._mirrored])
 
     def _accepts(self, topic: TopicName) -> bool:
         return should_replicate_topic(
@@ -137,7 +120,8 @@ class Discovery:
         return self.policy.format_remote_topic(self._config.flow.source, topic)
 
     async def _source_topics(self) -> set[TopicName]:
-        return {t for t in await self._clusters.source.list_topics() if self._accepts(t)}
+        self._listed = await self._clusters.source.list_topics()
+        return {topic for topic in self._listed if self._accepts(topic)}
 
     async def _configs_of_new(
         self, source: Iterable[TopicName], target: Collection[TopicName]
@@ -158,7 +142,7 @@ class Discovery:
     async def _apply(self, plan: TopicPlan) -> dict[TopicName, TopicDescription]:
         """Carries out the plan and returns the remote topics that it made or made larger."""
         failures = {
-            **await self._clusters.target.create_topics(plan.create),
+            **await create_topics(self._clusters.target, plan.create),
             **await self._clusters.target.create_partitions(plan.grow),
         }
         self.is_complete = not failures

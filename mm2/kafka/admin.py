@@ -27,7 +27,9 @@ from mm2.kafka.conversions import (
     alteration_resource,
     chunks,
     client_acl_binding,
+    client_acl_filter,
     config_entries,
+    topic_description,
     topic_resource,
 )
 from mm2.kafka.coordinators import Coordinators
@@ -101,17 +103,22 @@ class Admin(OffsetCalls):
         self, names: Iterable[TopicName]
     ) -> dict[TopicName, TopicDescription]:
         """The topics that exist among ``names``; others are left out."""
-        described = await self._describe(names)
-        return {
-            name: TopicDescription(name, partitions) for name, (partitions, _) in described.items()
-        }
+        return {name: each for name, (each, _) in (await self._describe(names)).items()}
 
     async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, str]:
         """Ids of the topics that exist: a topic that was deleted and made anew has another one."""
         return {name: topic_id for name, (_, topic_id) in (await self._describe(names)).items()}
 
-    async def create_topics(self, topics: Iterable[CreateTopic]) -> _TopicFailures:
-        """Creates topics; returns what failed, by name. One that exists is a ``TopicExists``."""
+    async def create_topics(
+        self, topics: Iterable[CreateTopic], *, validate_only: bool = False
+    ) -> _TopicFailures:
+        """
+        Creates topics; returns what failed, by name. One that exists is a ``TopicExists``.
+
+        Args:
+            topics: what to create.
+            validate_only: only asks whether the cluster would.
+        """
         new = [
             NewTopic(
                 topic.name,
@@ -124,7 +131,8 @@ class Admin(OffsetCalls):
         if not new:
             return {}
         _, failures = await self._calls.many(
-            "create topic", lambda c: c.create_topics(new, **self._timeouts)
+            "create topic",
+            lambda c: c.create_topics(new, validate_only=validate_only, **self._timeouts),
         )
         return {TopicName(name): error for name, error in failures.items()}
 
@@ -246,17 +254,31 @@ class Admin(OffsetCalls):
         )
         return {theirs[key]: error for key, error in failures.items()}
 
+    async def delete_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
+        """Deletes exactly these rules; those that are gone are no failure. Returns what failed."""
+        theirs = {client_acl_filter(binding): binding for binding in bindings}
+        if not theirs:
+            return {}
+        _, failures = await self._calls.many(
+            "delete ACL", lambda c: c.delete_acls(list(theirs), request_timeout=self._timeout_s)
+        )
+        return {theirs[key]: error for key, error in failures.items()}
+
     @property
     def _timeouts(self) -> dict[str, float]:
         return {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
 
-    async def _describe(self, names: Iterable[TopicName]) -> dict[TopicName, tuple[int, str]]:
-        found: dict[TopicName, tuple[int, str]] = {}
+    async def _describe(
+        self, names: Iterable[TopicName]
+    ) -> dict[TopicName, tuple[TopicDescription, str]]:
+        found: dict[TopicName, tuple[TopicDescription, str]] = {}
         for chunk in chunks(sorted(names), _NAMES_PER_REQUEST):
             found |= await self._describe_chunk(chunk)
         return found
 
-    async def _describe_chunk(self, names: list[TopicName]) -> dict[TopicName, tuple[int, str]]:
+    async def _describe_chunk(
+        self, names: list[TopicName]
+    ) -> dict[TopicName, tuple[TopicDescription, str]]:
         described, failures = await self._calls.many(
             "describe topic",
             lambda c: c.describe_topics(
@@ -265,7 +287,7 @@ class Admin(OffsetCalls):
         )
         _raise_first(failures.values(), unless=UnknownTopic)
         return {
-            TopicName(name): (len(each.partitions), str(each.topic_id))
+            TopicName(name): (topic_description(name, each), str(each.topic_id))
             for name, each in described.items()
         }
 

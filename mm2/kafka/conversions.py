@@ -13,6 +13,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
 from mm2.core.configs import AlterConfig, ConfigEntry, ConfigSource
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.plan import TopicDescription
 from mm2.kafka.groups import LIBRDKAFKA_STATES, GroupState, GroupType
 
 T = TypeVar("T")
@@ -105,6 +106,25 @@ def client_acl_binding(binding: AclBinding) -> Any:
         client.AclOperation[binding.operation.name],
         client.AclPermissionType[binding.permission.name],
     )
+
+
+def client_acl_filter(binding: AclBinding) -> Any:
+    """What matches one rule, and no other."""
+    return client.AclBindingFilter(
+        client.ResourceType[binding.resource_type.name],
+        binding.name,
+        client.ResourcePatternType[binding.pattern_type.name],
+        binding.principal,
+        binding.host,
+        client.AclOperation[binding.operation.name],
+        client.AclPermissionType[binding.permission.name],
+    )
+
+
+def topic_description(name: str, described: Any) -> TopicDescription:
+    """A topic; while its replicas are being moved, those that it will not keep do not count."""
+    replicas = min((len(each.replicas) for each in described.partitions), default=-1)
+    return TopicDescription(TopicName(name), len(described.partitions), replicas)
 
 
 def client_partition(partition: TopicPartition) -> ClientPartition:

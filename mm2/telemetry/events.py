@@ -30,8 +30,6 @@ EVENTS: Final = {
     "driver.stopping": "A signal asked to stop; bundles drain and commit.",
     "flow.assigned": "Partitions were given to bundles.",
     "flow.led": "This node leads the flow, with this epoch.",
-    "flow.rebalanced": "The loads of bundles were uneven for a while: these partitions change "
-    "hands, each drained and committed before its new bundle begins.",
     "flow.started": "Both clusters answer and the internal topics are there.",
     "flow.stopped": "The flow has drained and ended.",
     "flow.taken_over": "Another node leads the flow; this one stands back.",
@@ -56,10 +54,13 @@ EVENTS: Final = {
     "offset_syncs.loaded": "Earlier offset syncs were read back.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
     "positions.late": "Positions could not be written in time; they are written again later.",
-    "progress.unreadable": "A record of the progress topic is damaged; it is passed over.",
     "remote_topic.created": "A remote topic was created, or got more partitions.",
+    "remote_topic.deleted": "A remote topic was deleted because its source topic is gone "
+    "(source.topic.deleted.policy=delete).",
     "remote_topic.not_created": "A remote topic or its partitions could not be created; it is "
     "tried again.",
+    "remote_topic.not_deleted": "A source topic seems to be gone; the reason why its copy is kept "
+    "all the same.",
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
     "up is not fenced.",
     "source.fetch_failed": "A fetch from a source broker failed; it is tried again.",
@@ -79,9 +80,12 @@ EVENTS: Final = {
     "spark.master more.",
     "spark.started": "Spark runs.",
     "topic_acls.no_authorizer": "A cluster has no authorizer, so there are no ACLs to sync.",
-    "topic_acls.not_synced": "An ACL could not be created on the target.",
+    "topic_acl.deleted": "A rule that had been copied was deleted on the target: the source has it "
+    "no more.",
+    "topic_acls.not_synced": "An ACL could not be created or deleted on the target.",
     "topic_acls.synced": "ACLs were created on the target.",
-    "topic_configs.not_synced": "Settings of a remote topic could not be changed.",
+    "topic_config.not_synced": "The target does not take a setting of a remote topic; its others "
+    "are applied.",
     "topic_configs.synced": "Settings of remote topics were changed.",
 }
 

@@ -1,11 +1,9 @@
-"""Behaviours 5.3, 5.5 and 5.6: what must change on the target."""
+"""Behaviours 5.3 and 5.5: what must change on the target."""
 
 from __future__ import annotations
 
 import pytest
 
-from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
-from mm2.core.acls import acls_to_create as plan_acls
 from mm2.core.configs import (
     AlterConfig,
     ConfigEntry,
@@ -74,6 +72,20 @@ def test_topics_grow_and_never_shrink() -> None:
     found = plan([topic("a", 4), topic("b", 4)], existing)
     assert found == TopicPlan(grow=(GrowTopic(name=TopicName("source.a"), partitions=4),))
     assert not found.is_empty
+
+
+def test_a_new_topic_can_have_as_many_replicas_as_its_source() -> None:
+    """Java's -1 is the brokers' default (C169); users ask for the source's (C414)."""
+    found = plan_topics(
+        [TopicDescription(TopicName("a"), 1, 3), TopicDescription(TopicName("b"), 1, 5)],
+        [],
+        policy=POLICY,
+        alias=SOURCE,
+        configs={},
+        property_filter=FILTER,
+        replication_factor=None,
+    )
+    assert [topic.replication_factor for topic in found.create] == [3, 5]
 
 
 def test_nothing_is_planned_when_all_is_there() -> None:
@@ -179,73 +191,3 @@ def test_alterations_that_change_nothing_are_left_out_if_the_target_is_known() -
     by_hand = [ConfigEntry("name-1", "other"), ConfigEntry("name-2", "other")]
     found = config_alterations(REMOTE, ENTRIES[:2], FILTER, by_hand)
     assert [(each.name, each.operation) for each in found] == [("name-1", SET), ("name-2", DELETE)]
-
-
-def acl(
-    operation: AclOperation,
-    permission: AclPermission = AclPermission.ALLOW,
-    name: str = "test_topic",
-) -> AclBinding:
-    return AclBinding(
-        name=name, principal="User:kafka", operation=operation, permission=permission, host="h"
-    )
-
-
-def acls_to_create(*source: AclBinding, existing: tuple[AclBinding, ...] = ()) -> list[AclBinding]:
-    return list(
-        plan_acls(
-            source,
-            accepts=lambda topic: topic != "rejected",
-            policy=POLICY,
-            alias=SOURCE,
-            existing=existing,
-        )
-    )
-
-
-def test_the_right_to_write_is_not_copied() -> None:
-    """C186, C187."""
-    assert acls_to_create(acl(AclOperation.WRITE)) == []
-    denied = acls_to_create(acl(AclOperation.WRITE, AclPermission.DENY))
-    assert denied == [acl(AclOperation.WRITE, AclPermission.DENY, "source.test_topic")]
-
-
-def test_the_right_to_do_everything_becomes_the_right_to_read() -> None:
-    """C188."""
-    allowed = acls_to_create(acl(AclOperation.ALL))
-    assert allowed == [acl(AclOperation.READ, name="source.test_topic")]
-    denied = acls_to_create(acl(AclOperation.ALL, AclPermission.DENY))
-    assert denied == [acl(AclOperation.ALL, AclPermission.DENY, "source.test_topic")]
-
-
-def test_other_rights_are_copied_as_they_are_and_once() -> None:
-    """C189."""
-    found = acls_to_create(
-        acl(AclOperation.READ), acl(AclOperation.ALL), acl(AclOperation.DESCRIBE)
-    )
-    assert found == [
-        acl(AclOperation.DESCRIBE, name="source.test_topic"),
-        acl(AclOperation.READ, name="source.test_topic"),
-    ]
-
-
-def test_only_rules_of_single_topics_that_are_mirrored_count() -> None:
-    """C186, C191."""
-    prefixed = AclBinding(
-        name="t",
-        principal="User:a",
-        operation=AclOperation.READ,
-        pattern_type=PatternType.PREFIXED,
-    )
-    group = AclBinding(
-        name="t",
-        principal="User:a",
-        operation=AclOperation.READ,
-        resource_type=ResourceType.GROUP,
-    )
-    assert acls_to_create(prefixed, group, acl(AclOperation.READ, name="rejected")) == []
-
-
-def test_rules_that_the_target_has_are_left_out() -> None:
-    existing = acl(AclOperation.READ, name="source.test_topic")
-    assert acls_to_create(acl(AclOperation.READ), existing=(existing,)) == []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flows.source.positions import positions_of
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
+from mm2.core.positions import positions_of
 
 _A = ClusterAlias("A")
 

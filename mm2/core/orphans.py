@@ -1,0 +1,45 @@
+"""
+Which source topics are gone for good, told from looks at the cluster over time.
+
+A topic that is missing from one list may be about to be created anew, or hidden for a moment; it
+counts as gone only after several looks and some time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from mm2.core.model import TopicName
+
+LOOKS: Final = 3
+"""So many looks in a row must miss a topic."""
+
+
+class Absences:
+    """
+    Counts the looks that missed a topic.
+
+    Args:
+        grace_s: so many seconds must lie between the first of them and the last.
+    """
+
+    def __init__(self, grace_s: float) -> None:
+        self._grace_s = grace_s
+        self._missed: dict[TopicName, tuple[int, float]] = {}
+
+    def look(self, missing: Collection[TopicName], now_s: float) -> list[TopicName]:
+        """
+        Returns the topics that count as gone, in order.
+
+        Args:
+            missing: topics that this look missed; any other one is there.
+            now_s: the time, by a clock that does not jump.
+        """
+        counted = {topic: self._missed.get(topic, (0, now_s)) for topic in missing}
+        self._missed = {topic: (looks + 1, since) for topic, (looks, since) in counted.items()}
+        return sorted(
+            topic
+            for topic, (looks, since) in self._missed.items()
+            if looks >= LOOKS and now_s - since >= self._grace_s
+        )

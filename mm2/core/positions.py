@@ -1,0 +1,58 @@
+"""
+Positions of mirroring: what the records of Connect's offsets topic say, and what may be written.
+
+``mm2-offsets.<source>.internal`` holds, for each source partition, the upstream offset of the last
+mirrored record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from mm2.core.connect_offsets import (
+    SourcePartition,
+    decode_key,
+    decode_offset,
+    encode_offset,
+)
+from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicPartition
+from mm2.errors import SchemaError
+
+_NOTHING_YET: Final = encode_offset(NO_OFFSET)
+"""
+The position of a partition of which nothing is mirrored yet, and which begins at offset 0.
+
+Java takes it for no position (C207). It keeps ``auto.offset.reset=latest`` from passing over what
+was written between a first look at an empty partition and a restart.
+"""
+
+
+def positions_of(
+    records: Iterable[tuple[bytes | None, bytes | None]], source: ClusterAlias
+) -> dict[TopicPartition, int]:
+    """
+    The last position of each partition of ``source``, from the records of the positions topic.
+
+    Records of other connectors, and records that are none of ours, are passed over: a Connect
+    cluster may keep its offsets in the same topic.
+    """
+    positions: dict[TopicPartition, int] = {}
+    for key, value in records:
+        try:
+            connector, partition = decode_key(key or b"")
+            offset = decode_offset(value)
+        except SchemaError:
+            continue
+        if connector != SOURCE_CONNECTOR or not isinstance(partition, SourcePartition):
+            continue
+        if partition.cluster != source:
+            continue
+        where = TopicPartition(partition.topic, partition.partition)
+        if value == _NOTHING_YET:
+            positions[where] = NO_OFFSET
+        elif offset is None:
+            positions.pop(where, None)
+        else:
+            positions[where] = offset
+    return positions

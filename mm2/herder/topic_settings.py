@@ -1,0 +1,138 @@
+"""
+Brings settings of topics to the target: when a topic is created, and ever after.
+
+A cluster refuses all settings of a topic for one that it does not know or allow. Here such a
+setting is found and reported, and the others are applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import chain, groupby
+from operator import attrgetter
+
+import structlog
+
+from mm2.core.configs import AlterConfig, config_alterations
+from mm2.core.filters import ConfigPropertyFilter
+from mm2.core.model import TopicName
+from mm2.core.plan import CreateTopic
+from mm2.errors import ClusterError
+from mm2.herder.clusters import FlowClusters
+from mm2.kafka.admin import Admin
+from mm2.kafka.errors import Refused
+
+log = structlog.get_logger()
+
+
+class TopicSettings:
+    """
+    Keeps the settings of a flow's remote topics.
+
+    Args:
+        clusters: both.
+        property_filter: which settings are copied.
+    """
+
+    def __init__(self, clusters: FlowClusters, property_filter: ConfigPropertyFilter) -> None:
+        self._source = clusters.source
+        self._target = clusters.target
+        self._filter = property_filter
+        self._reported: set[AlterConfig] = set()
+
+    async def sync(self, remotes: Mapping[TopicName, TopicName]) -> None:
+        """
+        Makes the settings of remote topics follow those of their sources (C175-C182).
+
+        Args:
+            remotes: source topics, each with its copy, which must exist.
+
+        Raises:
+            ClusterError: a cluster does not answer, or refuses all.
+        """
+        desired = await self._source.describe_configs(remotes)
+        current = await self._target.describe_configs(remotes.values())
+        alterations = [
+            alteration
+            for topic, remote in remotes.items()
+            for alteration in config_alterations(
+                remote, desired.get(topic, ()), self._filter, current.get(remote, ())
+            )
+        ]
+        if alterations:
+            failures = await alter_configs(self._target, alterations)
+            self._report(failures)
+            log.info("topic_configs.synced", changes=len(alterations), failed=len(failures))
+
+    def _report(self, failures: Mapping[AlterConfig, ClusterError]) -> None:
+        """Says of each setting once that the target does not take it; it is tried every time."""
+        for change, error in failures.items():
+            if change not in self._reported:
+                log.warning(
+                    "topic_config.not_synced",
+                    topic=change.topic,
+                    key=change.name,
+                    value=change.value,
+                    error=str(error),
+                )
+        self._reported = set(failures)
+
+
+async def alter_configs(
+    admin: Admin, changes: Iterable[AlterConfig]
+) -> dict[AlterConfig, ClusterError]:
+    """
+    Applies all changes that the cluster takes; returns the others, each with the reason.
+
+    What is refused for several settings of a topic is halved until the culprits are found; one
+    request serves all topics.
+    """
+    failed: dict[AlterConfig, ClusterError] = {}
+    ordered = groupby(sorted(changes, key=attrgetter("topic")), key=attrgetter("topic"))
+    waiting = {topic: [list(each)] for topic, each in ordered}
+    while waiting:
+        turn = {topic: parts.pop() for topic, parts in waiting.items()}
+        failures = await admin.incremental_alter_configs(chain.from_iterable(turn.values()))
+        for topic, error in failures.items():
+            part = turn[topic]
+            if isinstance(error, Refused) and len(part) > 1:
+                middle = len(part) // 2
+                waiting[topic] += [part[:middle], part[middle:]]
+            else:
+                failed |= dict.fromkeys(part, error)
+        waiting = {topic: parts for topic, parts in waiting.items() if parts}
+    return failed
+
+
+async def create_topics(
+    admin: Admin, topics: Iterable[CreateTopic]
+) -> dict[TopicName, ClusterError]:
+    """
+    Creates topics, without the settings that the cluster refuses; returns what failed, by name.
+    """
+    wanted = {topic.name: topic for topic in topics}
+    failures = await admin.create_topics(wanted.values())
+    for name, error in list(failures.items()):
+        if isinstance(error, Refused) and wanted[name].configs:
+            del failures[name]
+            failures |= await _create_with_what_is_accepted(admin, wanted[name])
+    return failures
+
+
+async def _create_with_what_is_accepted(
+    admin: Admin, topic: CreateTopic
+) -> dict[TopicName, ClusterError]:
+    """Creates a topic that was refused; fails if that was not for single settings."""
+    if failures := await admin.create_topics([replace(topic, configs={})], validate_only=True):
+        return failures
+    configs: dict[str, str] = {}
+    for key, value in topic.configs.items():
+        alone = replace(topic, configs={key: value})
+        if error := (await admin.create_topics([alone], validate_only=True)).get(topic.name):
+            log.warning(
+                "topic_config.not_synced", topic=topic.name, key=key, value=value, error=str(error)
+            )
+        else:
+            configs[key] = value
+    return await admin.create_topics([replace(topic, configs=configs)])
