@@ -152,10 +152,18 @@ def _batch(data: memoryview, base: int) -> Batch:
 
 
 def restamp(
-    data: bytes | bytearray | memoryview, *, producer_id: int, epoch: int, sequence: int
+    data: bytes | bytearray | memoryview,
+    *,
+    producer_id: int,
+    epoch: int,
+    sequence: int,
+    transactional: bool = False,
 ) -> bytearray:
     """
     A copy of a batch that the producer ``(producer_id, epoch)`` may send as its own.
+
+    It belongs to that producer's open transaction if ``transactional``, whatever it belonged to
+    before.
 
     Base offset becomes 0 and the leader epoch unknown, as in every Produce request. The delete
     horizon bit goes: it is the source cleaner's, and the base timestamp stays valid without it.
@@ -163,7 +171,8 @@ def restamp(
     batch = bytearray(data)
     _RESTAMPED_HEAD.pack_into(batch, 0, 0, len(batch) - _PREFIX_SIZE, -1, 2)
     (attributes,) = _ATTRIBUTES.unpack_from(batch, _CRC_FROM)
-    _ATTRIBUTES.pack_into(batch, _CRC_FROM, attributes & ~(TRANSACTIONAL | DELETE_HORIZON))
+    attributes &= ~(TRANSACTIONAL | DELETE_HORIZON)
+    _ATTRIBUTES.pack_into(batch, _CRC_FROM, attributes | (TRANSACTIONAL if transactional else 0))
     _PRODUCER.pack_into(batch, _PRODUCER_AT, producer_id, epoch, sequence)
     _CRC.pack_into(batch, _CRC_AT, crc32c(memoryview(batch)[_CRC_FROM:]))
     return batch

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.core.model import NO_OFFSET, TopicPartition
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.codes import DOUBTFUL, Code
 
 MAX_IN_FLIGHT: Final = 5
 """Batches in flight for which a broker remembers sequence numbers (KIP-98)."""
@@ -34,6 +34,7 @@ class Outgoing:
         answer: the broker's error code; None while there is none.
         base_offset: downstream offset of its first record, once appended.
         size: bytes that it took of the memory budget; the parts of a split batch share them.
+        is_doubtful: whether the target may have it although it did not say so.
     """
 
     data: bytearray
@@ -43,6 +44,7 @@ class Outgoing:
     size: int
     answer: int | None = None
     base_offset: int = NO_OFFSET
+    is_doubtful: bool = False
 
     @property
     def is_appended(self) -> bool:
@@ -95,6 +97,11 @@ class Lane:
         return not self.queue and not self.flying
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it is known of each batch whether the target has it."""
+        return not self.flying and not any(batch.is_doubtful for batch in self.queue)
+
+    @property
     def has_room(self) -> bool:
         """
         Whether one more batch may fly.
@@ -111,22 +118,27 @@ class Lane:
 
     def trim(self) -> None:
         """
-        Leaves only the first batch queued; only while held, when nothing is unanswered.
+        Leaves only the first batch queued, and what the target may have.
 
-        What a lane in trouble keeps queued is memory that others could use. The sequence numbers
-        go back with it, so that a batch that did arrive is recognised when it is sent again.
+        Only while held, when nothing is unanswered. What a lane in trouble keeps queued is memory
+        that others could use. The sequence numbers go back with it. What may have arrived stays,
+        so that it is recognised when it is sent again, and so that no transaction ends while it
+        is in question.
         """
-        if self.on_dropped is None or len(self.queue) <= 1:
+        kept = 1
+        for number, batch in enumerate(self.queue, 1):
+            kept = number if batch.is_doubtful else kept
+        if self.on_dropped is None or len(self.queue) <= kept:
             return
-        first, *rest = self.queue
-        self.queue.clear()
-        self.queue.append(first)
-        self.sequence = rest[0].sequence
-        self.on_dropped(rest)
+        batches = list(self.queue)
+        self.queue = deque(batches[:kept])
+        self.sequence = batches[kept].sequence
+        self.on_dropped(batches[kept:])
 
     def give_back(self) -> None:
         """Queues again, in order, what flew and was not appended."""
         self.queue.extendleft(reversed(self.flying))
         self.flying.clear()
         for batch in self.queue:
+            batch.is_doubtful = batch.is_doubtful or batch.answer in DOUBTFUL
             batch.answer = None

@@ -11,8 +11,8 @@ batch; other partitions go on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
 
 from flows.source.batch import SEQUENCE_MASK, restamp
 from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing
@@ -36,6 +36,15 @@ class SequenceLost(FlowError):
     retriable = True
 
 
+class Gate(Protocol):
+    """Lets batches pass only as part of an open transaction."""
+
+    transactional_id: str
+
+    def admits(self, lane: Lane) -> bool:
+        """Whether the next batch of a lane may be sent now; otherwise ``Producer.wake`` follows."""
+
+
 class Producer:
     """
     Sends batches of any number of lanes to one cluster.
@@ -46,6 +55,7 @@ class Producer:
         identity: the producer id and epoch that the batches are stamped with.
         request_timeout_ms: how long a broker may take to have a batch on all its replicas.
         max_request_size: bytes of batches in one request; a single larger batch goes alone.
+        gate: says when batches may be sent, in transactions; None sends them outside of any.
     """
 
     def __init__(
@@ -56,12 +66,14 @@ class Producer:
         identity: ProducerIdentity,
         request_timeout_ms: int = 30_000,
         max_request_size: int = 4 << 20,
+        gate: Gate | None = None,
     ) -> None:
         self._flow = flow
         self._client = client
         self._identity = identity
         self._timeout_ms = request_timeout_ms
         self._max_request = max_request_size
+        self._gate = gate
         self._ready: dict[Lane, None] = {}
         self._in_flight: dict[int, int] = {}
         self._work = asyncio.Event()
@@ -76,12 +88,7 @@ class Producer:
         max_timestamp: int,
     ) -> None:
         """Stamps a copy of the batch and queues it; its order is that of the calls."""
-        batch = restamp(
-            data,
-            producer_id=self._identity.producer_id,
-            epoch=self._identity.epoch,
-            sequence=lane.sequence,
-        )
+        batch = self._stamped(data, lane.sequence)
         outgoing = Outgoing(batch, lane.sequence, offsets, max_timestamp, len(batch))
         lane.sequence = (lane.sequence + len(offsets)) & SEQUENCE_MASK
         lane.queue.append(outgoing)
@@ -92,14 +99,26 @@ class Producer:
         Waits until everything sent on these lanes is appended or refused; False if it takes longer.
         """
         lanes = list(lanes)
+        return await self.wait_until(lambda: all(lane.is_idle for lane in lanes), within_s=within_s)
+
+    async def wait_until(
+        self, condition: Callable[[], bool], *, within_s: float | None = None
+    ) -> bool:
+        """
+        Waits for a condition that answers of brokers bring about; False if it takes longer.
+        """
         try:
             async with asyncio.timeout(within_s):
-                while any(not lane.is_idle for lane in lanes):
+                while not condition():
                     self._settled.clear()
                     await self._settled.wait()
         except TimeoutError:
             return False
         return True
+
+    def wake(self) -> None:
+        """The gate may admit lanes now that it turned away before."""
+        self._work.set()
 
     async def run(self) -> None:
         """
@@ -117,6 +136,15 @@ class Producer:
                 for node, lanes in self._sendable().items():
                     self._launch(group, node, lanes)
 
+    def _stamped(self, data: bytes | memoryview, sequence: int) -> bytearray:
+        return restamp(
+            data,
+            producer_id=self._identity.producer_id,
+            epoch=self._identity.epoch,
+            sequence=sequence,
+            transactional=self._gate is not None,
+        )
+
     def _offer(self, lane: Lane) -> None:
         if lane.queue and not lane.is_held and lane.has_room:
             self._ready[lane] = None
@@ -130,7 +158,9 @@ class Producer:
             if node is None:
                 lane.last_error = "nobody leads the partition"
                 self._stale.set()
-            elif self._in_flight.get(node, 0) < MAX_IN_FLIGHT:
+            elif self._in_flight.get(node, 0) < MAX_IN_FLIGHT and (
+                self._gate is None or self._gate.admits(lane)
+            ):
                 by_node.setdefault(node, []).append(lane)
         return by_node
 
@@ -159,7 +189,12 @@ class Producer:
         answers: dict[tuple[str, int], tuple[int, int]] = {}
         trouble = None
         try:
-            answered = await self._client.produce(node, batches, timeout_ms=self._timeout_ms)
+            answered = await self._client.produce(
+                node,
+                batches,
+                timeout_ms=self._timeout_ms,
+                transactional_id=self._gate.transactional_id if self._gate else None,
+            )
             answers = {
                 (p.topic, p.partition): (p.error, p.base_offset) for p in answered.partitions
             }
@@ -242,12 +277,7 @@ class Producer:
         sequence = batch.sequence
         parts = []
         for half in halve(batch.data, batch.offsets):
-            data = restamp(
-                half.data,
-                producer_id=self._identity.producer_id,
-                epoch=self._identity.epoch,
-                sequence=sequence,
-            )
+            data = self._stamped(half.data, sequence)
             parts.append(Outgoing(data, sequence, list(half.offsets), half.max_timestamp, size=0))
             sequence = (sequence + len(half.offsets)) & SEQUENCE_MASK
         parts[-1].size = batch.size

@@ -160,5 +160,21 @@ OWN_KEYS: Final = (
         "What becomes of a remote topic when its source topic was deleted: keep or delete.",
         check=one_of("keep", "delete"),
     ),
+    _source(
+        "assignment.strategy",
+        Type.STRING,
+        "load",
+        "How partitions are divided among tasks: load (evenly by measured bytes per second, moving"
+        " few) or round-robin (by number, as Java does).",
+        check=one_of("load", "round-robin"),
+    ),
+    _source(
+        "assignment.balance.interval.seconds",
+        Type.LONG,
+        "60",
+        "How often assignment.strategy=load looks whether the loads are even, and over how long it"
+        " averages them. Partitions move after two uneven looks in a row; -1 lets none move.",
+        check=lambda value: "must not be 0: write -1 to let nothing move" if value == 0 else None,
+    ),
 )
 """Keys with a type and default that no definition of Java's holds."""

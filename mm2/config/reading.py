@@ -78,8 +78,12 @@ class Parsed:
 
     def every(self, name: str) -> timedelta | None:
         """The interval of a job; None if it is switched off or the interval negative (C105)."""
-        seconds = self.number(f"{name}.interval.seconds")
-        return _seconds(seconds) if self.switch(f"{name}.enabled") and seconds >= 0 else None
+        return self.interval(f"{name}.interval.seconds") if self.switch(f"{name}.enabled") else None
+
+    def interval(self, name: str) -> timedelta | None:
+        """A duration in seconds; None if it is negative."""
+        seconds = self.number(name)
+        return _seconds(seconds) if seconds >= 0 else None
 
 
 def parse_connector(
@@ -125,6 +129,8 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         emit_offset_syncs=parsed.switch("emit.offset-syncs.enabled"),
         heartbeats_replication=parsed.switch("heartbeats.replication.enabled"),
         poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
+        assignment_strategy=parsed.text("assignment.strategy"),
+        assignment_balance=parsed.interval("assignment.balance.interval.seconds"),
     )
 
 

@@ -97,6 +97,8 @@ class SourceSettings(ConnectorSettings):
         emit_offset_syncs: whether offset syncs are written.
         heartbeats_replication: whether heartbeats topics are mirrored whatever the filter says.
         poll_timeout: longest wait of one fetch.
+        assignment_strategy: "load" or "round-robin".
+        assignment_balance: how often measured loads are looked at; None: never.
     """
 
     topics: tuple[str, ...]
@@ -118,6 +120,8 @@ class SourceSettings(ConnectorSettings):
     emit_offset_syncs: bool
     heartbeats_replication: bool
     poll_timeout: timedelta
+    assignment_strategy: str
+    assignment_balance: timedelta | None
 
     def offset_syncs_producer(self, task: int | None = None) -> dict[str, str]:
         """The producer that writes offset syncs, into the cluster that holds them (C102)."""

@@ -2,20 +2,22 @@
 The bundles of one flow: which partitions each has, and that each keeps running.
 
 Assignments go to the control topic, where running tasks pick them up; a partition that came up
-while the flow runs joins the lightest bundle, and nobody else notices. A bundle whose job ended
-without being told to is submitted again.
+while the flow runs joins the lightest bundle, and nobody else notices. A partition that changes
+hands is first taken from its bundle, and given to the other once the first reports that it has
+drained and committed it (``mm2.core.handover``). A bundle whose job ended without being told to is
+submitted again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import structlog
 
-from mm2.core.assignment import pack
+from mm2.core.balance import Balance
+from mm2.core.handover import Handover
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.bundle import BundleSpec
@@ -40,7 +42,8 @@ class Bundles:
         spec_of: makes the specification of bundle ``index``.
         control_topic: where assignments go.
         epoch: of this leader.
-        tasks_max: most bundles.
+        balance: decides which bundle gets what.
+        group: owns the bundles' tasks.
     """
 
     def __init__(
@@ -51,64 +54,103 @@ class Bundles:
         spec_of: Callable[[int], BundleSpec],
         control_topic: str,
         epoch: int,
-        tasks_max: int,
+        balance: Balance,
+        group: asyncio.TaskGroup,
     ) -> None:
         self._runner = runner
         self._writer = writer
         self._spec_of = spec_of
         self._topic = control_topic
         self._epoch = epoch
-        self._tasks_max = tasks_max
-        self._generation = 0
-        self._current: list[dict[TopicPartition, TopicName]] = []
-        self._keepers: list[asyncio.Task[None]] = []
+        self._balance = balance
+        self._group = group
+        self._handover = Handover()
+        self._remotes: dict[TopicPartition, TopicName] = {}
+        self._untold: set[int] = set()
+        self._telling = asyncio.Lock()
+        self._keepers: dict[int, asyncio.Task[None]] = {}
         self._stopping = asyncio.Event()
         self._is_abandoned = False
 
-    async def assign(
-        self,
-        partitions: Mapping[TopicPartition, TopicName],
-        group: asyncio.TaskGroup,
-    ) -> None:
+    async def assign(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
         """
-        Gives all partitions to bundles, starting bundles in ``group`` as they are needed.
+        Gives all partitions to bundles, starting bundles as they are needed.
 
         Args:
             partitions: everything to copy, with the remote topics.
-            group: owns the bundles' tasks.
+
+        Raises:
+            ClusterError: the control topic cannot be written; assign again.
         """
-        # Nothing moves between running bundles: a partition in two of them would be copied twice.
-        packed = pack(list(partitions), self._tasks_max, {}, self._current, tolerance=inf)
-        wanted = [{source: partitions[source] for source in bundle} for bundle in packed]
-        wanted += [{} for _ in range(len(self._current) - len(wanted))]
-        self._generation += 1
-        for index, bundle in enumerate(wanted):
-            if index < len(self._current) and bundle == self._current[index]:
-                continue
-            await self._write(index, BundleState.RUNNING, bundle)
-        for index in range(len(self._keepers), len(wanted)):
-            task = group.create_task(self._keep(index), name=f"bundle-{index}")
-            self._keepers.append(task)
-        self._current = wanted
-        log.info("flow.assigned", partitions=len(partitions), tasks=len(wanted))
+        self._remotes |= partitions
+        tasks = len([bundle for bundle in self._balance.place(list(partitions)) if bundle])
+        await self._tell()
+        log.info("flow.assigned", partitions=len(partitions), tasks=tasks)
+
+    async def rebalance(self, rates: Mapping[TopicPartition, float]) -> None:
+        """
+        Moves partitions if the loads have been uneven for a while.
+
+        Args:
+            rates: bytes per second of the partitions, as far as known.
+
+        Raises:
+            ClusterError: the control topic cannot be written; what is missing goes with the next
+                assignment.
+        """
+        if not self._handover.is_pending and self._balance.look(rates):
+            moved = self._moved()
+            log.info("flow.rebalanced", partitions=len(moved), moved=[str(each) for each in moved])
+            await self._tell()
+
+    async def carried_out(self, bundle: int, generation: int) -> None:
+        """
+        Learns that a bundle has carried out an assignment: what it gave up is free for others.
+
+        Raises:
+            ClusterError: the control topic cannot be written; what is missing goes with the next
+                assignment.
+        """
+        if self._handover.carried_out(bundle, generation) or self._untold:
+            await self._tell()
+
+    def _moved(self) -> list[TopicPartition]:
+        """Partitions that are wanted in another bundle than they are in."""
+        holder = {each: n for n, held in enumerate(self._handover.held) for each in held}
+        wanted = {each: n for n, bundle in enumerate(self._balance.wanted) for each in bundle}
+        return sorted(each for each, n in wanted.items() if holder.get(each, n) != n)
+
+    async def _tell(self) -> None:
+        """Writes the assignments that changed; what could not be written stays to be told."""
+        async with self._telling:
+            if self._stopping.is_set():
+                return
+            self._untold |= self._handover.strive(self._balance.wanted)
+            for index in sorted(self._untold):
+                await self._write(index, BundleState.RUNNING)
+                self._untold.discard(index)
+            for index, held in enumerate(self._handover.held):
+                if held and index not in self._keepers:
+                    task = self._group.create_task(self._keep(index), name=f"bundle-{index}")
+                    self._keepers[index] = task
 
     async def stop(self) -> None:
         """Lets every bundle drain and commit; one that takes too long is ended."""
         self._stopping.set()
         if not self._is_abandoned and await self._tell_to_stop() and self._keepers:
-            await asyncio.wait(self._keepers, timeout=STOP_WITHIN_S)
-        late = [task for task in self._keepers if not task.done()]
+            await asyncio.wait(self._keepers.values(), timeout=STOP_WITHIN_S)
+        late = [task for task in self._keepers.values() if not task.done()]
         for task in late:
             log.error("bundle.not_drained", bundle=task.get_name(), within_s=STOP_WITHIN_S)
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _tell_to_stop(self) -> bool:
-        self._generation += 1
+        self._handover.generation += 1
         try:
-            async with asyncio.timeout(_TELL_WITHIN_S):
-                for index in range(len(self._keepers)):
-                    await self._write(index, BundleState.STOPPED, {})
+            async with asyncio.timeout(_TELL_WITHIN_S), self._telling:
+                for index in self._keepers:
+                    await self._write(index, BundleState.STOPPED)
         except (TimeoutError, ClusterError) as error:
             log.warning("bundle.stop_not_delivered", error=str(error))
             return False
@@ -118,7 +160,7 @@ class Bundles:
         """Ends all bundles at once: another leader has the flow and its control topic now."""
         self._is_abandoned = True
         self._stopping.set()
-        for task in self._keepers:
+        for task in self._keepers.values():
             task.cancel()
 
     async def _keep(self, index: int) -> None:
@@ -132,16 +174,25 @@ class Bundles:
         with structlog.contextvars.bound_contextvars(task=index):
             await keep_running(spec.name, run, stopping=self._stopping)
 
-    async def _write(
-        self, index: int, state: BundleState, bundle: Mapping[TopicPartition, TopicName]
-    ) -> None:
+    async def _write(self, index: int, state: BundleState) -> None:
+        # A stopped bundle's record keeps its partitions: the next leader leaves them where they
+        # are.
+        held = self._handover.held[index]
         key, value = encode_assignment(
             Assignment(
                 index=index,
                 epoch=self._epoch,
-                generation=self._generation,
+                generation=self._handover.generation,
                 state=state,
-                partitions=bundle,
+                partitions={each: self._remotes[each] for each in held},
             )
         )
         await self._writer.send(self._topic, key, value, partition=0)
+
+
+def earlier_bundles(assignments: Iterable[Assignment]) -> list[list[TopicPartition]]:
+    """The bundles of the last leader, from all assignments in the control topic."""
+    found = list(assignments)
+    last = max((each.epoch for each in found), default=0)
+    bundles = {each.index: list(each.partitions) for each in found if each.epoch == last}
+    return [bundles.get(index, []) for index in range(max(bundles, default=-1) + 1)]

@@ -5,23 +5,25 @@ The source flow's control side: leads the flow, keeps its plan current, and runs
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 import structlog
 
 from mm2.config.flow import FlowConfig, data_producer
-from mm2.core.model import SOURCE_CONNECTOR
+from mm2.core.balance import Balance, Strategy
+from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.bundle import BundleSpec, FetchSpec, OffsetSyncSpec
-from mm2.herder.bundles import Bundles
+from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.control import Assignment, Lease, decode, encode_lease
 from mm2.herder.discovery import Discovery
 from mm2.herder.ports import BundleRunner
-from mm2.herder.supervision import every
+from mm2.herder.supervision import every, keep_running
 from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
+from mm2.herder.watch import Watch
 from mm2.kafka.log import LogTail, Record, read_to_end
 from mm2.kafka.writer import Writer
 
@@ -64,23 +66,13 @@ class SourceFlow:
         properties = self._config.herder.client("producer", "control")
         # An assignment of many topics is larger than brokers take, and compresses very well.
         async with Writer(target, properties, compression="gzip") as writer:
-            epoch, lease = await self._lead(writer)
-            bundles = Bundles(
-                self._runner,
-                writer,
-                spec_of=lambda index: bundle_spec(
-                    self._config,
-                    index,
-                    epoch,
-                    offset_syncs_topic(self._config, self._discovery.policy),
-                ),
-                control_topic=self._control,
-                epoch=epoch,
-                tasks_max=self._config.source.tasks_max,
-            )
+            epoch, lease, earlier = await self._lead(writer)
             async with asyncio.TaskGroup() as group:
+                bundles = self._bundles(writer, epoch, earlier, group)
+                watch = self._watch(bundles, epoch)
                 jobs = [
-                    group.create_task(self._keep_assigned(bundles, group), name="refresh-topics"),
+                    group.create_task(self._keep_assigned(bundles), name="refresh-topics"),
+                    group.create_task(keep_running("watch", watch.run), name="watch"),
                     group.create_task(self._watch_lease(epoch, lease, bundles), name="lease"),
                     *self._periodic(group),
                 ]
@@ -89,8 +81,42 @@ class SourceFlow:
                     job.cancel()
                 await bundles.stop()
 
-    async def _lead(self, writer: Writer) -> tuple[int, int]:
-        """Takes the flow over with a higher epoch than anybody had; also returns its offset."""
+    def _bundles(
+        self,
+        writer: Writer,
+        epoch: int,
+        earlier: Sequence[Collection[TopicPartition]],
+        group: asyncio.TaskGroup,
+    ) -> Bundles:
+        source = self._config.source
+        syncs_topic = offset_syncs_topic(self._config, self._discovery.policy)
+        return Bundles(
+            self._runner,
+            writer,
+            spec_of=lambda index: bundle_spec(self._config, index, epoch, syncs_topic),
+            control_topic=self._control,
+            epoch=epoch,
+            balance=Balance(Strategy(source.assignment_strategy), source.tasks_max, earlier),
+            group=group,
+        )
+
+    def _watch(self, bundles: Bundles, epoch: int) -> Watch:
+        flow = self._config.flow
+        return Watch(
+            bundles,
+            target=flow.target,
+            consumer=self._config.herder.client("consumer", "progress"),
+            topic=progress_topic(flow.source),
+            epoch=epoch,
+            look_every=self._config.source.assignment_balance,
+        )
+
+    async def _lead(self, writer: Writer) -> tuple[int, int, list[list[TopicPartition]]]:
+        """
+        Takes the flow over with a higher epoch than anybody had.
+
+        Returns the epoch, the offset of the lease, and the bundles of the leader before.
+        """
         records = await read_to_end(
             self._config.flow.target, self._consumer, self._control, newest_only=True
         )
@@ -99,7 +125,8 @@ class SourceFlow:
         lease = Lease(epoch=epoch, owner=self._worker_id)
         offset = await writer.send(self._control, *encode_lease(lease), partition=0)
         log.info("flow.led", epoch=epoch, owner=self._worker_id)
-        return epoch, offset
+        assignments = (entry for entry in entries if isinstance(entry, Assignment))
+        return epoch, offset, earlier_bundles(assignments)
 
     async def _watch_lease(self, epoch: int, lease_offset: int, bundles: Bundles) -> None:
         """
@@ -117,14 +144,14 @@ class SourceFlow:
                 self._stop.set()
                 return
 
-    async def _keep_assigned(self, bundles: Bundles, group: asyncio.TaskGroup) -> None:
+    async def _keep_assigned(self, bundles: Bundles) -> None:
         """Looks for new topics and partitions at once, then at each interval."""
         assigned = None
         while True:
             try:
                 found = await self._discovery.refresh()
                 if found != assigned:
-                    await bundles.assign(found, group)
+                    await bundles.assign(found)
                     assigned = found
                 await self._discovery.delete_orphans()
             except Exception as error:  # noqa: BLE001 - as any periodic job, it tries again

@@ -30,6 +30,8 @@ EVENTS: Final = {
     "driver.stopping": "A signal asked to stop; bundles drain and commit.",
     "flow.assigned": "Partitions were given to bundles.",
     "flow.led": "This node leads the flow, with this epoch.",
+    "flow.rebalanced": "The loads of bundles were uneven for a while: these partitions change "
+    "hands, each drained and committed before its new bundle begins.",
     "flow.started": "Both clusters answer and the internal topics are there.",
     "flow.stopped": "The flow has drained and ended.",
     "flow.taken_over": "Another node leads the flow; this one stands back.",
@@ -54,6 +56,7 @@ EVENTS: Final = {
     "offset_syncs.loaded": "Earlier offset syncs were read back.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
     "positions.late": "Positions could not be written in time; they are written again later.",
+    "progress.unreadable": "A record of the progress topic is damaged; it is passed over.",
     "remote_topic.created": "A remote topic was created, or got more partitions.",
     "remote_topic.deleted": "A remote topic was deleted because its source topic is gone "
     "(source.topic.deleted.policy=delete).",

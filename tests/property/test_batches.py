@@ -80,20 +80,33 @@ def test_a_restamped_batch_holds_the_same_records_for_a_client(
     bits=st.sampled_from([0, TRANSACTIONAL, DELETE_HORIZON, TRANSACTIONAL | DELETE_HORIZON]),
     base=st.integers(0, 1 << 60),
     stamp=_stamps,
+    transactional=st.booleans(),
 )
 def test_a_stamp_changes_only_what_the_target_asks_for(
-    records: list[Plain], codec: int, bits: int, base: int, stamp: tuple[int, int, int]
+    records: list[Plain],
+    codec: int,
+    bits: int,
+    base: int,
+    stamp: tuple[int, int, int],
+    *,
+    transactional: bool,
 ) -> None:
     data = write_batch(_contiguous(records, base), codec_number=codec, attributes=bits)
     producer_id, epoch, sequence = stamp
-    stamped = restamp(data, producer_id=producer_id, epoch=epoch, sequence=sequence)
+    stamped = restamp(
+        data,
+        producer_id=producer_id,
+        epoch=epoch,
+        sequence=sequence,
+        transactional=transactional,
+    )
     before, after = read_header(data), read_header(stamped)
     assert after == replace(
         before,
         base_offset=0,
         leader_epoch=-1,
         checksum=after.checksum,
-        attributes=codec,
+        attributes=codec | (TRANSACTIONAL if transactional else 0),
         producer_id=producer_id,
         epoch=epoch,
         sequence=sequence,

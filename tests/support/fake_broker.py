@@ -141,10 +141,15 @@ class FakeCluster:
         self._known = {partition: log.leader for partition, log in self.logs.items()}
 
     async def produce(
-        self, node: int, batches: Iterable[tuple[str, int, bytes | bytearray]], *, timeout_ms: int
+        self,
+        node: int,
+        batches: Iterable[tuple[str, int, bytes | bytearray]],
+        *,
+        timeout_ms: int,
+        transactional_id: str | None = None,
     ) -> ProduceAnswer:
         """Serves one request; calls begun one after the other arrive in that order."""
-        del timeout_ms
+        del timeout_ms, transactional_id
         taken = [(TopicPartition(topic, n), bytes(data)) for topic, n, data in batches]  # type: ignore[arg-type]  # a name as the protocol has it
         assert len({where for where, _ in taken}) == len(taken), "one batch for each partition"
         self.requests += 1

@@ -27,14 +27,18 @@ class Code(IntEnum):
     NOT_ENOUGH_REPLICAS = 19
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
     TOPIC_AUTHORIZATION_FAILED = 29
+    GROUP_AUTHORIZATION_FAILED = 30
     CLUSTER_AUTHORIZATION_FAILED = 31
     INVALID_TIMESTAMP = 32
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
     DUPLICATE_SEQUENCE_NUMBER = 46
     INVALID_PRODUCER_EPOCH = 47
+    INVALID_TXN_STATE = 48
+    INVALID_PRODUCER_ID_MAPPING = 49
     CONCURRENT_TRANSACTIONS = 51
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+    OPERATION_NOT_ATTEMPTED = 55
     KAFKA_STORAGE_ERROR = 56
     UNKNOWN_PRODUCER_ID = 59
     FENCED_LEADER_EPOCH = 74
@@ -73,6 +77,16 @@ May go away without us doing anything but asking again, perhaps another broker.
 
 Missing permission counts: an operator may grant it while we run, and nothing is lost by waiting.
 """
+
+DOUBTFUL: Final = frozenset(
+    {
+        Code.UNKNOWN_SERVER_ERROR,
+        Code.REQUEST_TIMED_OUT,
+        Code.NETWORK_EXCEPTION,
+        Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    }
+)
+"""The batch may have been appended, or be about to be."""
 
 TOO_LARGE: Final = frozenset({Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
 """The batch must be split."""

@@ -1,0 +1,79 @@
+"""When partitions move, and when they do not."""
+
+from __future__ import annotations
+
+from mm2.core.balance import Balance, Strategy
+from mm2.core.model import TopicName, TopicPartition
+
+P = [TopicPartition(TopicName("t"), number) for number in range(6)]
+EVEN = dict.fromkeys(P, 1e6)
+UNEVEN = {**dict.fromkeys(P, 1e5), P[0]: 5e6, P[2]: 5e6}
+
+
+def test_partitions_move_after_two_uneven_looks_in_a_row() -> None:
+    balance = Balance(Strategy.LOAD, 2)
+    assert balance.place(P) == ((P[0], P[2], P[4]), (P[1], P[3], P[5]))
+    assert [balance.look(rates) for rates in (UNEVEN, EVEN, UNEVEN)] == [False, False, False]
+    assert balance.look(UNEVEN)
+    assert sum(P[0] in bundle or P[2] in bundle for bundle in balance.wanted) == 2
+    assert [balance.look(UNEVEN) for _ in range(5)] == [False] * 5
+
+
+def test_moves_bring_the_loads_so_close_that_a_small_change_moves_nothing() -> None:
+    balance = Balance(Strategy.LOAD, 2)
+    balance.place(P)
+    rates = {each: 3e6 if each in balance.wanted[0] else 1e6 for each in P}
+    balance.look(rates)
+    assert balance.look(rates)
+    loads = [sum(rates[each] for each in bundle) for bundle in balance.wanted]
+    assert max(loads) - min(loads) <= 2e6
+    noisy = {
+        each: rate * (1.1 if each in balance.wanted[0] else 0.9) for each, rate in rates.items()
+    }
+    assert not any(balance.look(noisy) for _ in range(4))
+
+
+def test_noise_on_idle_partitions_moves_nothing() -> None:
+    balance = Balance(Strategy.LOAD, 2)
+    balance.place(P)
+    rates = {each: 300.0 if each in balance.wanted[0] else 0.0 for each in P}
+    assert not any(balance.look(rates) for _ in range(4))
+
+
+def test_without_reports_nothing_moves() -> None:
+    balance = Balance(Strategy.LOAD, 2)
+    balance.place(P)
+    assert not any(balance.look({}) for _ in range(4))
+
+
+def test_new_partitions_move_no_others() -> None:
+    balance = Balance(Strategy.LOAD, 3)
+    balance.place(P[:1])
+    assert balance.place(P[:3]) == ((P[0],), (P[1],), (P[2],))
+    before = balance.place(P)
+    assert balance.place(P[1:]) == ((), *before[1:]) or P[0] not in balance.wanted[0]
+
+
+def test_what_an_earlier_leader_decided_is_kept() -> None:
+    earlier = [[P[5], P[4], P[3]], [P[0], P[1], P[2]]]
+    balance = Balance(Strategy.LOAD, 2, earlier)
+    assert balance.place(P) == ((P[3], P[4], P[5]), (P[0], P[1], P[2]))
+
+
+def test_more_tasks_than_an_earlier_leader_had_are_used_from_the_start() -> None:
+    balance = Balance(Strategy.LOAD, 3, [P[:3], P[3:]])
+    assert sorted(len(bundle) for bundle in balance.place(P)) == [2, 2, 2]
+
+
+def test_fewer_tasks_than_an_earlier_leader_had_take_over_the_rest() -> None:
+    balance = Balance(Strategy.LOAD, 2, [P[:2], P[2:4], P[4:]])
+    first, second = balance.place(P)
+    assert {P[0], P[1]} <= set(first)
+    assert {P[2], P[3]} <= set(second)
+
+
+def test_round_robin_deals_out_by_number_whatever_the_load() -> None:
+    balance = Balance(Strategy.ROUND_ROBIN, 2, [P, []])
+    assert balance.place(P) == ((P[0], P[2], P[4]), (P[1], P[3], P[5]))
+    assert not any(balance.look(UNEVEN) for _ in range(4))
+    assert balance.place(P[1:]) == ((P[1], P[3], P[5]), (P[2], P[4]))
