@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.bench.outcome import JAVA, OURS, load
 from tests.support.cluster import Cluster
 from tests.support.demo.run import demo_run
 from tests.support.layout import ROOT
@@ -24,7 +25,7 @@ BIN = Path(sys.executable).parent
 
 DEMO = "./scripts/demo"
 DEMO_ONCE = "./scripts/demo --once"
-BENCH = "./scripts/bench throughput --megabytes 2000 --small-records 6000000"
+BENCH = "./scripts/bench all --json bench.json"
 VALIDATE = ".venv/bin/mm2 config validate mm2.properties"
 MIRROR = ".venv/bin/connect-mirror-maker mm2.properties"
 
@@ -81,19 +82,25 @@ def test_the_demo_proves_both_copies_and_leaves_no_process_behind(tmp_path: Path
 @pytest.mark.spark
 @pytest.mark.reference
 @pytest.mark.timeout(240)
-def test_the_benchmark_compares_both_mirrors() -> None:
-    command = [*shlex.split(BENCH), "--megabytes", "4", "--small-records", "0"]
+def test_the_benchmark_compares_both_mirrors(tmp_path: Path) -> None:
+    file = tmp_path / "bench.json"
+    command = [
+        *shlex.split(BENCH),
+        "--row",
+        "kilobyte-lz4",
+        "--scale",
+        "0.004",
+        "--json",
+        str(file),
+    ]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (row,) = [line for line in done.stdout.splitlines() if "records/s" in line]
-    java, ours, ratio = re.findall(r"[\d.,]+", row)
-    assert float(ratio) == pytest.approx(_number(ours) / _number(java), rel=0.01)
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
+    (outcome,) = load(file)
+    assert all(numbers["records_s"] > 0 for numbers in outcome.numbers.values())
+    assert {*outcome.numbers} == {OURS, JAVA}
+    assert "mm2 : Java" in done.stdout
 
 
 @pytest.mark.broker

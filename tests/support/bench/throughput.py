@@ -1,7 +1,7 @@
 """
 How fast a mirror copies what is there already.
 
-The topics are full before the mirror starts, and the target is a fresh cluster. The clock starts
+The topic is full before the mirror starts, and the target is a fresh cluster. The clock starts
 when a part of the records has arrived, so that neither start-up nor a cold JIT counts, and stops
 when the last one has.
 """
@@ -9,167 +9,123 @@ when the last one has.
 from __future__ import annotations
 
 import asyncio
-import tempfile
+import os
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from tests.support.bench.copied import Copied
+from tests.support.bench.fill import write_batches
 from tests.support.bench.mirrors import Peer, cpu_s, running
-from tests.support.bench.workload import PARTITIONS, Workload
+from tests.support.bench.outcome import Numbers
+from tests.support.bench.settings import properties, source_cluster, target_cluster
+from tests.support.bench.workload import Workload
 from tests.support.cluster import KafkaCluster
-from tests.support.demo.raw import RawCluster
 from tests.support.process import Watched
+from tests.support.records import create_topic
 
-_LOOK_EVERY_S: Final = 0.03
-_STUCK_AFTER_S: Final = 120.0
-
-_SETTINGS: Final = """\
-clusters = A, B
-A.bootstrap.servers = {source}
-B.bootstrap.servers = {target}
-A->B.enabled = true
-topics = {name}-.*
-tasks.max = {tasks}
-replication.factor = 1
-checkpoints.topic.replication.factor = 1
-heartbeats.topic.replication.factor = 1
-offset-syncs.topic.replication.factor = 1
-offset.storage.replication.factor = 1
-status.storage.replication.factor = 1
-config.storage.replication.factor = 1
-"""
-"""The same file for both mirrors; whatever is not here is each one's default."""
-
-TUNED: Final = """\
-B.producer.batch.size = 131072
-B.producer.linger.ms = 5
-A.consumer.max.poll.records = 5000
-A.consumer.max.partition.fetch.bytes = 4194304
-"""
-"""What people set to make Java's MirrorMaker faster."""
-
-BROKER_OPTIONS: Final = ("-XX:TieredStopAtLevel=4",)
-"""Unlike brokers of tests, these are worth compiling well."""
-
-
-class Stuck(RuntimeError):
-    """A mirror does not get on, or has ended."""
+_WARM_RECORDS: Final = 200_000
+_MIRROR: Final = ("tasks", "driver", "JVM")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Conditions:
     """
-    What one mirror did with one workload while the clock ran.
+    What holds for both peers.
 
     Attributes:
-        peer: whose result it is.
-        start_s: from the command to the first copied record.
-        seconds: that the clock ran.
-        records: copied in this time.
-        bytes: of their values, before compression.
-        cpu: seconds by kind of process.
-    """
-
-    peer: str
-    start_s: float
-    seconds: float
-    records: int
-    bytes: int
-    cpu: Mapping[str, float]
-
-    @property
-    def records_s(self) -> float:
-        """Records a second."""
-        return self.records / self.seconds
-
-    @property
-    def megabytes_s(self) -> float:
-        """Megabytes a second."""
-        return self.bytes / 1e6 / self.seconds
-
-    def cpu_per_gb(self, *kinds: str) -> float:
-        """CPU seconds for each gigabyte, of all kinds of process named."""
-        return sum(self.cpu.get(kind, 0.0) for kind in kinds) / (self.bytes / 1e9)
-
-
-def measure(
-    peer: Peer,
-    workload: Workload,
-    source: KafkaCluster,
-    *,
-    tasks: int,
-    warm: float,
-    settings: str = "",
-) -> Result:
-    """
-    Lets a mirror copy a workload to a fresh cluster.
-
-    Args:
         tasks: ``tasks.max``.
         warm: the part of the records, from 0 to 1, that is copied before the clock starts.
+        scale: of the numbers of records.
         settings: more lines for the properties file.
+    """
+
+    tasks: int = 2
+    warm: float = 0.25
+    scale: float = 1.0
+    settings: str = ""
+
+
+def measure(workload: Workload, peers: list[Peer], conditions: Conditions) -> dict[str, Numbers]:
+    """
+    Lets mirrors copy a workload, one after the other, each to a fresh cluster.
 
     Raises:
-        Stuck: it does not get on.
+        Stuck: one does not get on.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="mm2-bench-") as folder,
-        KafkaCluster("B", heap="1g", options=BROKER_OPTIONS) as target,
-    ):
-        properties = _SETTINGS.format(
-            source=source.bootstrap, target=target.bootstrap, name=workload.name, tasks=tasks
+    with source_cluster() as source:
+        records = workload.write(source.bootstrap, conditions.scale)
+        return {peer.name: _copied(peer, workload, source, records, conditions) for peer in peers}
+
+
+def _copied(
+    peer: Peer, workload: Workload, source: KafkaCluster, records: int, conditions: Conditions
+) -> Numbers:
+    with target_cluster(workload.brokers) as target:
+        # Brokers that have just started compile their code, at the cost of who comes first.
+        _warm(target, conditions.scale)
+        text = properties(
+            source,
+            target,
+            tasks=conditions.tasks,
+            replicas=workload.brokers,
+            more=workload.settings + conditions.settings,
         )
-        with running(peer, properties + settings, Path(folder)) as mirror:
-            clock = _Clock(peer, workload, mirror, [*source.pids, *target.pids])
-            try:
-                return asyncio.run(clock.run(target.bootstrap, warm))
-            except Stuck as error:
-                log = (Path(folder) / "mirror.log").read_text(errors="replace")
-                raise Stuck(f"{error}\n{log[-3000:]}") from error
+        with running(peer, text) as mirror:
+            timed = _timed(mirror, workload, records, (source, target), conditions.warm)
+            return asyncio.run(timed)
 
 
-class _Clock:
-    def __init__(self, peer: Peer, workload: Workload, mirror: Watched, brokers: list[int]) -> None:
-        self._peer = peer
-        self._workload = workload
-        self._mirror = mirror
-        self._brokers = brokers
-        self._topics = {f"A.{topic}": PARTITIONS for topic in workload.topics}
-        self._all = sum(workload.topics.values())
+def _warm(target: KafkaCluster, scale: float) -> None:
+    create_topic(target.bootstrap, "warm", 4)
+    records = max(1, int(_WARM_RECORDS * scale))
+    write_batches(
+        target.bootstrap, "warm", 4, codec="lz4", size=1_000, in_batch=16, records=records
+    )
 
-    async def run(self, bootstrap: str, warm: float) -> Result:
-        began = time.monotonic()
-        async with RawCluster("B", bootstrap) as target:
-            await self._until(target, 1)
-            first = time.monotonic()
-            copied = await self._until(target, max(1, int(self._all * warm)))
-            started, before = time.monotonic(), self._cpu()
-            await self._until(target, self._all)
-            seconds, after = time.monotonic() - started, self._cpu()
-        return Result(
-            peer=self._peer.name,
-            start_s=first - began,
-            seconds=seconds,
-            records=self._all - copied,
-            bytes=(self._all - copied) * self._workload.record_bytes,
-            cpu={kind: used - before.get(kind, 0.0) for kind, used in after.items()},
-        )
 
-    async def _until(self, target: RawCluster, records: int) -> int:
-        seen, moved = -1, time.monotonic()
-        while seen < records:
-            copied = sum((await target.ends(self._topics)).values())
-            if copied > seen:
-                seen, moved = copied, time.monotonic()
-            if self._mirror.status is not None:
-                raise Stuck(f"{self._peer.name} ended with status {self._mirror.status}")
-            if time.monotonic() - moved > _STUCK_AFTER_S:
-                raise Stuck(f"{self._peer.name} stays at {seen} of {self._all} records")
-            if seen < records:
-                await asyncio.sleep(_LOOK_EVERY_S)
-        return seen
+async def _timed(
+    mirror: Watched,
+    workload: Workload,
+    records: int,
+    clusters: tuple[KafkaCluster, KafkaCluster],
+    warm: float,
+) -> Numbers:
+    source, target = clusters
+    brokers = [*source.pids, *target.pids]
+    began = time.monotonic()
+    async with Copied(mirror, target.bootstrap, workload.partitions) as copied:
+        await copied.reaches(1)
+        first = time.monotonic()
+        before = await copied.reaches(max(1, int(records * warm)))
+        started, used = time.monotonic(), cpu_s(mirror, brokers)
+        await copied.reaches(records)
+        seconds = time.monotonic() - started
+        cpu = {kind: now - used.get(kind, 0) for kind, now in cpu_s(mirror, brokers).items()}
+    numbers = numbers_of(cpu, seconds, records - before, workload.size)
+    return {"start_s": first - began, **numbers}
 
-    def _cpu(self) -> dict[str, float]:
-        return cpu_s(self._mirror, self._brokers)
+
+def numbers_of(cpu: Numbers, seconds: float, records: int, size: int) -> Numbers:
+    """
+    Rates and costs of what was copied while the clock ran.
+
+    Args:
+        cpu: seconds by kind of process.
+        seconds: that the clock ran.
+        records: copied in this time.
+        size: of each, in bytes.
+    """
+    gigabytes = records * size / 1e9
+    mirror = sum(cpu.get(kind, 0.0) for kind in _MIRROR)
+    machine = seconds * (os.cpu_count() or 1)
+    return {
+        "records_s": records / seconds,
+        "megabytes_s": gigabytes * 1e3 / seconds,
+        "cpu_copying": cpu.get("tasks", mirror) / gigabytes,
+        "cpu_mirror": mirror / gigabytes,
+        **{f"cpu_{kind}": cpu[kind] / gigabytes for kind in _MIRROR if kind in cpu},
+        "cpu_brokers": cpu["brokers"] / gigabytes,
+        "brokers_share": cpu["brokers"] / machine,
+        "mirror_share": mirror / machine,
+    }

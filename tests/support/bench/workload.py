@@ -1,114 +1,132 @@
-"""What is copied: topics filled once, for every mirror to copy."""
+"""What is copied: topics filled once, for both mirrors to copy."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Protocol
 
-from confluent_kafka import Producer
-
+from tests.support.bench.fill import write_batches, write_compacted, write_transactions
 from tests.support.records import create_topic
 
-PARTITIONS: Final = 4
-_SAMPLES: Final = 997
-_FULL_QUEUE: Final = 200_000
-_WORDS: Final = [b"%08x" % n for n in random.Random(7).choices(range(1 << 32), k=4096)]
+TOPIC: Final = "bench-records"
+
+
+class Fill(Protocol):
+    """Writes records to a topic; returns how many a mirror has to copy."""
+
+    def __call__(
+        self, bootstrap: str, topic: str, partitions: int, *, size: int, records: int
+    ) -> int:
+        """Writes about ``records`` records of ``size`` bytes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """
-    Topics to copy.
+    A topic to copy.
 
     Attributes:
-        name: begins the topics' names.
+        name: names the row.
         title: for people.
-        codecs: one topic each.
-        record_bytes: size of a record's value.
-        records: of all topics together.
-        batch_bytes: of the producer that fills them.
+        size: of a record's value, in bytes.
+        records: about how many are written.
+        fill: writes them.
+        partitions: of the topic.
+        configs: of the topic.
+        settings: more lines of the mirrors' properties file.
+        brokers: of the target cluster; also the replication factor.
     """
 
     name: str
     title: str
-    codecs: tuple[str, ...]
-    record_bytes: int
+    size: int
     records: int
-    batch_bytes: int
+    fill: Fill
+    partitions: int = 4
+    configs: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
+    brokers: int = 1
 
-    @property
-    def topics(self) -> dict[str, int]:
-        """The topics and how many records each has."""
-        each = self.records // len(self.codecs)
-        return {f"{self.name}-{codec}": each for codec in self.codecs}
-
-    @property
-    def bytes(self) -> int:
-        """Of all values, before compression."""
-        return sum(self.topics.values()) * self.record_bytes
-
-    def fill(self, bootstrap: str) -> None:
-        """Creates the topics and writes the records."""
-        for codec, (topic, count) in zip(self.codecs, self.topics.items(), strict=True):
-            create_topic(bootstrap, topic, PARTITIONS)
-            _write(bootstrap, topic, count, self._settings(codec), self.record_bytes)
-
-    def _settings(self, codec: str) -> dict[str, str | int]:
-        return {
-            "compression.type": codec,
-            "batch.size": self.batch_bytes,
-            "linger.ms": 100,
-            "queue.buffering.max.messages": 2 * _FULL_QUEUE,
-            "queue.buffering.max.kbytes": 1 << 19,
-        }
+    def write(self, bootstrap: str, scale: float) -> int:
+        """Creates and fills the topic; returns how many records there are to copy."""
+        create_topic(bootstrap, TOPIC, self.partitions, self.configs)
+        records = max(1, int(self.records * scale))
+        return self.fill(bootstrap, TOPIC, self.partitions, size=self.size, records=records)
 
 
-def _write(
-    bootstrap: str, topic: str, count: int, settings: Mapping[str, str | int], size: int
-) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", **settings})
-    for number, value in enumerate(_values(count, size)):
-        producer.produce(topic, value, partition=number % PARTITIONS)
-        if number % 10_000 == 0:
-            while len(producer) > _FULL_QUEUE:
-                producer.poll(0.05)
-    if left := producer.flush(120):
-        raise RuntimeError(f"{left} records of {topic} could not be written")
+def _in_batches(codec: str, in_batch: int) -> Fill:
+    return partial(write_batches, codec=codec, in_batch=in_batch)
 
 
-def _values(count: int, size: int) -> Iterator[bytes]:
-    """Values that compress about as text does, and are not all the same."""
-    words = random.Random(size)
-    samples = [b" ".join(words.choices(_WORDS[:64], k=size // 9 + 1)) for _ in range(_SAMPLES)]
-    for number in range(count):
-        yield samples[number % _SAMPLES][:size]
+def _kilobyte(codec: str) -> Workload:
+    return Workload(
+        name=f"kilobyte-{codec}",
+        title=f"1 KB records, 128 KB batches, {codec}",
+        size=1_000,
+        records=1_200_000,
+        fill=_in_batches(codec, 128),
+    )
 
 
-def workloads(megabytes: int, small_records: int) -> list[Workload]:
-    """
-    The standard ones.
+_WORKLOADS: Final = (
+    _kilobyte("none"),
+    _kilobyte("lz4"),
+    _kilobyte("zstd"),
+    Workload(
+        name="small-lz4",
+        title="100 B records, 16 KB batches, lz4",
+        size=100,
+        records=6_000_000,
+        fill=_in_batches("lz4", 150),
+    ),
+    Workload(
+        name="single",
+        title="100 B records, one to a batch",
+        size=100,
+        records=1_000_000,
+        fill=_in_batches("none", 1),
+        partitions=16,
+    ),
+    Workload(
+        name="compacted",
+        title="compacted topic: 100 B records, lz4, gaps in the batches",
+        size=100,
+        records=4_000_000,
+        fill=write_compacted,
+        configs={
+            "cleanup.policy": "compact",
+            "segment.bytes": str(1 << 20),
+            "min.cleanable.dirty.ratio": "0.01",
+        },
+    ),
+    Workload(
+        name="transactional",
+        title="transactions, a quarter aborted, read_committed: 100 B records, lz4",
+        size=100,
+        records=4_000_000,
+        fill=partial(write_transactions, in_each=5_000),
+        settings="A.consumer.isolation.level = read_committed\n",
+    ),
+    Workload(
+        name="recompressed",
+        title="lz4 to zstd, as the user asks: 1 KB records, 128 KB batches",
+        size=1_000,
+        records=600_000,
+        fill=_in_batches("lz4", 128),
+        settings="B.producer.compression.type = zstd\n",
+    ),
+    Workload(
+        name="replicated",
+        title="1 KB records, 128 KB batches, lz4, to three brokers, all of which must have them",
+        size=1_000,
+        records=600_000,
+        fill=_in_batches("lz4", 128),
+        brokers=3,
+    ),
+)
 
-    Args:
-        megabytes: how much of 1 KB records.
-        small_records: how many records of 100 bytes.
-    """
-    return [
-        Workload(
-            name="kilobyte",
-            title="1 KB records, 128 KB batches, half plain, half lz4",
-            codecs=("none", "lz4"),
-            record_bytes=1_000,
-            records=megabytes * 1_000,
-            batch_bytes=131_072,
-        ),
-        Workload(
-            name="small",
-            title="100 B records, 16 KB batches, lz4",
-            codecs=("lz4",),
-            record_bytes=100,
-            records=small_records,
-            batch_bytes=16_384,
-        ),
-    ]
+WORKLOADS: Final[Mapping[str, Workload]] = {each.name: each for each in _WORKLOADS}
+"""The rows of the throughput benchmark, in their order."""

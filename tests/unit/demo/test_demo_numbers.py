@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.herder.progress import BundleProgress, PartitionProgress
-from tests.support.bench.throughput import Result
+from tests.support.bench.throughput import numbers_of
 from tests.support.demo.flows import FlowNumbers
 from tests.support.demo.verify import Verification
 from tests.support.demo.view import line
@@ -55,8 +53,8 @@ def test_a_line_says_it_all() -> None:
     )
 
 
-def test_a_result_is_per_second_and_per_gigabyte() -> None:
+def test_measured_numbers_are_per_second_and_per_gigabyte() -> None:
     cpu = {"tasks": 3.0, "driver": 1.0, "brokers": 9.0}
-    result = Result(peer="p", start_s=1.0, seconds=2.0, records=1_000, bytes=2_000_000_000, cpu=cpu)
-    assert (result.records_s, result.megabytes_s) == (500.0, 1_000.0)
-    assert result.cpu_per_gb("tasks", "driver", "JVM") == pytest.approx(2.0)
+    found = numbers_of(cpu, seconds=2.0, records=1_000, size=2_000_000)
+    assert (found["records_s"], found["megabytes_s"]) == (500.0, 1000.0)
+    assert (found["cpu_copying"], found["cpu_mirror"], found["cpu_brokers"]) == (1.5, 2.0, 4.5)

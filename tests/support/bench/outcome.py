@@ -1,0 +1,117 @@
+"""What a benchmark found, as it is shown, kept as JSON, and compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from rich.table import Table
+
+OURS: Final = "mm2"
+JAVA: Final = "java"
+NAMES: Final = {OURS: "mm2", JAVA: "Java MirrorMaker 4.3"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """
+    A kind of number.
+
+    Attributes:
+        label: for people, with the unit.
+        layout: of the number.
+        has_ratio: whether mm2's part of Java's means anything.
+    """
+
+    label: str
+    layout: str = "{:,.2f}"
+    has_ratio: bool = True
+
+
+MEASURES: Final[Mapping[str, Measure]] = {
+    "records_s": Measure(label="records/s", layout="{:,.0f}"),
+    "megabytes_s": Measure(label="MB/s", layout="{:,.1f}"),
+    "cpu_copying": Measure(label="CPU-s/GB, what copies (mm2: tasks; Java: all)"),
+    "cpu_mirror": Measure(label="CPU-s/GB, whole mirror"),
+    "cpu_tasks": Measure(label="  of it Python tasks", has_ratio=False),
+    "cpu_driver": Measure(label="  of it driver", has_ratio=False),
+    "cpu_JVM": Measure(label="  of it JVM", has_ratio=False),
+    "cpu_brokers": Measure(label="CPU-s/GB, brokers"),
+    "brokers_share": Measure(label="brokers' part of the machine", layout="{:.0%}"),
+    "mirror_share": Measure(label="mirror's part of the machine", layout="{:.0%}"),
+    "start_s": Measure(label="start to first record, s", layout="{:.1f}"),
+    "p50_ms": Measure(label="p50, ms", layout="{:.1f}"),
+    "p99_ms": Measure(label="p99, ms", layout="{:.1f}"),
+    "beyond_p50_ms": Measure(label="p50 beyond one cluster's, ms", layout="{:.1f}"),
+    "beyond_p99_ms": Measure(label="p99 beyond one cluster's, ms", layout="{:.1f}"),
+    "idle_cores": Measure(label="CPU while idle, cores", layout="{:.3f}"),
+    "idle_brokers_cores": Measure(label="CPU of brokers while idle, cores", layout="{:.3f}"),
+    "copying_mb": Measure(label="peak memory (RSS) while copying, MB", layout="{:,.0f}"),
+    "copying_pss_mb": Measure(label="  shared pages counted once (PSS)", layout="{:,.0f}"),
+    "stalled_mb": Measure(label="peak memory (RSS), target stalled, MB", layout="{:,.0f}"),
+    "stalled_pss_mb": Measure(label="  shared pages counted once (PSS)", layout="{:,.0f}"),
+    "tasks_mb": Measure(label="  of it Python tasks (RSS)", layout="{:,.0f}", has_ratio=False),
+    "driver_mb": Measure(label="  of it driver (RSS)", layout="{:,.0f}", has_ratio=False),
+    "JVM_mb": Measure(label="  of it JVM (RSS)", layout="{:,.0f}", has_ratio=False),
+}
+"""All kinds of numbers, in the order in which they are shown."""
+
+Numbers = Mapping[str, float]
+"""Numbers by kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """
+    One row of a benchmark.
+
+    Attributes:
+        benchmark: its command.
+        row: which of its rows.
+        title: for people.
+        numbers: of each peer.
+        error: why there are none, or not all.
+    """
+
+    benchmark: str
+    row: str
+    title: str
+    numbers: Mapping[str, Numbers] = field(default_factory=dict)
+    error: str = ""
+
+    def ratio(self, kind: str) -> float | None:
+        """mm2's number by Java's; None when one is missing or Java's is nothing."""
+        ours = self.numbers.get(OURS, {}).get(kind)
+        java = self.numbers.get(JAVA, {}).get(kind)
+        return ours / java if ours is not None and java else None
+
+
+def table(outcome: Outcome) -> Table:
+    """The row as a table for a terminal."""
+    found = Table(title=outcome.title, title_justify="left", title_style="bold")
+    found.add_column("")
+    for peer in outcome.numbers:
+        found.add_column(NAMES[peer], justify="right")
+    found.add_column("mm2 : Java", justify="right")
+    for kind, measure in MEASURES.items():
+        cells = [
+            measure.layout.format(numbers[kind]) if kind in numbers else ""
+            for numbers in outcome.numbers.values()
+        ]
+        if any(cells):
+            ratio = outcome.ratio(kind) if measure.has_ratio else None
+            found.add_row(measure.label, *cells, "" if ratio is None else f"{ratio:.2f}")
+    return found
+
+
+def save(outcomes: Iterable[Outcome], file: Path) -> None:
+    """Writes outcomes as JSON."""
+    file.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
+
+
+def load(file: Path) -> Sequence[Outcome]:
+    """Reads what ``save`` has written."""
+    return [Outcome(**each) for each in json.loads(file.read_text())]

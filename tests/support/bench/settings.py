@@ -1,0 +1,63 @@
+"""How the clusters and the mirrors of all benchmarks are set up."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.support.cluster import KafkaCluster
+
+_SETTINGS: Final = """\
+clusters = A, B
+A.bootstrap.servers = {source}
+B.bootstrap.servers = {target}
+A->B.enabled = true
+topics = bench-.*
+tasks.max = {tasks}
+replication.factor = {replicas}
+checkpoints.topic.replication.factor = 1
+heartbeats.topic.replication.factor = 1
+offset-syncs.topic.replication.factor = 1
+offset.storage.replication.factor = 1
+status.storage.replication.factor = 1
+config.storage.replication.factor = 1
+"""
+"""The same file for both mirrors; whatever is not here is each one's default."""
+
+TUNED: Final = """\
+B.producer.batch.size = 131072
+B.producer.linger.ms = 5
+A.consumer.max.poll.records = 5000
+A.consumer.max.partition.fetch.bytes = 4194304
+"""
+"""What people set to make Java's MirrorMaker faster."""
+
+_BROKER_OPTIONS: Final = ("-XX:TieredStopAtLevel=4",)
+"""Unlike brokers of tests, these are worth compiling well."""
+
+
+def properties(
+    source: KafkaCluster, target: KafkaCluster, *, tasks: int, replicas: int = 1, more: str = ""
+) -> str:
+    """The properties file of a mirror."""
+    return (
+        _SETTINGS.format(
+            source=source.bootstrap, target=target.bootstrap, tasks=tasks, replicas=replicas
+        )
+        + more
+    )
+
+
+def source_cluster() -> KafkaCluster:
+    """A cluster to copy from."""
+    return KafkaCluster("A", heap="1g", options=_BROKER_OPTIONS)
+
+
+def target_cluster(brokers: int = 1) -> KafkaCluster:
+    """A cluster to copy to; with several brokers all must have a record but one."""
+    return KafkaCluster(
+        "B",
+        brokers=brokers,
+        heap="1g" if brokers == 1 else "512m",
+        options=_BROKER_OPTIONS,
+        properties={"min.insync.replicas": str(max(1, brokers - 1))},
+    )
