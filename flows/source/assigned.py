@@ -16,10 +16,12 @@ from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
 from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
-from flows.source.positions import Positions
+from flows.source.positions import Positions, lineages_of
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
+from flows.source.watching import Watch
+from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions import positions_of
 from mm2.errors import FlowError, Unavailable
@@ -60,6 +62,7 @@ class Assigned:
         producer: sends the batches.
         positions: stores how far each partition is.
         fetcher: is told what changed.
+        watch: is told what changed.
         reporter: is told what changed.
         syncs: None when offset syncs are off.
     """
@@ -72,6 +75,7 @@ class Assigned:
     producer: Producer
     positions: Positions
     fetcher: Fetcher
+    watch: Watch
     reporter: Reporter
     syncs: OffsetSyncs | None
     _lanes: dict[TopicPartition, Lane] = field(default_factory=dict)
@@ -100,24 +104,26 @@ class Assigned:
             on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
         ):
             with attempt:
-                positions = await self._read_positions()
+                positions, lineages = await self._read_positions()
                 await self.source.track(topics)
                 await self.target.track(remotes | {self.spec.offsets_topic})
         for source, remote in partitions.items():
             mirrored = self._mirrored(source, TopicPartition(remote, source.partition))
             if (offset := positions.get(source)) is not None:
-                mirrored.position = offset + 1
-                mirrored.mirrored = mirrored.committed = offset
+                mirrored.continue_from(offset, lineages[source])
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
-        self.fetcher.changed()
+        self.watch.wake()
 
-    async def _read_positions(self) -> dict[TopicPartition, int]:
+    async def _read_positions(
+        self,
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, Lineage]]:
         flow = self.spec.flow
         records = await read_to_end(
             flow.target, self.spec.target, self.spec.offsets_topic, newest_only=True
         )
-        return positions_of(((r.key, r.value) for r in records), flow.source)
+        positions = positions_of(((r.key, r.value) for r in records), flow.source)
+        return positions, lineages_of(records, flow.source)
 
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
         given = [self.partitions.pop(source) for source in partitions]

@@ -61,6 +61,7 @@ class Batch:
         attributes: codec, timestamp type, transactional, control and delete-horizon bits.
         max_timestamp: largest timestamp in ms, or the append time.
         producer_id: who wrote it, -1 without idempotence.
+        leader_epoch: of the leader that appended it, -1 if that is not known.
     """
 
     data: memoryview
@@ -71,6 +72,7 @@ class Batch:
     attributes: int
     max_timestamp: int
     producer_id: int
+    leader_epoch: int = -1
 
     @property
     def is_control(self) -> bool:
@@ -145,10 +147,11 @@ def _batch(data: memoryview, base: int) -> Batch:
         raise CorruptBatch(
             f"the bytes at offset {base} are no batch: {len(data)} of format {magic}"
         )
-    (_, _, _, _, _, attributes, last_delta, _, max_timestamp, producer, _, _, count) = (
+    (_, _, epoch, _, _, attributes, last_delta, _, max_timestamp, producer, _, _, count) = (
         _HEADER.unpack_from(data)
     )
-    return Batch(data, magic, base, base + last_delta, count, attributes, max_timestamp, producer)
+    last = base + last_delta
+    return Batch(data, magic, base, last, count, attributes, max_timestamp, producer, epoch)
 
 
 def restamp(

@@ -8,7 +8,7 @@ import structlog
 
 from mm2.errors import Fenced, SchemaError
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.control import Assignment, BundleState, Lease, decode
+from mm2.herder.control import Assignment, BundleState, Lease, MissingTopic, decode
 from mm2.kafka.log import LogTail
 
 log = structlog.get_logger()
@@ -64,8 +64,8 @@ class ControlFollower:
         if self._is_stopped:
             self.stop.set()
 
-    def _take(self, entry: Lease | Assignment | None) -> None:
-        if entry is None or entry.epoch < self._spec.epoch:
+    def _take(self, entry: Lease | Assignment | MissingTopic | None) -> None:
+        if entry is None or isinstance(entry, MissingTopic) or entry.epoch < self._spec.epoch:
             return
         if entry.epoch > self._spec.epoch:
             raise Fenced(str(self._spec.flow), f"epoch {entry.epoch} leads the flow now")

@@ -17,10 +17,11 @@ import structlog
 
 from flows.source.budget import Budget
 from flows.source.partition import Mirrored
+from flows.source.settling import Settler
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.herder.bundle import FetchSpec
-from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
 from mm2.kafka.wire.requests import FetchedPartition, FetchRequest
 
@@ -46,6 +47,7 @@ class Fetcher:
         partitions: what to fetch; may change at any time, followed by ``changed()``.
         spec: sizes, waits, isolation and where to begin.
         budget: the memory that batches may take.
+        settler: compares positions with the source's logs before they are fetched.
         take: called with each partition's answer, in order; moves the position.
     """
 
@@ -56,12 +58,14 @@ class Fetcher:
         partitions: Mapping[TopicPartition, Mirrored],
         spec: FetchSpec,
         budget: Budget,
+        settler: Settler,
         take: Callable[[Mirrored, FetchedPartition], None],
     ) -> None:
         self._client = client
         self._partitions = partitions
         self._spec = spec
         self._budget = budget
+        self._settler = settler
         self._take = take
         self._changed = asyncio.Event()
         self._freed = asyncio.Event()
@@ -85,7 +89,8 @@ class Fetcher:
             group.create_task(self._follow_leaders(), name="source-leaders")
             while True:
                 self._changed.clear()
-                leaders = {self._client.leader(p) for p in self._partitions}
+                partitions = self._partitions.items()
+                leaders = {self._client.leader(p) for p, m in partitions if not m.is_missing}
                 for node in leaders - {None}:
                     if node is not None and (node not in self._loops or self._loops[node].done()):
                         task = group.create_task(self._follow(node), name=f"fetch-{node}")
@@ -98,7 +103,7 @@ class Fetcher:
         """Fetches from one broker for as long as it leads something."""
         while led := [m for s, m in self._partitions.items() if self._client.leader(s) == node]:
             try:
-                await self._locate([m for m in led if m.position is None and m.error is None])
+                await self._settler.settle(led)
                 wanted = [m for m in led if self._has_room(m)]
                 if wanted:
                     waits = len(wanted) < sum(m.error is None for m in led)
@@ -127,7 +132,7 @@ class Fetcher:
 
     def _has_room(self, partition: Mirrored) -> bool:
         return (
-            partition.position is not None
+            partition.is_settled
             and partition.error is None
             and partition.pause_until <= time.monotonic()
             and not partition.lane.is_stuck
@@ -180,65 +185,20 @@ class Fetcher:
             partition = self._partitions.get(source)
             if partition is None or partition.error or partition.position != asked.get(source):
                 continue  # gone, stopped or moved while the answer was under way
+            if not partition.is_settled:
+                continue  # it may be of another log
+            self._settler.observe(partition, answer)
             if answer.error == Code.NONE:
                 self._take(partition, answer)
             elif answer.error == Code.OFFSET_OUT_OF_RANGE:
-                await self._relocate(partition)
+                await self._settler.out_of_range(partition)
             elif answer.error in RETRIABLE:
                 partition.lane.last_error = f"the source answers {code_name(answer.error)}"
                 partition.pause_until = time.monotonic() + _BACKOFF_S
+                partition.is_settled = False
                 self._stale.set()
             else:
                 partition.fail(f"the source answers {code_name(answer.error)}")
-
-    async def _locate(self, partitions: list[Mirrored]) -> None:
-        """Gives partitions without a position one, as ``auto.offset.reset`` says."""
-        if not partitions:
-            return
-        if self._spec.reset == "none":
-            for partition in partitions:
-                partition.fail("it has no position yet, and auto.offset.reset=none")
-            return
-        timestamp = LATEST if self._spec.reset == "latest" else EARLIEST
-        found = await self._client.list_offsets(
-            (p.source for p in partitions), timestamp, read_committed=self._spec.read_committed
-        )
-        for partition in partitions:
-            if partition.source in found:
-                partition.position = found[partition.source]
-                # Committed even before a first record, or a restart would skip what came between.
-                partition.mirrored = found[partition.source] - 1
-                partition.begins_empty = timestamp == LATEST and found[partition.source] == 0
-
-    async def _relocate(self, partition: Mirrored) -> None:
-        """The position is outside of the log: says so, then goes on as Java's consumer does."""
-        sources = [partition.source]
-        starts = await self._client.list_offsets(sources, EARLIEST)
-        ends = await self._client.list_offsets(sources, LATEST)
-        if partition.source not in starts or partition.source not in ends:
-            return
-        start, end, position = starts[partition.source], ends[partition.source], partition.position
-        if position is None or start <= position <= end:
-            return
-        if position < start:
-            partition.lost += start - position
-        log.error(
-            "source.position_out_of_range",
-            topic=partition.source.topic,
-            partition=partition.source.partition,
-            position=position,
-            log_start=start,
-            log_end=end,
-            records_lost=max(0, start - position),
-            policy=self._spec.reset,
-        )
-        if self._spec.reset == "none":
-            partition.fail(f"position {position} is outside of the log, {start} to {end}")
-            return
-        partition.position = end if self._spec.reset == "latest" else start
-        if partition.lane.is_idle:
-            partition.mirrored = partition.position - 1
-            partition.begins_empty, partition.committed = partition.position == 0, None
 
     async def _follow_leaders(self) -> None:
         """Refreshes metadata when asked to, a few times a second at most."""

@@ -44,7 +44,11 @@ class Intake:
         try:
             for batch in split(fetched.records):
                 is_aborted = aborted.is_aborted(batch)
+                if not partition.follows(batch.leader_epoch):
+                    partition.is_settled, partition.surprise = False, batch.leader_epoch
+                    return
                 if partition.position is not None and batch.last_offset >= partition.position:
+                    partition.leader_epoch = batch.leader_epoch
                     if not (is_aborted or batch.is_control):
                         self._forward(partition, batch, partition.position)
                     partition.position = batch.last_offset + 1

@@ -73,6 +73,7 @@ class Lane:
         is_known: whether the broker has appended a batch of this producer.
         is_held: whether sending waits for the end of some trouble.
         is_refused: whether the target has refused a batch for good.
+        is_withdrawn: whether nothing is to be sent, because there is another log now, or none.
         last_error: the trouble, for people; None when all is well.
     """
 
@@ -89,6 +90,7 @@ class Lane:
     is_known: bool = False
     is_held: bool = False
     is_refused: bool = False
+    is_withdrawn: bool = False
     last_error: str | None = None
 
     @property
@@ -109,7 +111,8 @@ class Lane:
         A broker takes any first sequence number from a producer that is new to a partition. So the
         first batch flies alone: were it lost or refused, the next would be appended in its place.
         """
-        return len(self.flying) < (MAX_IN_FLIGHT if self.is_known else 1)
+        most = MAX_IN_FLIGHT if self.is_known else 1
+        return len(self.flying) < most and not self.is_withdrawn
 
     @property
     def is_stuck(self) -> bool:
@@ -142,3 +145,20 @@ class Lane:
         for batch in self.queue:
             batch.is_doubtful = batch.is_doubtful or batch.answer in DOUBTFUL
             batch.answer = None
+
+    def take_back(self) -> None:
+        """
+        Drops all that is not appended; only when nothing is unanswered.
+
+        The sequence numbers go back with it: a log that knows this producer expects the next one,
+        a new log takes any.
+        """
+        self.give_back()
+        self.is_known = False
+        self.attempts = self.corruptions = 0
+        batches = list(self.queue)
+        self.queue.clear()
+        if batches:
+            self.sequence = batches[0].sequence
+            if self.on_dropped is not None:
+                self.on_dropped(batches)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from uuid import UUID
 
 import structlog
 
 from flows.source.lane import Lane, Outgoing
+from mm2.core.continuity import CatchingUp, GapKind, Pinned
+from mm2.core.lineage import UNKNOWN_EPOCH, Lineage
 from mm2.core.model import NO_OFFSET, TopicPartition
-from mm2.herder.progress import PartitionProgress
+from mm2.herder.progress import GapReport, PartitionProgress
 
 log = structlog.get_logger()
 
@@ -29,7 +32,21 @@ class Mirrored:
         records: acknowledged records.
         bytes: acknowledged bytes.
         latency_ms: worst latency since it was last reported.
-        lost: records that were gone before we could fetch them.
+        lost: offsets that were gone before we could fetch them.
+        diverged: offsets that the target has and the source no longer has.
+        gaps: what was found missing, the last of each kind.
+        topic_id: of the source topic that ``position`` speaks of.
+        remote_id: of the remote topic that it speaks of.
+        leader_epoch: of the last batch taken; -1 if not known.
+        settled_epoch: of the source's leader when the position was last compared with its log.
+        is_settled: whether it was compared since the leader or the topic may have changed; only
+            then is it fetched.
+        known_end: ``end`` as it was when the topic last certainly was the one with ``topic_id``.
+        surprise: leader epoch of a batch that does not follow; -1 if there is none.
+        is_missing: whether the source topic is not there.
+        is_remote_there: whether the remote topic is there, and is the one with ``remote_id``.
+        catching_up: since when the copy is behind.
+        pinned: what a transaction holds back.
         begins_empty: it had no record at all when it was first looked at.
         pause_until: by the monotonic clock, in seconds; it is not fetched before.
         corrupt: how often in a row the batch at ``position`` could not be read.
@@ -47,6 +64,19 @@ class Mirrored:
     bytes: int = 0
     latency_ms: int = 0
     lost: int = 0
+    diverged: int = 0
+    gaps: dict[GapKind, GapReport] = field(default_factory=dict)
+    topic_id: UUID | None = None
+    remote_id: UUID | None = None
+    leader_epoch: int = UNKNOWN_EPOCH
+    settled_epoch: int = UNKNOWN_EPOCH
+    is_settled: bool = False
+    known_end: int = NO_OFFSET
+    surprise: int = UNKNOWN_EPOCH
+    is_missing: bool = False
+    is_remote_there: bool = False
+    catching_up: CatchingUp = field(default_factory=CatchingUp)
+    pinned: Pinned = field(default_factory=Pinned)
     begins_empty: bool = False
     pause_until: float = 0.0
     corrupt: int = 0
@@ -62,10 +92,58 @@ class Mirrored:
         """
         if self.end == NO_OFFSET:
             return 0
+        return max(0, self.end - self.reached)
+
+    @property
+    def reached(self) -> int:
+        """The first offset that the target does not have, as far as it was to be copied."""
         reached = self.mirrored + 1
         if self.lane.is_idle and self.position is not None:
-            reached = max(reached, self.position)
-        return max(0, self.end - reached)
+            return max(reached, self.position)
+        return reached
+
+    @property
+    def waits_to_settle(self) -> bool:
+        """Whether it must be compared with the source's log before it is fetched."""
+        return not self.is_settled and self.is_remote_there and self.error is None
+
+    @property
+    def lineage(self) -> Lineage:
+        """The logs that the position speaks of, to be stored with it."""
+        return Lineage(
+            topic_id=self.topic_id,
+            remote_id=self.remote_id,
+            leader_epoch=self.leader_epoch,
+            caught_up_ms=self.catching_up.caught_up_ms,
+        )
+
+    def continue_from(self, offset: int, lineage: Lineage) -> None:
+        """Goes on after ``offset``, the last that the target has, as a stored position says."""
+        self.position = offset + 1
+        self.mirrored = self.committed = offset
+        self.topic_id, self.remote_id = lineage.topic_id, lineage.remote_id
+        self.leader_epoch = lineage.leader_epoch
+        self.catching_up.caught_up_ms = lineage.caught_up_ms
+
+    def begin_at(self, offset: int) -> None:
+        """Goes on at ``offset``, whatever was copied before; only while nothing is under way."""
+        self.position = offset
+        # Committed even before a first record, or a restart would not begin at the same offset.
+        self.mirrored = offset - 1
+        self.begins_empty, self.committed = offset == 0, None
+        self.leader_epoch = UNKNOWN_EPOCH
+
+    def follows(self, leader_epoch: int) -> bool:
+        """
+        Whether a batch of this leader epoch certainly continues what was taken before.
+
+        Epochs never go down in a log. One that is higher than the leader's was when the position
+        was last compared with its log belongs to a later leader, whose log may be another one
+        (KIP-320).
+        """
+        if UNKNOWN_EPOCH in (leader_epoch, self.settled_epoch):
+            return True
+        return self.leader_epoch <= leader_epoch <= self.settled_epoch
 
     def fail(self, reason: str) -> None:
         """Stops this partition, and no other, until a new task takes it on."""
@@ -100,5 +178,7 @@ class Mirrored:
             lag=self.lag,
             latency_ms=self.latency_ms,
             lost=self.lost,
+            diverged=self.diverged,
+            gaps=tuple(self.gaps.values()),
             error=self.error or self.lane.last_error,
         )

@@ -20,15 +20,29 @@ from flows.source.produce import Producer
 from flows.source.recode import Record, encode, keyed_body
 from mm2.core.connect_offsets import SourcePartition, encode_key
 from mm2.core.connect_offsets import encode_offset as encode_position
+from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
+from mm2.core.positions import positions_of
 from mm2.errors import FlowError
+from mm2.kafka import records as stored
 from mm2.kafka.wire.codecs import NONE
 from mm2.kafka.wire.codes import code_name
 
 log = structlog.get_logger()
 
 _COMMIT_WITHIN_S: Final = 5.0
+
+
+def lineages_of(
+    records: Iterable[stored.Record], source: ClusterAlias
+) -> dict[TopicPartition, Lineage]:
+    """What the last position of each partition says of the logs that it speaks of."""
+    return {
+        where: Lineage.of(record.headers)
+        for record in records
+        for where in positions_of([(record.key, record.value)], source)
+    }
 
 
 class Positions:
@@ -75,15 +89,15 @@ class Positions:
             FlowError: the target refuses to store positions for good.
         """
         moved: list[tuple[Mirrored, int, Lane]] = []
-        entries: dict[Lane, list[tuple[bytes, bytes]]] = {}
+        entries: dict[Lane, list[tuple[bytes, Mirrored]]] = {}
         for partition in filter(_has_moved, partitions):
             key = encode_key(SOURCE_CONNECTOR, SourcePartition(self._source, *partition.source))
             lane = self._lanes[partition_for(key, len(self._lanes))]
             if lane.is_idle or lane in entries:
-                entries.setdefault(lane, []).append((key, encode_position(partition.mirrored)))
+                entries.setdefault(lane, []).append((key, partition))
                 moved.append((partition, partition.mirrored, lane))
-        for lane, pairs in entries.items():
-            self._write(lane, pairs)
+        for lane, positions in entries.items():
+            self._write(lane, positions)
         if not await self._producer.flush(entries, within_s=_COMMIT_WITHIN_S):
             late = {str(lane.target): lane.last_error for lane in entries if not lane.is_idle}
             log.warning("positions.late", partitions=late, within_s=_COMMIT_WITHIN_S)
@@ -97,9 +111,12 @@ class Positions:
             partition.committed = mirrored
         return len(written)
 
-    def _write(self, lane: Lane, pairs: list[tuple[bytes, bytes]]) -> None:
+    def _write(self, lane: Lane, positions: list[tuple[bytes, Mirrored]]) -> None:
         now = self._now_ms()
-        records = [Record(n, now, keyed_body(*pair)) for n, pair in enumerate(pairs)]
+        records = [
+            Record(number, now, _body(key, partition))
+            for number, (key, partition) in enumerate(positions)
+        ]
         batch = encode(records, NONE)
         self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
 
@@ -107,7 +124,13 @@ class Positions:
         self._refusal = code
 
 
+def _body(key: bytes, partition: Mirrored) -> bytes:
+    """Connect's own key and value, and a header that Connect passes over."""
+    lineage = (HEADER.encode(), partition.lineage.encode())
+    return keyed_body(key, encode_position(partition.mirrored), [lineage])
+
+
 def _has_moved(partition: Mirrored) -> bool:
     if partition.mirrored == NO_OFFSET:
-        return partition.begins_empty and partition.committed is None
+        return partition.begins_empty and partition.committed != NO_OFFSET
     return partition.mirrored != partition.committed

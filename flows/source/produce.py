@@ -94,6 +94,31 @@ class Producer:
         lane.queue.append(outgoing)
         self._offer(lane)
 
+    def withdraw(self, lane: Lane) -> bool:
+        """
+        Sends no more to a target partition that is gone, and drops what is not appended.
+
+        False while answers are awaited: then ask again. What is dropped must be sent anew from
+        the first dropped batch on, after ``resume``.
+
+        Raises:
+            SequenceLost: a transaction may hold batches that we do not know of.
+        """
+        lane.is_withdrawn = True
+        self._ready.pop(lane, None)
+        if lane.unanswered:
+            return False
+        if self._gate is not None and not lane.is_settled:
+            raise SequenceLost(self._flow, f"{lane.target} is gone in mid-transaction")
+        lane.take_back()
+        self._settled.set()
+        return True
+
+    def resume(self, lane: Lane) -> None:
+        """Sends to a partition again that was withdrawn."""
+        lane.is_withdrawn = False
+        self._offer(lane)
+
     async def flush(self, lanes: Iterable[Lane], *, within_s: float | None = None) -> bool:
         """
         Waits until everything sent on these lanes is appended or refused; False if it takes longer.

@@ -136,9 +136,12 @@ def halve(data: bytes | bytearray, offsets: Sequence[int]) -> tuple[Recoded, Rec
     return encode(records[:middle], batch.codec), encode(records[middle:], batch.codec)
 
 
-def keyed_body(key: bytes | None, value: bytes | None) -> bytes:
-    """The body of a record without headers."""
-    return _nullable(key) + _nullable(value) + varint(0)
+def keyed_body(
+    key: bytes | None, value: bytes | None, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> bytes:
+    """The body of a record: its key, its value and its headers."""
+    names_and_values = [_nullable(name) + _nullable(data) for name, data in headers]
+    return _nullable(key) + _nullable(value) + varint(len(headers)) + b"".join(names_and_values)
 
 
 def _nullable(data: bytes | None) -> bytes:

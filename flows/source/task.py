@@ -23,6 +23,7 @@ import uvloop
 
 from flows.source.assigned import Assigned, now_ms
 from flows.source.budget import Budget
+from flows.source.continuity import Continuity
 from flows.source.control import ControlFollower
 from flows.source.fetch import Fetcher
 from flows.source.identity import bundle_identity
@@ -112,17 +113,30 @@ class SourceTask:
             now_ms=now_ms,
         )
         intake = Intake(self._producer, budget, read_committed=spec.fetch.read_committed)
+        self._reporter = Reporter(spec, self._partitions, writer, now_ms)
+        self._syncs: OffsetSyncs | None = None
+        if spec.offset_syncs is not None and syncs_writer is not None:
+            self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
+        self._continuity = Continuity(
+            spec,
+            self._partitions,
+            source=source,
+            target=target,
+            producer=self._producer,
+            writer=writer,
+            syncs=self._syncs,
+            now_ms=now_ms,
+            changed=lambda: self._fetcher.changed(),  # noqa: PLW0108 - made below
+            report=self._reporter.wake,
+        )
         self._fetcher = Fetcher(
             client=source,
             partitions=self._partitions,
             spec=spec.fetch,
             budget=budget,
+            settler=self._continuity.settler,
             take=intake.take,
         )
-        self._reporter = Reporter(spec, self._partitions, writer, now_ms)
-        self._syncs: OffsetSyncs | None = None
-        if spec.offset_syncs is not None and syncs_writer is not None:
-            self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
         self._control = ControlFollower(spec)
         self._assigned = Assigned(
             spec=spec,
@@ -133,6 +147,7 @@ class SourceTask:
             producer=self._producer,
             positions=self._positions,
             fetcher=self._fetcher,
+            watch=self._continuity.watch,
             reporter=self._reporter,
             syncs=self._syncs,
         )
@@ -173,6 +188,7 @@ class SourceTask:
             intake = [
                 group.create_task(self._obey(), name="assignments"),
                 group.create_task(self._fetcher.run(), name="fetcher"),
+                group.create_task(self._continuity.run(), name="continuity"),
                 group.create_task(self._commit_often(), name="commit"),
             ]
             await self._control.stop.wait()

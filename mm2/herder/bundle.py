@@ -56,6 +56,27 @@ class FetchSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GapSpec:
+    """
+    What a bundle does when data are missing.
+
+    Attributes:
+        fails: whether a partition stops at a gap of the source (``source.gap.policy=fail``); else
+            the gap is reported and mirroring goes on behind it.
+        remote_fails: whether a partition stops when its remote topic was deleted
+            (``target.topic.deleted.policy=fail``); else the topic is created and filled again.
+        hanging_after_s: a transaction that is open for longer is reported, in seconds
+            (``source.hanging.transaction.timeout.ms``).
+        look_every_s: how often topic ids, leaders and log ends are looked at, in seconds.
+    """
+
+    fails: bool = False
+    remote_fails: bool = False
+    hanging_after_s: float = 900.0
+    look_every_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BundleSpec:
     """
     One bundle.
@@ -75,6 +96,7 @@ class BundleSpec:
         buffer_memory: bytes that may wait between fetch and acknowledgement.
         max_request_size: bytes of one Produce request.
         fetch: how the source is read.
+        gaps: what is done when data are missing.
         offset_syncs: None when ``emit.offset-syncs.enabled=false``.
     """
 
@@ -92,6 +114,7 @@ class BundleSpec:
     buffer_memory: int = 64 << 20
     max_request_size: int = 4 << 20
     fetch: FetchSpec = field(default_factory=FetchSpec)
+    gaps: GapSpec = field(default_factory=GapSpec)
     offset_syncs: OffsetSyncSpec | None = None
 
     @property

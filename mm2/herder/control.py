@@ -1,24 +1,28 @@
 """
-Records of the control topic, ``mm2-control.<source>.internal``: the flow's lease and assignments.
+Records of the control topic, ``mm2-control.<source>.internal``.
 
-One partition, compacted, on the target cluster. Every value is JSON with a ``version``, so that
-nodes of different releases can tell what they do not understand.
+The flow's lease and assignments, what tasks ask of the leader, and what they found missing. One
+partition, compacted, on the target cluster. Every value is JSON with a ``version``, so that nodes
+of different releases can tell what they do not understand.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
+from mm2.herder.progress import GapReport
 
 VERSION: Final = 1
 LEASE_KEY: Final = b"lease"
 _BUNDLE_PREFIX: Final = "bundle-"
+_MISSING_PREFIX: Final = "missing-"
+_GAP_PREFIX: Final = "gap-"
 
 
 class BundleState(StrEnum):
@@ -62,6 +66,20 @@ class Assignment:
     partitions: Mapping[TopicPartition, TopicName] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingTopic:
+    """
+    A task's wish for a remote topic that is not there any more.
+
+    Attributes:
+        topic: its name.
+        epoch: of the leader that started the task.
+    """
+
+    topic: TopicName
+    epoch: int
+
+
 def encode_lease(lease: Lease) -> tuple[bytes, bytes]:
     """Key and value of a lease record."""
     return LEASE_KEY, _dump({"version": VERSION, "epoch": lease.epoch, "owner": lease.owner})
@@ -85,9 +103,26 @@ def encode_assignment(assignment: Assignment) -> tuple[bytes, bytes]:
     return f"{_BUNDLE_PREFIX}{assignment.index}".encode(), _dump(value)
 
 
-def decode(key: bytes | None, value: bytes | None) -> Lease | Assignment | None:
+def encode_missing(missing: MissingTopic) -> tuple[bytes, bytes]:
+    """Key and value of a wish for a remote topic."""
+    value = {"version": VERSION, "epoch": missing.epoch, "topic": missing.topic}
+    return f"{_MISSING_PREFIX}{missing.topic}".encode(), _dump(value)
+
+
+def encode_gap(source: TopicPartition, report: GapReport) -> tuple[bytes, bytes]:
+    """Key and value of what was found missing in a source partition; nobody acts on it."""
+    value = {
+        "version": VERSION,
+        "topic": source.topic,
+        "partition": source.partition,
+        **asdict(report),
+    }
+    return f"{_GAP_PREFIX}{report.kind}-{source.partition}-{source.topic}".encode(), _dump(value)
+
+
+def decode(key: bytes | None, value: bytes | None) -> Lease | Assignment | MissingTopic | None:
     """
-    The record, or None for a tombstone or a kind of record that this release does not know.
+    The record, or None for one that nobody acts on: a tombstone, a gap, a kind not known.
 
     Raises:
         SchemaError: the record is damaged.
@@ -101,6 +136,8 @@ def decode(key: bytes | None, value: bytes | None) -> Lease | Assignment | None:
             return Lease(epoch=int(fields["epoch"]), owner=str(fields["owner"]))
         if name.startswith(_BUNDLE_PREFIX):
             return _assignment(int(name.removeprefix(_BUNDLE_PREFIX)), fields)
+        if name.startswith(_MISSING_PREFIX):
+            return MissingTopic(topic=TopicName(fields["topic"]), epoch=int(fields["epoch"]))
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
     return None

@@ -19,6 +19,26 @@ VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GapReport:
+    """
+    Something missing between the source and its copy.
+
+    Attributes:
+        kind: one of ``mm2.core.continuity.GapKind``.
+        first: first offset of the source that is in doubt.
+        end: the offset after the last; the same as ``first`` if the range is not known.
+        time_ms: when it was found, by the task's clock.
+        is_open: whether it goes on, as a transaction that hangs does.
+    """
+
+    kind: str
+    first: int
+    end: int
+    time_ms: int
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionProgress:
     """
     How far one partition is.
@@ -33,7 +53,9 @@ class PartitionProgress:
         end: high watermark of the source when last fetched; -1 if not known yet.
         lag: records between what the source has and what the target has.
         latency_ms: worst time from a record's timestamp to its acknowledgement since last time.
-        lost: records that were gone from the source before they were mirrored.
+        lost: offsets that were gone from the source before they were mirrored.
+        diverged: offsets that were mirrored and that the source no longer has.
+        gaps: what was found missing since the task started, the last of each kind.
         error: why the partition does not go on; None while it does.
     """
 
@@ -47,6 +69,8 @@ class PartitionProgress:
     lag: int = 0
     latency_ms: int = 0
     lost: int = 0
+    diverged: int = 0
+    gaps: tuple[GapReport, ...] = ()
     error: str | None = None
 
     @property
@@ -92,13 +116,16 @@ def decode_progress(value: bytes | None) -> BundleProgress:
     """
     try:
         fields = json.loads(value or b"null")
-        fields["partitions"] = tuple(
-            PartitionProgress(**_known(item, PartitionProgress.__slots__))
-            for item in fields["partitions"]
-        )
+        fields["partitions"] = tuple(_partition(item) for item in fields["partitions"])
         return BundleProgress(**_known(fields, BundleProgress.__slots__))
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaError(f"progress record cannot be read: {error!r}") from error
+
+
+def _partition(item: dict[str, Any]) -> PartitionProgress:
+    fields = _known(item, PartitionProgress.__slots__)
+    gaps = (_known(gap, GapReport.__slots__) for gap in fields.pop("gaps", ()))
+    return PartitionProgress(**fields, gaps=tuple(GapReport(**gap) for gap in gaps))
 
 
 def _known(fields: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

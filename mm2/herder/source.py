@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
@@ -18,7 +19,7 @@ from mm2.errors import SchemaError
 from mm2.herder.bundle import BundleSpec, FetchSpec, OffsetSyncSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
-from mm2.herder.control import Assignment, Lease, decode, encode_lease
+from mm2.herder.control import Assignment, Lease, MissingTopic, decode, encode_lease
 from mm2.herder.discovery import Discovery
 from mm2.herder.ports import BundleRunner
 from mm2.herder.supervision import every, keep_running
@@ -54,6 +55,7 @@ class SourceFlow:
         self._consumer = config.herder.client("consumer", "control")
         self._discovery = Discovery(config, clusters)
         self._discovered = asyncio.Event()
+        self._wanted = asyncio.Event()
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
@@ -130,12 +132,14 @@ class SourceFlow:
 
     async def _watch_lease(self, epoch: int, lease_offset: int, bundles: Bundles) -> None:
         """
-        Stands back when another node has taken over.
+        Stands back when another node has taken over, and hears what tasks ask for.
 
         Two nodes that start together may choose the same epoch; then the later lease counts.
         """
         async for record in LogTail(self._config.flow.target, self._consumer, self._control):
             entry = _readable(record)
+            if isinstance(entry, MissingTopic) and entry.epoch == epoch:
+                self._wanted.set()
             if not isinstance(entry, Lease) or entry.owner == self._worker_id:
                 continue
             if (entry.epoch, record.offset) > (epoch, lease_offset):
@@ -161,11 +165,16 @@ class SourceFlow:
                 self._discovered.set()
             interval = self._config.source.refresh_topics
             if not self._discovery.is_complete:
-                await asyncio.sleep(_shorter(_RETRY_INCOMPLETE_S, interval))
-            elif interval is not None:
-                await asyncio.sleep(interval.total_seconds())
+                await self._wait(_shorter(_RETRY_INCOMPLETE_S, interval))
             else:
-                return
+                await self._wait(None if interval is None else interval.total_seconds())
+
+    async def _wait(self, seconds: float | None) -> None:
+        """Waits for the next refresh, or until a task misses a remote topic."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wanted.wait()
+        self._wanted.clear()
 
     def _periodic(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         source, discovery = self._config.source, self._discovery
@@ -187,7 +196,7 @@ class SourceFlow:
         await every(interval.total_seconds(), job, name=name, at_once=True)
 
 
-def _readable(record: Record) -> Lease | Assignment | None:
+def _readable(record: Record) -> Lease | Assignment | MissingTopic | None:
     try:
         return decode(record.key, record.value)
     except SchemaError as error:

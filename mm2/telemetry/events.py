@@ -60,6 +60,8 @@ EVENTS: Final = {
     "remote_topic.created": "A remote topic was created, or got more partitions.",
     "remote_topic.deleted": "A remote topic was deleted because its source topic is gone "
     "(source.topic.deleted.policy=delete).",
+    "remote_topic.missing": "A remote topic was deleted; target.topic.deleted.policy says what "
+    "follows.",
     "remote_topic.not_created": "A remote topic or its partitions could not be created; it is "
     "tried again.",
     "remote_topic.not_deleted": "A source topic seems to be gone; the reason why its copy is kept "
@@ -67,17 +69,20 @@ EVENTS: Final = {
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
     "up is not fenced.",
     "source.fetch_failed": "A fetch from a source broker failed; it is tried again.",
+    "source.gap_closed": "Something missing that was reported as open is over.",
+    "source.gap_found": "Data are missing between the source and its copy: kind, offsets, and "
+    "where mirroring goes on. source.gap.policy says whether it does.",
+    "source.look_failed": "A cluster could not be looked at this time; it is looked at again.",
     "source.not_drained": "Partitions could not be emptied in time before a stop; what was not "
     "acknowledged is mirrored after the next start.",
     "source.partition_failed": "A partition stops for the reason given, the others go on.",
     "source.partitions_assigned": "A task took partitions on; how many had a position.",
     "source.partitions_revoked": "A task drained, committed and gave up partitions.",
-    "source.position_out_of_range": "A position is outside of the source's log: records are gone, "
-    "or the topic is another one now. Mirroring goes on as auto.offset.reset says.",
     "source.record_refused": "The target refuses a record for good; its partition stops, the "
     "others go on.",
     "source.report_failed": "A progress report could not be written.",
     "source.stopped": "A task has drained and committed; its totals.",
+    "source.topic_missing": "A source topic is not there any more; it is waited for.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
     "spark.too_narrow": "Spark has fewer slots than there are bundles: some would never run. Give "
     "spark.master more.",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from flows.source.task import _run
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec, FetchSpec
+from mm2.herder.bundle import BundleSpec, FetchSpec, GapSpec
 from mm2.herder.control import Assignment, BundleState, encode_assignment
 from mm2.herder.progress import PartitionProgress, decode_progress
 from tests.support.cluster import Cluster
@@ -34,6 +34,8 @@ class Bench:
         unique: part of all names.
         fetch: how the source is read.
         topics: topics of the source and their numbers of partitions.
+        remote_configs: settings of their copies.
+        gaps: what is done when data are missing.
     """
 
     source: Cluster
@@ -42,6 +44,7 @@ class Bench:
     topics: Mapping[str, int]
     fetch: FetchSpec = field(default_factory=lambda: FetchSpec(max_wait_ms=100))
     remote_configs: Mapping[str, str] = field(default_factory=dict)
+    gaps: GapSpec = field(default_factory=lambda: GapSpec(look_every_s=0.3))
 
     def __post_init__(self) -> None:
         """Creates all topics of the target."""
@@ -123,4 +126,5 @@ class Bench:
             progress_topic=self._name("progress"),
             flush_interval_s=0.2,
             fetch=self.fetch,
+            gaps=self.gaps,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +22,7 @@ from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
 from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.nodes import NodesClient, Traffic
 from mm2.kafka.wire.requests import FetchAnswer, FetchRequest, ProduceAnswer, ProduceRequest
+from mm2.kafka.wire.topic_settings import settings_of, settings_request
 
 EARLIEST: Final = -2
 """Asks ``list_offsets`` for the first offset that a broker still has."""
@@ -154,6 +155,22 @@ class WireClient:
             for end in response.ends:
                 found[TopicPartition(TopicName(end.topic), end.partition)] = end
         return found
+
+    async def topic_settings(
+        self, topics: Iterable[str], names: Sequence[str]
+    ) -> dict[str, dict[str, str]]:
+        """
+        Some settings of topics; topics whose settings we may not see are left out.
+
+        Raises:
+            Unavailable: no answer.
+        """
+        async with self._translated():
+            node = self._client.get_random_node()
+            response = await self._client.send(
+                node, settings_request(topics, names), group=Traffic.COORDINATOR
+            )
+        return settings_of(response)
 
     async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
         """

@@ -1,0 +1,95 @@
+"""No silent loss: those who watch for missing data, put together for one task."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from flows.source.gaps import Gaps
+from flows.source.partition import Mirrored
+from flows.source.produce import Producer
+from flows.source.remote import RemoteTopics
+from flows.source.settling import Settler
+from flows.source.syncs import OffsetSyncs
+from flows.source.watching import Watch
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.control import MissingTopic, encode_missing
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.writer import Writer
+
+
+class Continuity:
+    """
+    Watches the partitions of a task.
+
+    Args:
+        spec: the bundle.
+        partitions: of the task; may change at any time, followed by ``watch.wake()``.
+        source: the source cluster.
+        target: the target cluster.
+        producer: the task's.
+        writer: a producer of the target cluster for what is noted.
+        syncs: None when offset syncs are off.
+        now_ms: the clock.
+        changed: called when partitions may be fetched again, or have other leaders.
+        report: called when something should be reported at once.
+
+    Attributes:
+        settler: compares positions with the source's logs.
+        watch: looks at both clusters from time to time.
+    """
+
+    def __init__(
+        self,
+        spec: BundleSpec,
+        partitions: Mapping[TopicPartition, Mirrored],
+        *,
+        source: WireClient,
+        target: WireClient,
+        producer: Producer,
+        writer: Writer,
+        syncs: OffsetSyncs | None,
+        now_ms: Callable[[], int],
+        changed: Callable[[], None],
+        report: Callable[[], None],
+    ) -> None:
+        self._spec = spec
+        self._writer = writer
+        self._syncs = syncs
+        self._gaps = Gaps(spec, writer, now_ms=now_ms, wake=report)
+        self.settler = Settler(
+            client=source, spec=spec.fetch, gaps=self._gaps, now_ms=now_ms, forget=self._forget
+        )
+        remote = RemoteTopics(
+            source=source,
+            target=target,
+            producer=producer,
+            gaps=self._gaps,
+            fails=spec.gaps.remote_fails,
+            ask_for=self._ask_for,
+            forget=self._forget,
+        )
+        self.watch = Watch(
+            partitions=partitions,
+            source=source,
+            remote=remote,
+            gaps=self._gaps,
+            spec=spec.gaps,
+            now_ms=now_ms,
+            changed=changed,
+        )
+
+    async def run(self) -> None:
+        """Watches until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._gaps.run(), name="gaps")
+            group.create_task(self.watch.run(), name="watch")
+
+    async def _ask_for(self, topic: TopicName) -> None:
+        missing = MissingTopic(topic=topic, epoch=self._spec.epoch)
+        await self._writer.send(self._spec.control_topic, *encode_missing(missing), partition=0)
+
+    def _forget(self, partition: TopicPartition) -> None:
+        if self._syncs is not None:
+            self._syncs.forget(partition)

@@ -1,0 +1,130 @@
+"""
+Whether the remote topics are those that the copies were written to.
+
+A remote topic may be deleted while we write to it, and come back empty. Nothing is written to a
+topic that is missing or has another id; by policy it is filled again from the source's start, or
+its partitions stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+import structlog
+
+from flows.source.gaps import Gaps
+from flows.source.partition import Mirrored
+from flows.source.produce import Producer
+from mm2.core.continuity import Gap, GapKind
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.client import EARLIEST, WireClient
+from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.metadata import TopicMetadata
+
+log = structlog.get_logger()
+
+
+class RemoteTopics:
+    """
+    Compares the remote topics with what the positions say of them.
+
+    Args:
+        source: the source cluster, whose start a new copy begins at.
+        target: the target cluster.
+        producer: writes to the remote topics.
+        gaps: takes note of what is missing.
+        fails: whether partitions stop when their remote topic is gone.
+        ask_for: asks the flow's leader to create a remote topic.
+        forget: called when a partition goes back, for those who remember where it was.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: WireClient,
+        target: WireClient,
+        producer: Producer,
+        gaps: Gaps,
+        fails: bool,
+        ask_for: Callable[[TopicName], Awaitable[None]],
+        forget: Callable[[TopicPartition], None],
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._producer = producer
+        self._gaps = gaps
+        self._fails = fails
+        self._ask_for = ask_for
+        self._forget = forget
+        self._missing: set[TopicName] = set()
+
+    async def look(self, partitions: Sequence[Mirrored]) -> bool:
+        """
+        Looks at all remote topics once; whether all are there.
+
+        Raises:
+            Unavailable: a cluster does not answer.
+        """
+        topics = await self._target.describe({p.lane.target.topic for p in partitions})
+        gone = {name for name, topic in topics.items() if _is_gone(topic)}
+        for partition in partitions:
+            topic = topics.get(partition.lane.target.topic)
+            if topic is None or partition.error is not None:
+                continue
+            if topic.name in gone:
+                self._hold(partition)
+            elif partition.lane.target.partition in topic.partitions:
+                await self._compare(partition, topic.topic_id)
+        await self._note_missing({TopicName(name) for name in gone})
+        return not gone
+
+    def _hold(self, partition: Mirrored) -> None:
+        """Writes nothing more, so that nothing of the middle gets into a new, empty topic."""
+        partition.is_remote_there = partition.is_settled = False
+        if not self._producer.withdraw(partition.lane):
+            return
+        if self._fails and partition.remote_id is not None:
+            partition.fail(f"the remote topic {partition.lane.target.topic} was deleted")
+
+    async def _compare(self, partition: Mirrored, found: UUID | None) -> None:
+        known = partition.remote_id
+        if known is None or found is None or known == found:
+            self._accept(partition, found)
+            return
+        partition.is_remote_there = partition.is_settled = False
+        if self._producer.withdraw(partition.lane):
+            await self._begin_again(partition, found)
+
+    async def _begin_again(self, partition: Mirrored, found: UUID) -> None:
+        starts = await self._source.list_offsets([partition.source], EARLIEST)
+        if (start := starts.get(partition.source)) is None:
+            return
+        reached = max(start, partition.mirrored + 1)
+        gap = Gap(kind=GapKind.REMOTE_RECREATED, first=start, end=reached, resume=start)
+        if self._gaps.found(partition, gap):
+            partition.begin_at(start)
+            self._forget(partition.source)
+            partition.remote_id = None
+            self._accept(partition, found)
+
+    def _accept(self, partition: Mirrored, found: UUID | None) -> None:
+        if partition.remote_id is None and found is not None:
+            partition.remote_id, partition.committed = found, None
+        if not partition.is_remote_there:
+            self._producer.resume(partition.lane)
+            partition.is_remote_there = True
+
+    async def _note_missing(self, gone: set[TopicName]) -> None:
+        for topic in gone - self._missing:
+            log.error(
+                "remote_topic.missing", topic=topic, policy="fail" if self._fails else "recreate"
+            )
+        if not self._fails:
+            for topic in gone:
+                await self._ask_for(topic)
+        self._missing = gone
+
+
+def _is_gone(topic: TopicMetadata) -> bool:
+    return topic.error == Code.UNKNOWN_TOPIC_OR_PARTITION

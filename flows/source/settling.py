@@ -1,0 +1,213 @@
+"""
+Whether positions still fit the source's logs.
+
+They are compared before a first fetch, and again whenever the topic or its leader may be another.
+
+Two questions are asked. Is the topic the one that the position was taken from (topic id)? And does
+the leader's log still hold the last record that was copied (leader epoch, KIP-320)? Brokers that
+know no topic ids are asked the second one only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import structlog
+
+from flows.source.gaps import Gaps
+from flows.source.partition import Mirrored
+from mm2.core.continuity import Gap, GapKind, out_of_range, recreated, truncated
+from mm2.core.lineage import UNKNOWN_EPOCH
+from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.herder.bundle import FetchSpec
+from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
+from mm2.kafka.wire.codes import RETRIABLE, Code
+from mm2.kafka.wire.metadata import TopicMetadata
+from mm2.kafka.wire.requests import FetchedPartition
+
+log = structlog.get_logger()
+
+_PAUSE_S: Final = 0.2
+"""Before a question is asked again that a broker could not answer."""
+
+
+class Settler:
+    """
+    Compares positions with the logs that they speak of.
+
+    Args:
+        client: the source; its tracked topics must cover the partitions.
+        spec: where to begin.
+        gaps: takes note of what is missing.
+        now_ms: the clock.
+        forget: called when a partition goes back, for those who remember where it was.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: WireClient,
+        spec: FetchSpec,
+        gaps: Gaps,
+        now_ms: Callable[[], int],
+        forget: Callable[[TopicPartition], None],
+    ) -> None:
+        self._client = client
+        self._spec = spec
+        self._gaps = gaps
+        self._now_ms = now_ms
+        self._forget = forget
+
+    async def settle(self, partitions: Sequence[Mirrored]) -> None:
+        """
+        Settles those that are not, as far as brokers answer and nothing of them is under way.
+
+        Raises:
+            Unavailable: the source does not answer.
+        """
+        now = time.monotonic()
+        open_ = [p for p in partitions if p.waits_to_settle and p.pause_until <= now]
+        if not open_:
+            return
+        topics = await self._client.describe({p.source.topic for p in open_})
+        there = [p for p in open_ if self._is_there(p, topics)]
+        await self._locate([p for p in there if p.position is None], topics)
+        await self._compare([p for p in there if p.position is not None], topics)
+
+    def observe(self, partition: Mirrored, answer: FetchedPartition) -> None:
+        """Learns from a fetch what transactions hold back."""
+        if not self._spec.read_committed:
+            return
+        if partition.pinned.see(answer.last_stable, answer.high_watermark, time.monotonic()):
+            self._gaps.closed(partition, GapKind.TRANSACTION_HANGING)
+
+    async def out_of_range(self, partition: Mirrored) -> None:
+        """
+        A broker says that the position is outside of its log: finds out why, and where to go on.
+
+        Raises:
+            Unavailable: the source does not answer.
+        """
+        if not partition.lane.is_idle:
+            partition.pause_until = time.monotonic() + _PAUSE_S
+            return
+        position, partition.is_settled = partition.position, False
+        await self.settle([partition])
+        if position is None or partition.position != position or not partition.is_settled:
+            return
+        start = (await self._client.list_offsets([partition.source], EARLIEST)).get(
+            partition.source
+        )
+        end = (await self._client.list_offsets([partition.source], LATEST)).get(partition.source)
+        if start is None or end is None:
+            return
+        same_topic = partition.topic_id is not None
+        reset = self._spec.reset
+        gap = out_of_range(position, start=start, end=end, same_topic=same_topic, reset=reset)
+        if gap is None:
+            return
+        if reset == "none":
+            partition.fail(f"position {position} is outside of the log, {start} to {end}")
+        self._go_on(partition, gap)
+
+    @staticmethod
+    def _is_there(partition: Mirrored, topics: Mapping[str, TopicMetadata]) -> bool:
+        topic = topics.get(partition.source.topic)
+        found = None if topic is None else topic.partitions.get(partition.source.partition)
+        if found is None or found.leader < 0:
+            partition.pause_until = time.monotonic() + _PAUSE_S
+            return False
+        return True
+
+    async def _locate(
+        self, partitions: Sequence[Mirrored], topics: Mapping[str, TopicMetadata]
+    ) -> None:
+        """Gives partitions without a position one, as ``auto.offset.reset`` says."""
+        if not partitions:
+            return
+        if self._spec.reset == "none":
+            for partition in partitions:
+                partition.fail("it has no position yet, and auto.offset.reset=none")
+            return
+        timestamp = LATEST if self._spec.reset == "latest" else EARLIEST
+        found = await self._client.list_offsets(
+            (p.source for p in partitions), timestamp, read_committed=self._spec.read_committed
+        )
+        for partition in partitions:
+            if (offset := found.get(partition.source)) is not None:
+                partition.begin_at(offset)
+                partition.begins_empty = timestamp == LATEST and offset == 0
+                partition.catching_up.caught_up_ms = self._now_ms()
+                self._settled(partition, topics[partition.source.topic])
+
+    async def _compare(
+        self, partitions: Sequence[Mirrored], topics: Mapping[str, TopicMetadata]
+    ) -> None:
+        if not partitions:
+            return
+        starts = await self._client.list_offsets([p.source for p in partitions], EARLIEST)
+        epochs = {p.source: p.leader_epoch for p in partitions if p.leader_epoch != UNKNOWN_EPOCH}
+        ends = await self._client.epoch_ends(epochs) if epochs else {}
+        for partition in partitions:
+            topic, start = topics[partition.source.topic], starts.get(partition.source)
+            epoch_end = NO_OFFSET
+            if partition.source in epochs:
+                end = ends.get(partition.source)
+                if end is None or (end.error in RETRIABLE and end.error != _REFUSED):
+                    start = None
+                elif end.error == Code.NONE:
+                    epoch_end = end.end_offset
+            if start is None:
+                partition.pause_until = time.monotonic() + _PAUSE_S
+            else:
+                self._decide(partition, topic, start, epoch_end)
+
+    def _decide(
+        self, partition: Mirrored, topic: TopicMetadata, start: int, epoch_end: int
+    ) -> None:
+        position = partition.position or 0
+        gap = recreated(
+            position,
+            known=partition.topic_id,
+            found=topic.topic_id,
+            seen_end=partition.known_end,
+            start=start,
+        ) or truncated(position, epoch_end=epoch_end, start=start)
+        if gap is None:
+            self._settled(partition, topic)
+        elif not partition.lane.is_idle:
+            # What is under way belongs to the old log, and is acknowledged first.
+            partition.pause_until = time.monotonic() + _PAUSE_S
+        elif self._go_on(partition, gap):
+            if gap.kind is GapKind.TOPIC_RECREATED:
+                partition.topic_id, partition.known_end = topic.topic_id, NO_OFFSET
+                partition.catching_up.caught_up_ms = self._now_ms()
+            self._settled(partition, topic)
+
+    def _go_on(self, partition: Mirrored, gap: Gap) -> bool:
+        if not self._gaps.found(partition, gap) or partition.error is not None:
+            return False
+        partition.begin_at(gap.resume)
+        self._forget(partition.source)
+        return True
+
+    @staticmethod
+    def _settled(partition: Mirrored, topic: TopicMetadata) -> None:
+        if partition.topic_id is None and topic.topic_id is not None:
+            partition.topic_id, partition.committed = topic.topic_id, None
+        leader_epoch = topic.partitions[partition.source.partition].leader_epoch
+        if UNKNOWN_EPOCH < leader_epoch < partition.surprise:
+            # This broker has not heard of the leader whose batch we have seen.
+            partition.pause_until = time.monotonic() + _PAUSE_S
+            return
+        if UNKNOWN_EPOCH < partition.surprise < partition.leader_epoch:
+            # The log is fine, and so the epoch that we expected was not.
+            partition.leader_epoch = UNKNOWN_EPOCH
+        partition.settled_epoch, partition.surprise = leader_epoch, UNKNOWN_EPOCH
+        partition.is_settled = True
+
+
+_REFUSED: Final = Code.TOPIC_AUTHORIZATION_FAILED
+"""Old brokers want more rights for the question than we need to read: then it is not asked."""

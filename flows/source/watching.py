@@ -1,0 +1,173 @@
+"""
+Looks from time to time at what no fetch would tell.
+
+That is: other topics under the same names, deleted topics, leaders that changed, tombstones that
+may be gone, transactions that hang.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from flows.source.gaps import Gaps
+from flows.source.partition import Mirrored
+from flows.source.remote import RemoteTopics
+from mm2.core.continuity import GapKind, deletion_retention_ms
+from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import ClusterError
+from mm2.herder.bundle import GapSpec
+from mm2.kafka.wire.client import LATEST, WireClient
+from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.metadata import TopicMetadata
+
+log = structlog.get_logger()
+
+_SETTINGS_KEPT_S: Final = 300.0
+_STORE_EVERY_MS: Final = 3_600_000
+"""How often the time of being complete is stored for a compacted topic without new records."""
+
+
+class Watch:
+    """
+    Keeps an eye on both clusters for a task.
+
+    Args:
+        partitions: of the task; may change at any time, followed by ``wake()``.
+        source: the source cluster.
+        remote: compares the remote topics.
+        gaps: takes note of what is missing.
+        spec: how often, and when a transaction hangs.
+        now_ms: the clock.
+        changed: called when partitions may be fetched again, or have other leaders.
+    """
+
+    def __init__(
+        self,
+        *,
+        partitions: Mapping[TopicPartition, Mirrored],
+        source: WireClient,
+        remote: RemoteTopics,
+        gaps: Gaps,
+        spec: GapSpec,
+        now_ms: Callable[[], int],
+        changed: Callable[[], None],
+    ) -> None:
+        self._partitions = partitions
+        self._source = source
+        self._remote = remote
+        self._gaps = gaps
+        self._spec = spec
+        self._now_ms = now_ms
+        self._changed = changed
+        self._wake = asyncio.Event()
+        self._missing: set[str] = set()
+        self._retention_ms: dict[TopicName, int | None] = {}
+        self._asked_s: dict[TopicName, float] = {}
+        self._stored_ms: dict[TopicPartition, int] = {}
+
+    def wake(self) -> None:
+        """Looks at once."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Looks at each interval, until cancelled."""
+        while True:
+            self._wake.clear()
+            await self._look(list(self._partitions.values()))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._spec.look_every_s):
+                    await self._wake.wait()
+
+    async def _look(self, partitions: Sequence[Mirrored]) -> None:
+        if not partitions:
+            return
+        # Each cluster is looked at by itself: one may be away.
+        for look in (self._look_at_remotes, self._look_at_topics, self._look_at_ends):
+            try:
+                await look(partitions)
+            except ClusterError as error:
+                log.debug("source.look_failed", error=str(error))
+
+    async def _look_at_remotes(self, partitions: Sequence[Mirrored]) -> None:
+        were_there = [p.is_remote_there for p in partitions]
+        await self._remote.look(partitions)
+        if were_there != [p.is_remote_there for p in partitions]:
+            self._changed()
+
+    async def _look_at_topics(self, partitions: Sequence[Mirrored]) -> None:
+        ends = [partition.end for partition in partitions]
+        topics = await self._source.describe({p.source.topic for p in partitions})
+        missing = {n for n, t in topics.items() if t.error == Code.UNKNOWN_TOPIC_OR_PARTITION}
+        is_stale = False
+        for partition, end in zip(partitions, ends, strict=True):
+            topic = topics.get(partition.source.topic)
+            if topic is None:
+                continue
+            is_stale |= partition.is_missing != (topic.name in missing)
+            partition.is_missing = topic.name in missing
+            if self._is_another(partition, topic):
+                partition.is_settled, is_stale = False, True
+            elif partition.topic_id is not None:
+                partition.known_end = end
+        for name in missing - self._missing:
+            log.warning("source.topic_missing", topic=name)
+        self._missing = missing
+        if is_stale:
+            await self._source.refresh()
+            self._changed()
+
+    @staticmethod
+    def _is_another(partition: Mirrored, topic: TopicMetadata) -> bool:
+        """Whether the topic or its leader may not be what the position was compared with."""
+        if topic.topic_id is not None and partition.topic_id not in (None, topic.topic_id):
+            return True
+        found = topic.partitions.get(partition.source.partition)
+        return found is not None and found.leader_epoch > partition.settled_epoch
+
+    async def _look_at_ends(self, partitions: Sequence[Mirrored]) -> None:
+        now_s = time.monotonic()
+        for partition in partitions:
+            gap = partition.pinned.overdue(after_s=self._spec.hanging_after_s, now_s=now_s)
+            if gap is not None:
+                self._gaps.found(partition, gap)
+        await self._refresh_settings({p.source.topic for p in partitions if not p.is_missing})
+        compacted = [
+            p
+            for p in partitions
+            if p.is_settled and self._retention_ms.get(p.source.topic) is not None
+        ]
+        ends = await self._source.list_offsets([p.source for p in compacted], LATEST)
+        for partition in compacted:
+            if (end := ends.get(partition.source)) is not None:
+                self._note_end(partition, end, self._retention_ms[partition.source.topic] or 0)
+
+    def _note_end(self, partition: Mirrored, end: int, retention_ms: int) -> None:
+        now_ms, reached, behind = self._now_ms(), partition.reached, partition.catching_up
+        was_reported = behind.is_reported
+        gap = behind.overdue(reached, end, retention_ms=retention_ms, now_ms=now_ms)
+        if gap is not None:
+            self._gaps.found(partition, gap)
+        behind.note(reached, end, now_ms)
+        if was_reported and not behind.is_reported:
+            self._gaps.closed(partition, GapKind.TOMBSTONES_EXPIRED)
+        stored_ms = self._stored_ms.setdefault(partition.source, now_ms)
+        if now_ms - stored_ms >= min(_STORE_EVERY_MS, retention_ms // 4):
+            self._stored_ms[partition.source], partition.committed = now_ms, None
+
+    async def _refresh_settings(self, topics: set[TopicName]) -> None:
+        now_s = time.monotonic()
+        due = [
+            t for t in topics if now_s - self._asked_s.get(t, -_SETTINGS_KEPT_S) >= _SETTINGS_KEPT_S
+        ]
+        if not due:
+            return
+        found = await self._source.topic_settings(due, ("cleanup.policy", "delete.retention.ms"))
+        for topic in due:
+            self._asked_s[topic] = now_s
+            self._retention_ms[topic] = deletion_retention_ms(found.get(topic, {}))

@@ -1,0 +1,78 @@
+"""
+Which logs a position speaks of.
+
+An offset alone does not say whether the log it was taken from still exists: a topic may have been
+deleted and created again under its name, or its end been cut off by an unclean leader election. So
+each position record carries, in a header, the topic ids of both sides (KIP-516), the leader epoch
+of the last record (KIP-320), and when the copy had last caught up. Key and value stay Connect's
+own, and a position written by Java or by hand simply has no header: then nothing is known, and
+nothing is concluded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Self
+from uuid import UUID
+
+HEADER: Final = "mm2.lineage"
+_VERSION: Final = 1
+UNKNOWN_EPOCH: Final = -1
+NEVER: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """
+    The logs of one position.
+
+    Attributes:
+        topic_id: of the source topic; None if not known.
+        remote_id: of the remote topic; None if not known.
+        leader_epoch: of the source's leader that appended the last record; -1 if not known.
+        caught_up_ms: when the copy was last known to be complete, ms since the epoch; -1 if never.
+    """
+
+    topic_id: UUID | None = None
+    remote_id: UUID | None = None
+    leader_epoch: int = UNKNOWN_EPOCH
+    caught_up_ms: int = NEVER
+
+    def encode(self) -> bytes:
+        """The header's value: JSON with a version, so that a later release may say more."""
+        fields = {
+            "version": _VERSION,
+            "topic": None if self.topic_id is None else str(self.topic_id),
+            "remote": None if self.remote_id is None else str(self.remote_id),
+            "epoch": self.leader_epoch,
+            "caughtUp": self.caught_up_ms,
+        }
+        return json.dumps(fields, separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, value: bytes) -> Self:
+        """The lineage in a header; what cannot be read is not known."""
+        try:
+            fields = json.loads(value)
+            return cls(
+                topic_id=_id(fields["topic"]),
+                remote_id=_id(fields["remote"]),
+                leader_epoch=int(fields["epoch"]),
+                caught_up_ms=int(fields["caughtUp"]),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return cls()
+
+    @classmethod
+    def of(cls, headers: Iterable[tuple[str, bytes | None]]) -> Self:
+        """The lineage in a record's headers."""
+        for name, value in headers:
+            if name == HEADER and value is not None:
+                return cls.decode(value)
+        return cls()
+
+
+def _id(value: str | None) -> UUID | None:
+    return None if value is None else UUID(value)
