@@ -144,6 +144,8 @@ def broker_properties(
         "broker.session.timeout.ms": "3000",
         "broker.heartbeat.interval.ms": "500",
         "log.cleaner.backoff.ms": "1000",
+        # Records of tests have timestamps of years ago.
+        "log.retention.ms": "-1",
         "num.network.threads": "2",
         "num.io.threads": "4",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
