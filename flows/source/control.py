@@ -1,4 +1,4 @@
-"""What a task learns from the control topic: its assignment, a stop, that another leads."""
+"""What a task learns from the control topic: its assignment, a limit, a stop, another leader."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import asyncio
 
 import structlog
 
+from flows.source.pace import RateLimit
 from mm2.errors import Fenced, SchemaError
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.control import Assignment, BundleState, Lease, MissingTopic, decode
+from mm2.herder.control import Assignment, BundleState, Entry, Limit, MissingTopic, decode
 from mm2.kafka.log import LogTail
 
 log = structlog.get_logger()
@@ -21,15 +22,21 @@ class ControlFollower:
     A task that was started again sees all assignments of its epoch, of which only the last counts:
     earlier ones may speak of partitions that another bundle has now.
 
+    The flow's byte rate is shared equally by the bundles that have partitions.
+
     Args:
         spec: the bundle.
+        limit: is told this bundle's share of the flow's byte rate, whenever it changes.
 
     Attributes:
         stop: set when the bundle shall drain and end.
     """
 
-    def __init__(self, spec: BundleSpec) -> None:
+    def __init__(self, spec: BundleSpec, limit: RateLimit) -> None:
         self._spec = spec
+        self._limit = limit
+        self._wanted_rate: int | None = None
+        self._sharers: set[int] = set()
         self._tail = LogTail(spec.flow.target, spec.target, spec.control_topic)
         self._running: Assignment | None = None
         self._is_stopped = False
@@ -64,12 +71,29 @@ class ControlFollower:
         if self._is_stopped:
             self.stop.set()
 
-    def _take(self, entry: Lease | Assignment | MissingTopic | None) -> None:
+    def _take(self, entry: Entry | None) -> None:
+        if isinstance(entry, Limit):
+            self._wanted_rate = entry.bytes_per_second
+            self._share()
+            return
         if entry is None or isinstance(entry, MissingTopic) or entry.epoch < self._spec.epoch:
             return
         if entry.epoch > self._spec.epoch:
             raise Fenced(str(self._spec.flow), f"epoch {entry.epoch} leads the flow now")
-        if isinstance(entry, Lease) or entry.index != self._spec.index:
+        if isinstance(entry, Assignment):
+            self._assigned(entry)
+
+    def _share(self) -> None:
+        rate = self._spec.byte_rate_limit if self._wanted_rate is None else self._wanted_rate
+        self._limit.change(None if rate < 0 else rate / max(1, len(self._sharers)))
+
+    def _assigned(self, entry: Assignment) -> None:
+        if entry.partitions:
+            self._sharers.add(entry.index)
+        else:
+            self._sharers.discard(entry.index)
+        self._share()
+        if entry.index != self._spec.index:
             return
         self._is_stopped = entry.state is BundleState.STOPPED
         if not self._is_stopped:

@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from flows.source.budget import Budget
+from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.settling import Settler
 from mm2.core.model import TopicName, TopicPartition
@@ -48,6 +49,7 @@ class Fetcher:
         spec: sizes, waits, isolation and where to begin.
         budget: the memory that batches may take.
         settler: compares positions with the source's logs before they are fetched.
+        limit: the bytes per second that may be fetched.
         take: called with each partition's answer, in order; moves the position.
     """
 
@@ -59,6 +61,7 @@ class Fetcher:
         spec: FetchSpec,
         budget: Budget,
         settler: Settler,
+        limit: RateLimit,
         take: Callable[[Mirrored, FetchedPartition], None],
     ) -> None:
         self._client = client
@@ -66,6 +69,7 @@ class Fetcher:
         self._spec = spec
         self._budget = budget
         self._settler = settler
+        self._limit = limit
         self._take = take
         self._changed = asyncio.Event()
         self._freed = asyncio.Event()
@@ -103,11 +107,13 @@ class Fetcher:
         """Fetches from one broker for as long as it leads something."""
         while led := [m for s, m in self._partitions.items() if self._client.leader(s) == node]:
             try:
+                await asyncio.sleep(self._client.throttle.delay(node))
+                allowed = await self._limit.allowance()
                 await self._settler.settle(led)
                 wanted = [m for m in led if self._has_room(m)]
                 if wanted:
                     waits = len(wanted) < sum(m.error is None for m in led)
-                    await self._fetch(node, wanted, is_short=waits)
+                    await self._fetch(node, wanted, is_short=waits, most=allowed)
                 else:
                     await self._wait_for_room()
             except Unavailable as error:
@@ -139,7 +145,9 @@ class Fetcher:
             and partition.queued < self._budget.limit // _SHARES
         )
 
-    async def _fetch(self, node: int, wanted: list[Mirrored], *, is_short: bool) -> None:
+    async def _fetch(
+        self, node: int, wanted: list[Mirrored], *, is_short: bool, most: float
+    ) -> None:
         # Brokers fill an answer in the order of the request: whoever was first goes last.
         self._turn = (self._turn + 1) % len(wanted)
         wanted = wanted[self._turn :] + wanted[: self._turn]
@@ -153,7 +161,7 @@ class Fetcher:
                 )
             )
         asked = {partition.source: partition.position for partition in wanted}
-        reserved = await self._budget.reserve(self._share())
+        reserved = await self._budget.reserve(int(min(most, self._share())))
         try:
             answers = await self._client.fetch(
                 node,
@@ -168,6 +176,7 @@ class Fetcher:
         finally:
             self._budget.give(reserved)
         self._failing.discard(node)
+        self._limit.spend(sum(len(each.records) for each in answers.partitions))
         await self._accept(answers.partitions, asked)
 
     def _share(self) -> int:

@@ -76,6 +76,7 @@ class Producer:
         self._gate = gate
         self._ready: dict[Lane, None] = {}
         self._in_flight: dict[int, int] = {}
+        self._resting: set[int] = set()
         self._work = asyncio.Event()
         self._stale = asyncio.Event()
         self._settled = asyncio.Event()
@@ -183,11 +184,25 @@ class Producer:
             if node is None:
                 lane.last_error = "nobody leads the partition"
                 self._stale.set()
-            elif self._in_flight.get(node, 0) < MAX_IN_FLIGHT and (
-                self._gate is None or self._gate.admits(lane)
-            ):
+            elif self._gate is None or self._gate.admits(lane):
                 by_node.setdefault(node, []).append(lane)
-        return by_node
+        return {node: lanes for node, lanes in by_node.items() if self._has_room(node)}
+
+    def _has_room(self, node: int) -> bool:
+        """Whether a broker may be sent one more request now."""
+        throttle, in_flight = self._client.throttle, self._in_flight.get(node, 0)
+        if node in self._resting:
+            return False
+        if delay_s := throttle.delay(node):
+            self._resting.add(node)
+            asyncio.get_running_loop().call_later(delay_s, self._rested, node)
+            return False
+        # What is sent behind a request that is throttled would wait in vain, and time out.
+        return in_flight < (1 if throttle.is_throttled(node) else MAX_IN_FLIGHT)
+
+    def _rested(self, node: int) -> None:
+        self._resting.discard(node)
+        self._work.set()
 
     def _launch(self, group: asyncio.TaskGroup, node: int, lanes: list[Lane]) -> None:
         """Starts one request with one batch of as many lanes as fit."""

@@ -13,7 +13,12 @@ from flows.source.partition import Mirrored
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.progress import BundleProgress, PartitionProgress, encode_progress
+from mm2.herder.progress import (
+    BundleProgress,
+    PaceProgress,
+    PartitionProgress,
+    encode_progress,
+)
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -32,6 +37,7 @@ class Reporter:
         partitions: of the task; may change at any time.
         writer: a producer of the target cluster.
         now_ms: the clock.
+        pace: what holds the task back.
     """
 
     def __init__(
@@ -40,11 +46,14 @@ class Reporter:
         partitions: Mapping[TopicPartition, Mirrored],
         writer: Writer,
         now_ms: Callable[[], int],
+        *,
+        pace: Callable[[], PaceProgress],
     ) -> None:
         self._spec = spec
         self._partitions = partitions
         self._writer = writer
         self._now_ms = now_ms
+        self._pace = pace
         self._reported: dict[TopicPartition, PartitionProgress] = {}
         self._wake = asyncio.Event()
         self.generation = 0
@@ -79,6 +88,7 @@ class Reporter:
             time_ms=self._now_ms(),
             pid=os.getpid(),
             partitions=changed,
+            pace=self._pace(),
         )
         key, value = encode_progress(progress)
         try:

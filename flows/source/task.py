@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Final
@@ -28,6 +29,7 @@ from flows.source.control import ControlFollower
 from flows.source.fetch import Fetcher
 from flows.source.identity import bundle_identity
 from flows.source.intake import Intake
+from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.positions import Positions
 from flows.source.produce import Producer
@@ -36,6 +38,7 @@ from flows.source.syncs import OffsetSyncs
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import root_cause
 from mm2.herder.bundle import BundleSpec
+from mm2.herder.progress import PaceProgress
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.writer import Writer
@@ -113,7 +116,18 @@ class SourceTask:
             now_ms=now_ms,
         )
         intake = Intake(self._producer, budget, read_committed=spec.fetch.read_committed)
-        self._reporter = Reporter(spec, self._partitions, writer, now_ms)
+        limit = RateLimit(time.monotonic)
+        self._reporter = Reporter(
+            spec,
+            self._partitions,
+            writer,
+            now_ms,
+            pace=lambda: PaceProgress(
+                byte_rate_limit=limit.rate,
+                source_throttled_ms=source.throttle.total_ms,
+                target_throttled_ms=target.throttle.total_ms,
+            ),
+        )
         self._syncs: OffsetSyncs | None = None
         if spec.offset_syncs is not None and syncs_writer is not None:
             self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
@@ -135,9 +149,10 @@ class SourceTask:
             spec=spec.fetch,
             budget=budget,
             settler=self._continuity.settler,
+            limit=limit,
             take=intake.take,
         )
-        self._control = ControlFollower(spec)
+        self._control = ControlFollower(spec, limit)
         self._assigned = Assigned(
             spec=spec,
             partitions=self._partitions,

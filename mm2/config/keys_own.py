@@ -161,6 +161,13 @@ OWN_KEYS: Final = (
         check=one_of("keep", "delete"),
     ),
     _source(
+        "flow.byte.rate.limit",
+        Type.LONG,
+        "-1",
+        "Most bytes that a flow reads from its source in a second, as stored there; its tasks share"
+        " them. -1 is no limit. Can be changed while the flow runs.",
+    ),
+    _source(
         "assignment.strategy",
         Type.STRING,
         "load",

@@ -129,6 +129,7 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         emit_offset_syncs=parsed.switch("emit.offset-syncs.enabled"),
         heartbeats_replication=parsed.switch("heartbeats.replication.enabled"),
         poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
+        byte_rate_limit=parsed.number("flow.byte.rate.limit"),
         assignment_strategy=parsed.text("assignment.strategy"),
         assignment_balance=parsed.interval("assignment.balance.interval.seconds"),
     )

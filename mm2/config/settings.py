@@ -97,6 +97,7 @@ class SourceSettings(ConnectorSettings):
         emit_offset_syncs: whether offset syncs are written.
         heartbeats_replication: whether heartbeats topics are mirrored whatever the filter says.
         poll_timeout: longest wait of one fetch.
+        byte_rate_limit: bytes per second that the flow may read; negative: any.
         assignment_strategy: "load" or "round-robin".
         assignment_balance: how often measured loads are looked at; None: never.
     """
@@ -120,6 +121,7 @@ class SourceSettings(ConnectorSettings):
     emit_offset_syncs: bool
     heartbeats_replication: bool
     poll_timeout: timedelta
+    byte_rate_limit: int
     assignment_strategy: str
     assignment_balance: timedelta | None
 

@@ -92,6 +92,7 @@ class BundleSpec:
         offsets_partitions: how many partitions that topic has.
         control_topic: leases and assignments, on the target.
         progress_topic: what tasks report, on the target.
+        byte_rate_limit: bytes per second of the whole flow, shared by its bundles; negative: none.
         flush_interval_s: how often positions are committed, in seconds.
         buffer_memory: bytes that may wait between fetch and acknowledgement.
         max_request_size: bytes of one Produce request.
@@ -110,6 +111,7 @@ class BundleSpec:
     offsets_partitions: int
     control_topic: str
     progress_topic: str
+    byte_rate_limit: int = -1
     flush_interval_s: float = 1.0
     buffer_memory: int = 64 << 20
     max_request_size: int = 4 << 20

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
@@ -20,6 +20,7 @@ from mm2.herder.progress import GapReport
 
 VERSION: Final = 1
 LEASE_KEY: Final = b"lease"
+LIMIT_KEY: Final = b"limit"
 _BUNDLE_PREFIX: Final = "bundle-"
 _MISSING_PREFIX: Final = "missing-"
 _GAP_PREFIX: Final = "gap-"
@@ -80,6 +81,25 @@ class MissingTopic:
     epoch: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """
+    The flow's byte rate as an operator wants it, over what its configuration says.
+
+    Attributes:
+        bytes_per_second: of all bundles together; negative is no limit; None, as a tombstone, gives
+            it back to ``flow.byte.rate.limit``.
+    """
+
+    bytes_per_second: int | None
+
+
+def encode_limit(limit: Limit) -> tuple[bytes, bytes]:
+    """Key and value of a limit record."""
+    fields = {"version": VERSION, "bytes_per_second": limit.bytes_per_second}
+    return LIMIT_KEY, _dump(fields)
+
+
 def encode_lease(lease: Lease) -> tuple[bytes, bytes]:
     """Key and value of a lease record."""
     return LEASE_KEY, _dump({"version": VERSION, "epoch": lease.epoch, "owner": lease.owner})
@@ -120,27 +140,38 @@ def encode_gap(source: TopicPartition, report: GapReport) -> tuple[bytes, bytes]
     return f"{_GAP_PREFIX}{report.kind}-{source.partition}-{source.topic}".encode(), _dump(value)
 
 
-def decode(key: bytes | None, value: bytes | None) -> Lease | Assignment | MissingTopic | None:
+Entry: TypeAlias = Lease | Assignment | MissingTopic | Limit
+
+
+def decode(key: bytes | None, value: bytes | None) -> Entry | None:
     """
     The record, or None for one that nobody acts on: a tombstone, a gap, a kind not known.
 
     Raises:
         SchemaError: the record is damaged.
     """
-    if key is None or value is None:
+    if key is None or (value is None and key != LIMIT_KEY):
         return None
     name = key.decode(errors="replace")
     try:
-        fields = json.loads(value)
-        if key == LEASE_KEY:
-            return Lease(epoch=int(fields["epoch"]), owner=str(fields["owner"]))
-        if name.startswith(_BUNDLE_PREFIX):
-            return _assignment(int(name.removeprefix(_BUNDLE_PREFIX)), fields)
-        if name.startswith(_MISSING_PREFIX):
-            return MissingTopic(topic=TopicName(fields["topic"]), epoch=int(fields["epoch"]))
-    except (ValueError, KeyError, TypeError) as error:
+        return _decoded(name, json.loads(value or b"{}"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
-    return None
+
+
+def _decoded(name: str, fields: dict[str, Any]) -> Entry | None:
+    match name.partition("-"):
+        case "lease", "", _:
+            return Lease(epoch=int(fields["epoch"]), owner=str(fields["owner"]))
+        case "limit", "", _:
+            rate = fields.get("bytes_per_second")
+            return Limit(bytes_per_second=None if rate is None else int(rate))
+        case "bundle", "-", index:
+            return _assignment(int(index), fields)
+        case "missing", "-", _:
+            return MissingTopic(topic=TopicName(fields["topic"]), epoch=int(fields["epoch"]))
+        case _:
+            return None
 
 
 def _assignment(index: int, fields: dict[str, object]) -> Assignment:

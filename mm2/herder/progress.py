@@ -80,6 +80,22 @@ class PartitionProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PaceProgress:
+    """
+    What holds a task back.
+
+    Attributes:
+        byte_rate_limit: its share of the flow's limit in bytes per second; None is no limit.
+        source_throttled_ms: how long the source's quotas have held it back since it started.
+        target_throttled_ms: how long the target's quotas have.
+    """
+
+    byte_rate_limit: float | None = None
+    source_throttled_ms: int = 0
+    target_throttled_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BundleProgress:
     """
     What one task reports.
@@ -91,6 +107,7 @@ class BundleProgress:
         time_ms: when, by the task's clock.
         pid: process id of the task's worker, for people.
         partitions: those whose numbers changed.
+        pace: what holds it back.
     """
 
     bundle: int
@@ -99,6 +116,7 @@ class BundleProgress:
     time_ms: int
     pid: int
     partitions: tuple[PartitionProgress, ...]
+    pace: PaceProgress = PaceProgress()
 
 
 def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:
@@ -117,6 +135,8 @@ def decode_progress(value: bytes | None) -> BundleProgress:
     try:
         fields = json.loads(value or b"null")
         fields["partitions"] = tuple(_partition(item) for item in fields["partitions"])
+        if "pace" in fields:
+            fields["pace"] = PaceProgress(**_known(fields["pace"], PaceProgress.__slots__))
         return BundleProgress(**_known(fields, BundleProgress.__slots__))
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaError(f"progress record cannot be read: {error!r}") from error

@@ -19,7 +19,15 @@ from mm2.errors import SchemaError
 from mm2.herder.bundle import BundleSpec, FetchSpec, OffsetSyncSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
-from mm2.herder.control import Assignment, Lease, MissingTopic, decode, encode_lease
+from mm2.herder.control import (
+    Assignment,
+    Entry,
+    Lease,
+    Limit,
+    MissingTopic,
+    decode,
+    encode_lease,
+)
 from mm2.herder.discovery import Discovery
 from mm2.herder.ports import BundleRunner
 from mm2.herder.supervision import every, keep_running
@@ -123,7 +131,7 @@ class SourceFlow:
             self._config.flow.target, self._consumer, self._control, newest_only=True
         )
         entries = [entry for record in records if (entry := _readable(record)) is not None]
-        epoch = max((entry.epoch for entry in entries), default=0) + 1
+        epoch = max((e.epoch for e in entries if not isinstance(e, Limit)), default=0) + 1
         lease = Lease(epoch=epoch, owner=self._worker_id)
         offset = await writer.send(self._control, *encode_lease(lease), partition=0)
         log.info("flow.led", epoch=epoch, owner=self._worker_id)
@@ -196,7 +204,7 @@ class SourceFlow:
         await every(interval.total_seconds(), job, name=name, at_once=True)
 
 
-def _readable(record: Record) -> Lease | Assignment | MissingTopic | None:
+def _readable(record: Record) -> Entry | None:
     try:
         return decode(record.key, record.value)
     except SchemaError as error:
@@ -231,6 +239,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         offsets_partitions=herder.offsets_partitions,
         control_topic=control_topic(config.flow.source),
         progress_topic=progress_topic(config.flow.source),
+        byte_rate_limit=source.byte_rate_limit,
         flush_interval_s=herder.offset_flush_interval.total_seconds(),
         fetch=_fetch(consumer),
         offset_syncs=syncs if source.emit_offset_syncs else None,

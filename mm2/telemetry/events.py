@@ -51,6 +51,8 @@ EVENTS: Final = {
     "internal_topic.not_created": "An internal topic is missing and could not be created.",
     "job.failed": "A periodic job failed; it runs again at its next time.",
     "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",
+    "kafka.throttled": "A broker's quota for this client is used up: it asks us to hold back, and "
+    "we do. Said once a minute at most; progress records have the total.",
     "offset_sync.ignored": "A record of the offset-syncs topic cannot be read; it is passed over.",
     "offset_syncs.failed": "An offset sync could not be written; the next one replaces it.",
     "offset_syncs.loaded": "Earlier offset syncs were read back.",

@@ -185,6 +185,7 @@ def test_every_record_is_appended_once_and_in_order_whatever_happens(
         _check_records(each, log)
         _check_acknowledgements(each, log)
     assert cluster.most_in_flight <= MAX_IN_FLIGHT
+    assert cluster.hasty == 0
 
 
 def _check_records(each: Sent, log: list[Plain]) -> None:

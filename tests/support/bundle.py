@@ -9,13 +9,14 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from flows.source.task import _run
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.herder.bundle import BundleSpec, FetchSpec, GapSpec
 from mm2.herder.control import Assignment, BundleState, encode_assignment
-from mm2.herder.progress import PartitionProgress, decode_progress
+from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress
 from tests.support.cluster import Cluster
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, create_topic, produce
@@ -36,6 +37,8 @@ class Bench:
         topics: topics of the source and their numbers of partitions.
         remote_configs: settings of their copies.
         gaps: what is done when data are missing.
+        client_ids: of the source's consumer and of the target's producer.
+        changes: other fields of the bundle's specification.
     """
 
     source: Cluster
@@ -45,6 +48,8 @@ class Bench:
     fetch: FetchSpec = field(default_factory=lambda: FetchSpec(max_wait_ms=100))
     remote_configs: Mapping[str, str] = field(default_factory=dict)
     gaps: GapSpec = field(default_factory=lambda: GapSpec(look_every_s=0.3))
+    client_ids: tuple[str, str] = ("test-consumer", "test-producer")
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Creates all topics of the target."""
@@ -97,28 +102,34 @@ class Bench:
                 for number in range(count)
             },
         )
-        key, value = encode_assignment(assignment)
-        sample = Sample(key=key, value=value)
-        produce(self.target.bootstrap, self._name("control"), [sample])
+        self.tell(*encode_assignment(assignment))
 
-    def progress(self) -> dict[tuple[str, int], PartitionProgress]:
-        """The last report of each partition."""
-        reports = [
+    def tell(self, key: bytes, value: bytes | None) -> None:
+        """Writes any record to the control topic."""
+        produce(self.target.bootstrap, self._name("control"), [Sample(key=key, value=value)])
+
+    def reports(self) -> list[BundleProgress]:
+        """All reports, in order."""
+        return [
             decode_progress(record.value)
             for record in records_in(log_of(self.target.bootstrap, self._name("progress")))
         ]
-        return {(p.topic, p.partition): p for report in reports for p in report.partitions}
+
+    def progress(self) -> dict[tuple[str, int], PartitionProgress]:
+        """The last report of each partition."""
+        return {(p.topic, p.partition): p for report in self.reports() for p in report.partitions}
 
     def _name(self, kind: str) -> str:
         return f"{self.unique}-{kind}"
 
     def _spec(self, epoch: int) -> BundleSpec:
-        return BundleSpec(
+        consumer, producer = self.client_ids
+        spec = BundleSpec(
             flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
             index=0,
             epoch=epoch,
-            source={"bootstrap.servers": self.source.bootstrap},
-            target={"bootstrap.servers": self.target.bootstrap},
+            source={"bootstrap.servers": self.source.bootstrap, "client.id": consumer},
+            target={"bootstrap.servers": self.target.bootstrap, "client.id": producer},
             transactional_id=self._name("task"),
             offsets_topic=self._name("offsets"),
             offsets_partitions=2,
@@ -128,3 +139,4 @@ class Bench:
             fetch=self.fetch,
             gaps=self.gaps,
         )
+        return replace(spec, **self.changes)

@@ -19,6 +19,7 @@ from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.requests import ProduceAnswer, ProducedPartition
+from mm2.kafka.wire.throttle import Throttle
 from tests.support.batches import Header, Plain, read_batch, read_header
 
 POISON = b"poison"
@@ -26,6 +27,7 @@ POISON = b"poison"
 
 _SEQUENCES = 1 << 31
 _LATENCY_S = 0.01
+_THROTTLE_S = 0.5
 
 
 class Trouble(StrEnum):
@@ -36,6 +38,7 @@ class Trouble(StrEnum):
     LOST_RESPONSE = "lost response"
     DEAF_CLIENT = "lost responses, while the broker goes on with what it has received"
     SLOW = "slow"
+    THROTTLED = "answered at once, and nothing more read for a while"
     OVERTAKEN = "overtaken by what was sent after it"
     NOT_LEADER = "not leader"
     NO_LEADER = "no leader for a while"
@@ -105,6 +108,11 @@ class _Connection:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     is_broken: bool = False
     is_deaf: bool = False
+    muted_until: float = 0.0
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 class FakeCluster:
@@ -114,6 +122,10 @@ class FakeCluster:
     Args:
         partitions: and their leaders' nodes.
         trouble: asked once for each request.
+
+    Attributes:
+        throttle: as ``WireClient`` has it.
+        hasty: requests that were sent to a broker while it wanted none.
     """
 
     alias = "fake"
@@ -128,6 +140,8 @@ class FakeCluster:
         self._connections: dict[int, _Connection] = {}
         self._in_flight: dict[int, int] = {}
         self.most_in_flight = 0
+        self.throttle = Throttle(self.alias, _now)
+        self.hasty = 0
         self.requests = 0
 
     def leader(self, partition: TopicPartition) -> int | None:
@@ -153,16 +167,19 @@ class FakeCluster:
         taken = [(TopicPartition(topic, n), bytes(data)) for topic, n, data in batches]  # type: ignore[arg-type]  # a name as the protocol has it
         assert len({where for where, _ in taken}) == len(taken), "one batch for each partition"
         self.requests += 1
+        self.hasty += self.throttle.delay(node) > 0
         self._in_flight[node] = self._in_flight.get(node, 0) + 1
         self.most_in_flight = max(self.most_in_flight, self._in_flight[node])
         try:
-            return ProduceAnswer(0, await self._served(node, taken))
+            answers, throttle_ms = await self._served(node, taken)
+            self.throttle.answered(node, throttle_ms)
+            return ProduceAnswer(throttle_ms, answers)
         finally:
             self._in_flight[node] -= 1
 
     async def _served(
         self, node: int, taken: list[tuple[TopicPartition, bytes]]
-    ) -> Sequence[ProducedPartition]:
+    ) -> tuple[Sequence[ProducedPartition], int]:
         connection = self._connections.get(node) or _Connection()
         self._connections[node] = connection
         trouble = self._trouble()
@@ -170,6 +187,7 @@ class FakeCluster:
             await asyncio.sleep(_LATENCY_S)
             trouble = self._trouble()
         async with connection.lock:
+            await asyncio.sleep(max(0.0, connection.muted_until - _now()))
             await asyncio.sleep(_LATENCY_S * (10 if trouble == Trouble.SLOW else 1))
             if connection.is_broken or trouble == Trouble.LOST_REQUEST:
                 self._break(node, connection)
@@ -181,7 +199,10 @@ class FakeCluster:
                 connection.is_deaf = True
                 self._forget(node, connection)
             self._check(connection)
-            return answers
+            if trouble != Trouble.THROTTLED:
+                return answers, 0
+            connection.muted_until = _now() + _THROTTLE_S
+            return answers, round(_THROTTLE_S * 1000)
 
     def _check(self, connection: _Connection) -> None:
         """An answer finds nobody when its connection broke meanwhile."""

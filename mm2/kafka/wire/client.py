@@ -22,6 +22,7 @@ from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
 from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.nodes import NodesClient, Traffic
 from mm2.kafka.wire.requests import FetchAnswer, FetchRequest, ProduceAnswer, ProduceRequest
+from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.wire.topic_settings import settings_of, settings_request
 
 EARLIEST: Final = -2
@@ -52,10 +53,14 @@ class WireClient:
     Args:
         alias: the cluster's name in the configuration, for messages.
         settings: keyword arguments of aiokafka's client (``mm2.kafka.settings``).
+
+    Attributes:
+        throttle: knows which brokers want nothing to be sent for some time.
     """
 
     def __init__(self, alias: str, settings: Mapping[str, object]) -> None:
         self.alias = alias
+        self.throttle = Throttle(alias)
         self._settings = dict(settings)
         self._client = NodesClient(**settings)
         self._topics: frozenset[str] = frozenset()
@@ -182,6 +187,7 @@ class WireClient:
         async with self._translated():
             response = await self._client.send(node, request, group=Traffic.FETCH)
         answer: FetchAnswer = response.answer
+        self.throttle.answered(node, answer.throttle_ms)
         if answer.error:
             raise Unavailable(self.alias, f"broker {node} answers {code_name(answer.error)}")
         return answer
@@ -206,6 +212,7 @@ class WireClient:
         async with self._translated():
             response = await self._client.send(node, request, group=Traffic.PRODUCE)
         answer: ProduceAnswer = response.answer
+        self.throttle.answered(node, answer.throttle_ms)
         return answer
 
     async def list_offsets(

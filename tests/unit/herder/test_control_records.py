@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.control import (
+    LIMIT_KEY,
     Assignment,
     BundleState,
     Lease,
+    Limit,
     decode,
     encode_assignment,
     encode_lease,
+    encode_limit,
 )
 
 _topics = st.text(max_size=6).map(TopicName)
@@ -41,6 +44,15 @@ def test_assignments_survive(assignment: Assignment) -> None:
 @given(st.builds(Lease, epoch=st.integers(0, 1 << 40), owner=st.text()))
 def test_leases_survive(lease: Lease) -> None:
     assert decode(*encode_lease(lease)) == lease
+
+
+@given(st.builds(Limit, bytes_per_second=st.none() | st.integers(-1, 1 << 50)))
+def test_limits_survive(limit: Limit) -> None:
+    assert decode(*encode_limit(limit)) == limit
+
+
+def test_a_limit_that_is_removed_is_none() -> None:
+    assert decode(LIMIT_KEY, None) == Limit(bytes_per_second=None)
 
 
 def test_partitions_of_one_topic_are_listed_together() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mm2.errors import SchemaError
 from mm2.herder.progress import (
     BundleProgress,
+    PaceProgress,
     PartitionProgress,
     decode_progress,
     encode_progress,
@@ -39,6 +40,12 @@ _bundle = st.builds(
     time_ms=_number,
     pid=_number,
     partitions=st.lists(_partition, max_size=3).map(tuple),
+    pace=st.builds(
+        PaceProgress,
+        byte_rate_limit=st.none() | st.floats(1, 1e12),
+        source_throttled_ms=_number,
+        target_throttled_ms=_number,
+    ),
 )
 
 
