@@ -67,6 +67,7 @@ class Continuity:
             producer=producer,
             gaps=self._gaps,
             fails=spec.gaps.remote_fails,
+            now_ms=now_ms,
             ask_for=self._ask_for,
             forget=self._forget,
         )

@@ -123,15 +123,16 @@ class Mirrored:
         self.mirrored = self.committed = offset
         self.topic_id, self.remote_id = lineage.topic_id, lineage.remote_id
         self.leader_epoch = lineage.leader_epoch
-        self.catching_up.caught_up_ms = lineage.caught_up_ms
+        self.catching_up.begin(offset + 1, lineage.caught_up_ms)
 
-    def begin_at(self, offset: int) -> None:
-        """Goes on at ``offset``, whatever was copied before; only while nothing is under way."""
+    def begin_at(self, offset: int, now_ms: int) -> None:
+        """Copies from ``offset`` on, whatever was copied before; only if nothing is under way."""
         self.position = offset
         # Committed even before a first record, or a restart would not begin at the same offset.
         self.mirrored = offset - 1
         self.begins_empty, self.committed = offset == 0, None
         self.leader_epoch = UNKNOWN_EPOCH
+        self.catching_up.begin(offset, now_ms)
 
     def follows(self, leader_epoch: int) -> bool:
         """

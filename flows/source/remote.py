@@ -35,6 +35,7 @@ class RemoteTopics:
         producer: writes to the remote topics.
         gaps: takes note of what is missing.
         fails: whether partitions stop when their remote topic is gone.
+        now_ms: the clock.
         ask_for: asks the flow's leader to create a remote topic.
         forget: called when a partition goes back, for those who remember where it was.
     """
@@ -47,6 +48,7 @@ class RemoteTopics:
         producer: Producer,
         gaps: Gaps,
         fails: bool,
+        now_ms: Callable[[], int],
         ask_for: Callable[[TopicName], Awaitable[None]],
         forget: Callable[[TopicPartition], None],
     ) -> None:
@@ -55,6 +57,7 @@ class RemoteTopics:
         self._producer = producer
         self._gaps = gaps
         self._fails = fails
+        self._now_ms = now_ms
         self._ask_for = ask_for
         self._forget = forget
         self._missing: set[TopicName] = set()
@@ -103,7 +106,7 @@ class RemoteTopics:
         reached = max(start, partition.mirrored + 1)
         gap = Gap(kind=GapKind.REMOTE_RECREATED, first=start, end=reached, resume=start)
         if self._gaps.found(partition, gap):
-            partition.begin_at(start)
+            partition.begin_at(start, self._now_ms())
             self._forget(partition.source)
             partition.remote_id = None
             self._accept(partition, found)

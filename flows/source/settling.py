@@ -137,9 +137,8 @@ class Settler:
         )
         for partition in partitions:
             if (offset := found.get(partition.source)) is not None:
-                partition.begin_at(offset)
+                partition.begin_at(offset, self._now_ms())
                 partition.begins_empty = timestamp == LATEST and offset == 0
-                partition.catching_up.caught_up_ms = self._now_ms()
                 self._settled(partition, topics[partition.source.topic])
 
     async def _compare(
@@ -183,13 +182,12 @@ class Settler:
         elif self._go_on(partition, gap):
             if gap.kind is GapKind.TOPIC_RECREATED:
                 partition.topic_id, partition.known_end = topic.topic_id, NO_OFFSET
-                partition.catching_up.caught_up_ms = self._now_ms()
             self._settled(partition, topic)
 
     def _go_on(self, partition: Mirrored, gap: Gap) -> bool:
         if not self._gaps.found(partition, gap) or partition.error is not None:
             return False
-        partition.begin_at(gap.resume)
+        partition.begin_at(gap.resume, self._now_ms())
         self._forget(partition.source)
         return True
 

@@ -140,7 +140,7 @@ class Watch:
         compacted = [
             p
             for p in partitions
-            if p.is_settled and self._retention_ms.get(p.source.topic) is not None
+            if p.position is not None and self._retention_ms.get(p.source.topic) is not None
         ]
         ends = await self._source.list_offsets([p.source for p in compacted], LATEST)
         for partition in compacted:
@@ -148,13 +148,11 @@ class Watch:
                 self._note_end(partition, end, self._retention_ms[partition.source.topic] or 0)
 
     def _note_end(self, partition: Mirrored, end: int, retention_ms: int) -> None:
-        now_ms, reached, behind = self._now_ms(), partition.reached, partition.catching_up
-        was_reported = behind.is_reported
-        gap = behind.overdue(reached, end, retention_ms=retention_ms, now_ms=now_ms)
+        now_ms, behind = self._now_ms(), partition.catching_up
+        gap = behind.look(partition.reached, end, now_ms=now_ms, retention_ms=retention_ms)
         if gap is not None:
             self._gaps.found(partition, gap)
-        behind.note(reached, end, now_ms)
-        if was_reported and not behind.is_reported:
+        if not behind.is_reported:
             self._gaps.closed(partition, GapKind.TOMBSTONES_EXPIRED)
         stored_ms = self._stored_ms.setdefault(partition.source, now_ms)
         if now_ms - stored_ms >= min(_STORE_EVERY_MS, retention_ms // 4):

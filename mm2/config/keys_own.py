@@ -12,7 +12,7 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.definition import Check, Definition, Key, Type, one_of
+from mm2.config.definition import Check, Definition, Key, Type, between, one_of
 
 SPARK_PREFIX: Final = "spark."
 """Top-level keys beginning so are passed to the Spark session as they are."""
@@ -166,6 +166,31 @@ OWN_KEYS: Final = (
         "-1",
         "Most bytes that a flow reads from its source in a second, as stored there; its tasks share"
         " them. -1 is no limit. Can be changed while the flow runs.",
+    ),
+    _source(
+        "source.gap.policy",
+        Type.STRING,
+        "report",
+        "What follows when data are missing from the source: report (say so and go on) or fail"
+        " (that partition stops, the others go on).",
+        check=one_of("report", "fail"),
+    ),
+    _source(
+        "source.hanging.transaction.timeout.ms",
+        Type.LONG,
+        "900000",
+        "With isolation.level=read_committed: a transaction of the source that holds mirroring"
+        " back for longer is reported, in ms. Brokers abort transactions after"
+        " transaction.max.timeout.ms at the latest, by default 900000.",
+        check=between(0),
+    ),
+    _source(
+        "target.topic.deleted.policy",
+        Type.STRING,
+        "recreate",
+        "What follows when a remote topic was deleted under us: recreate (create it and copy the"
+        " source again from its start) or fail (its partitions stop, the others go on).",
+        check=one_of("recreate", "fail"),
     ),
     _source(
         "assignment.strategy",

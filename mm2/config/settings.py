@@ -90,6 +90,9 @@ class SourceSettings(ConnectorSettings):
         acls_prefixed: whether rules for prefixes are copied too.
         acls_deleted: whether copied rules go when the source's are gone.
         deletes_topics: whether remote topics go when the source's are gone.
+        gaps_fail: whether a partition stops when data are missing from the source.
+        hanging_transaction: how long a transaction of the source may hold mirroring back.
+        remote_gaps_fail: whether a partition stops when its remote topic was deleted.
         offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
         offset_syncs_replication_factor: replicas of that topic.
         offset_syncs_retention: retention that it is created with; None is the broker's.
@@ -114,6 +117,9 @@ class SourceSettings(ConnectorSettings):
     acls_prefixed: bool
     acls_deleted: bool
     deletes_topics: bool
+    gaps_fail: bool
+    hanging_transaction: timedelta
+    remote_gaps_fail: bool
     offset_syncs_location: str
     offset_syncs_replication_factor: int
     offset_syncs_retention: timedelta | None

@@ -150,31 +150,42 @@ class CatchingUp:
 
     caught_up_ms: int = NEVER
     is_reported: bool = False
+    _last: int = NO_OFFSET
     _noted_ms: int = NEVER
     _noted_end: int = NO_OFFSET
 
-    def note(self, position: int, end: int, now_ms: int) -> None:
-        """Learns the log's end at this time, and how far the copy is."""
-        if self._noted_ms == NEVER:
-            self._noted_ms, self._noted_end = now_ms, end
-        if position >= self._noted_end:
-            self.caught_up_ms, self.is_reported = self._noted_ms, False
-            self._noted_ms, self._noted_end = now_ms, end
-        if position >= end:
-            self.caught_up_ms = now_ms
+    def begin(self, position: int, caught_up_ms: int) -> None:
+        """Starts over at a position that was complete at that time."""
+        self.caught_up_ms, self._last, self.is_reported = caught_up_ms, position, False
+        self._noted_ms, self._noted_end = NEVER, NO_OFFSET
 
-    def overdue(self, position: int, end: int, *, retention_ms: int, now_ms: int) -> Gap | None:
+    def look(self, position: int, end: int, *, now_ms: int, retention_ms: int) -> Gap | None:
         """
-        The range in which tombstones may be gone, once for each time of falling behind.
+        Learns how far the copy is; the range in which tombstones may be gone, once.
 
         A tombstone stays for ``delete.retention.ms`` at least after it was written. Those that
         were written before the copy was last complete have been copied.
         """
-        is_behind = position < end and self.caught_up_ms != NEVER
-        if self.is_reported or not is_behind or now_ms - self.caught_up_ms <= retention_ms:
-            return None
-        self.is_reported = True
-        return Gap(kind=GapKind.TOMBSTONES_EXPIRED, first=position, end=end, resume=position)
+        gap = None
+        is_overdue = self.caught_up_ms != NEVER and now_ms - self.caught_up_ms > retention_ms
+        if is_overdue and self._last < end and not self.is_reported:
+            self.is_reported, first = True, self._last
+            gap = Gap(kind=GapKind.TOMBSTONES_EXPIRED, first=first, end=end, resume=position)
+        self._last = position
+        self._note(position, end, now_ms)
+        return gap
+
+    def _note(self, position: int, end: int, now_ms: int) -> None:
+        if position >= end:
+            self._caught_up(now_ms, now_ms, end)
+        elif self._noted_ms == NEVER:
+            self._noted_ms, self._noted_end = now_ms, end
+        elif position >= self._noted_end:
+            self._caught_up(self._noted_ms, now_ms, end)
+
+    def _caught_up(self, at_ms: int, now_ms: int, end: int) -> None:
+        self.caught_up_ms, self.is_reported = at_ms, False
+        self._noted_ms, self._noted_end = now_ms, end
 
 
 @dataclass(slots=True)

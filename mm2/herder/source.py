@@ -16,7 +16,7 @@ from mm2.config.flow import FlowConfig, data_producer
 from mm2.core.balance import Balance, Strategy
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
 from mm2.errors import SchemaError
-from mm2.herder.bundle import BundleSpec, FetchSpec, OffsetSyncSpec
+from mm2.herder.bundle import BundleSpec, FetchSpec, GapSpec, OffsetSyncSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.control import (
@@ -242,6 +242,11 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         byte_rate_limit=source.byte_rate_limit,
         flush_interval_s=herder.offset_flush_interval.total_seconds(),
         fetch=_fetch(consumer),
+        gaps=GapSpec(
+            fails=source.gaps_fail,
+            remote_fails=source.remote_gaps_fail,
+            hanging_after_s=source.hanging_transaction.total_seconds(),
+        ),
         offset_syncs=syncs if source.emit_offset_syncs else None,
     )
 

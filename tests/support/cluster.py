@@ -209,6 +209,10 @@ class KafkaCluster:
         """Lets a paused node (None: all) go on."""
         self._signal(node, signal.SIGCONT)
 
+    def log_folder(self, topic: str, partition: int = 0, *, node: int = 0) -> Path:
+        """Where a node keeps a partition's log; only for looking, or while the node is stopped."""
+        return self._nodes[node].home / "data" / f"{topic}-{partition}"
+
     def log_tail(self, *, important: bool = False) -> str:
         """The last lines of the nodes' logs, or of their warnings and errors only."""
         return "\n".join(

@@ -342,3 +342,26 @@ def test_a_number_that_is_none_is_a_fault_of_ours() -> None:
 
     with pytest.raises(TypeError, match=r"tasks\.max"):
         Parsed(values={"tasks.max": None}, properties={}).number("tasks.max")
+
+
+def test_missing_data_are_reported_and_mirroring_goes_on_unless_the_user_wishes_otherwise() -> None:
+    source = _config().source
+    assert not source.gaps_fail
+    assert not source.remote_gaps_fail
+    assert source.hanging_transaction == timedelta(minutes=15)
+    source = _config(
+        **{
+            "source.gap.policy": "fail",
+            "A->B.target.topic.deleted.policy": "fail",
+            "source.hanging.transaction.timeout.ms": "1500",
+        }
+    ).source
+    assert source.gaps_fail
+    assert source.remote_gaps_fail
+    assert source.hanging_transaction == timedelta(milliseconds=1500)
+
+
+@pytest.mark.parametrize("key", ["source.gap.policy", "target.topic.deleted.policy"])
+def test_a_policy_for_missing_data_that_is_none_is_a_mistake(key: str) -> None:
+    (mistake,) = _mistakes(**{key: "ignore"})
+    assert mistake.key == key

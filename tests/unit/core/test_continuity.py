@@ -18,6 +18,7 @@ from mm2.core.continuity import (
     recreated,
     truncated,
 )
+from mm2.core.lineage import NEVER
 
 _OLD, _NEW = UUID(int=1), UUID(int=2)
 _DAY = 86_400_000
@@ -107,35 +108,56 @@ def test_only_compacted_topics_let_tombstones_expire(
     assert deletion_retention_ms(settings) == kept
 
 
-def _overdue(copy: CatchingUp, position: int, end: int, now_ms: int) -> bool:
-    return copy.overdue(position, end, retention_ms=100, now_ms=now_ms) is not None
+_KEPT_MS = 100
+
+
+def _look(copy: CatchingUp, position: int, end: int, now_ms: int) -> Gap | None:
+    return copy.look(position, end, now_ms=now_ms, retention_ms=_KEPT_MS)
+
+
+def _begun(position: int, at_ms: int) -> CatchingUp:
+    copy = CatchingUp()
+    copy.begin(position, at_ms)
+    return copy
 
 
 def test_a_copy_that_has_been_behind_for_longer_than_tombstones_stay_says_so_once() -> None:
-    copy = CatchingUp()
-    copy.note(5, 5, 1_000)
-    assert not _overdue(copy, 5, 9, 1_100)
-    gap = copy.overdue(5, 9, retention_ms=100, now_ms=1_101)
+    copy = _begun(5, 1_000)
+    assert _look(copy, 5, 9, 1_100) is None
+    gap = _look(copy, 5, 9, 1_101)
     assert gap == Gap(kind=GapKind.TOMBSTONES_EXPIRED, first=5, end=9, resume=5)
     assert (gap.lost, gap.diverged) == (0, 0)
-    assert not _overdue(copy, 6, 9, 2_000)
-    copy.note(9, 9, 3_000)
+    assert _look(copy, 6, 9, 2_000) is None
+    assert _look(copy, 9, 9, 3_000) is None
+    assert _look(copy, 9, 10, 3_101) == Gap(
+        kind=GapKind.TOMBSTONES_EXPIRED, first=9, end=10, resume=9
+    )
+
+
+def test_falling_behind_is_told_even_if_it_is_over_when_it_is_noticed() -> None:
+    copy = _begun(5, 1_000)
+    gap = _look(copy, 9, 9, 2_000)
+    assert gap == Gap(kind=GapKind.TOMBSTONES_EXPIRED, first=5, end=9, resume=9)
     assert not copy.is_reported
-    assert _overdue(copy, 9, 10, 3_101)
+    assert copy.caught_up_ms == 2_000
+
+
+def test_a_copy_of_an_idle_topic_may_be_looked_at_seldom() -> None:
+    copy = _begun(5, 1_000)
+    assert _look(copy, 5, 5, 9_000) is None
+    assert copy.caught_up_ms == 9_000
 
 
 def test_a_copy_that_is_always_a_little_behind_is_not_overdue() -> None:
-    copy = CatchingUp()
-    copy.note(0, 0, 0)
+    copy = _begun(0, 0)
     for n in range(1, 50):
-        assert not _overdue(copy, 10 * n - 3, 10 * n, 40 * n)
-        copy.note(10 * n - 3, 10 * n, 40 * n)
+        assert _look(copy, 10 * n - 3, 10 * n, 40 * n) is None
     assert copy.caught_up_ms == 48 * 40
 
 
-def test_nothing_is_said_of_a_copy_of_which_nothing_is_known_or_that_is_complete() -> None:
-    assert not _overdue(CatchingUp(), 0, 9, 1_000)
-    assert not _overdue(CatchingUp(caught_up_ms=0), 9, 9, 1_000)
+def test_nothing_is_said_of_a_copy_of_which_nothing_is_known() -> None:
+    assert _look(CatchingUp(), 0, 9, 1_000) is None
+    assert _look(_begun(0, NEVER), 0, 9, 1_000) is None
 
 
 def test_a_transaction_that_stays_open_is_reported_once_until_it_ends() -> None:
