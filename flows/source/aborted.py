@@ -26,12 +26,17 @@ class AbortedTransactions:
         heapify(self._upcoming)
         self._open: set[int] = set()
 
-    def is_aborted(self, batch: Batch) -> bool:
-        """Whether the batch holds records of an aborted transaction."""
+    @property
+    def are_known(self) -> bool:
+        """Whether there are any."""
+        return bool(self._upcoming or self._open)
+
+    def is_void(self, batch: Batch) -> bool:
+        """Whether no consumer sees the batch: a marker, or records of an aborted transaction."""
         while self._upcoming and self._upcoming[0][0] <= batch.last_offset:
             self._open.add(heappop(self._upcoming)[1])
         if batch.is_control:
             # A commit marker may not follow inside an aborted range, so any marker ends it.
             self._open.discard(batch.producer_id)
-            return False
+            return True
         return batch.is_transactional and batch.producer_id in self._open

@@ -33,6 +33,8 @@ _PRODUCER: Final = Struct(">qhi")
 _PREFIX_SIZE: Final = 12
 """Base offset and length, which the length itself does not count."""
 
+_SHORTEST: Final = HEADER_SIZE - _PREFIX_SIZE
+
 CODEC_BITS: Final = 0b111
 LOG_APPEND_TIME: Final = 1 << 3
 TRANSACTIONAL: Final = 1 << 4
@@ -62,6 +64,7 @@ class Batch:
         max_timestamp: largest timestamp in ms, or the append time.
         producer_id: who wrote it, -1 without idempotence.
         leader_epoch: of the leader that appended it, -1 if that is not known.
+        checksum: what it should be.
     """
 
     data: memoryview
@@ -72,7 +75,8 @@ class Batch:
     attributes: int
     max_timestamp: int
     producer_id: int
-    leader_epoch: int = -1
+    leader_epoch: int
+    checksum: int
 
     @property
     def is_control(self) -> bool:
@@ -107,11 +111,12 @@ class Batch:
         """
         Checks the checksum, which restamping would otherwise paper over.
 
+        Older formats have one for each message; it is checked when they are read.
+
         Raises:
             CorruptBatch: it does not match.
         """
-        (expected,) = _CRC.unpack_from(self.data, _CRC_AT)
-        if crc32c(self.data[_CRC_FROM:]) != expected:
+        if self.magic == 2 and crc32c(self.data[_CRC_FROM:]) != self.checksum:  # noqa: PLR2004
             raise CorruptBatch(
                 f"the batch at offset {self.base_offset} does not match its checksum"
             )
@@ -128,30 +133,65 @@ def split(data: memoryview) -> Iterator[Batch]:
     Raises:
         CorruptBatch: an entry cannot be as long as it says, or is of no known format.
     """
-    at, end = 0, len(data)
-    while end - at >= _PREFIX_SIZE + 5:
-        base, length = _LENGTH.unpack_from(data, at)
-        following = at + _PREFIX_SIZE + length
-        if following > end:
-            return
-        yield _batch(data[at:following], base)
-        at = following
+    at = 0
+    while (batch := read(data, at)) is not None:
+        yield batch
+        at += len(batch.data)
 
 
-def _batch(data: memoryview, base: int) -> Batch:
+def read(data: memoryview, at: int) -> Batch | None:
+    """
+    The batch that begins at ``at``; None if it is cut off, see ``split``.
+
+    Raises:
+        CorruptBatch: it cannot be as long as it says, or is of no known format.
+    """
+    if len(data) - at < _PREFIX_SIZE + 5:
+        return None
+    base, length = _LENGTH.unpack_from(data, at)
+    following = at + _PREFIX_SIZE + length
+    if following > len(data):
+        return None
+    if length < _SHORTEST or data[at + _MAGIC_AT] != 2:  # noqa: PLR2004 - its only name
+        return _legacy(data[at:following], base)
+    (_, _, epoch, _, crc, attributes, last_delta, _, max_timestamp, producer, _, _, count) = (
+        _HEADER.unpack_from(data, at)
+    )
+    return Batch(
+        data=data[at:following],
+        magic=2,
+        base_offset=base,
+        last_offset=base + last_delta,
+        count=count,
+        attributes=attributes,
+        max_timestamp=max_timestamp,
+        producer_id=producer,
+        leader_epoch=epoch,
+        checksum=crc,
+    )
+
+
+def _legacy(data: memoryview, base: int) -> Batch:
+    """A message of the formats before record batches, whose codec has the same bits."""
     magic = data[_MAGIC_AT] if len(data) >= _SMALLEST else None
-    if magic in (0, 1):  # before record batches; the codec's bits are the same
-        codec = data[_LEGACY_ATTRIBUTES_AT] & CODEC_BITS
-        return Batch(data, magic, base, base, 1, codec, -1, -1)
-    if magic != 2 or len(data) < HEADER_SIZE:  # noqa: PLR2004 - the format by its only name
+    if magic not in (0, 1):
         raise CorruptBatch(
             f"the bytes at offset {base} are no batch: {len(data)} of format {magic}"
         )
-    (_, _, epoch, _, _, attributes, last_delta, _, max_timestamp, producer, _, _, count) = (
-        _HEADER.unpack_from(data)
-    )
-    last = base + last_delta
-    return Batch(data, magic, base, last, count, attributes, max_timestamp, producer, epoch)
+    codec = data[_LEGACY_ATTRIBUTES_AT] & CODEC_BITS
+    return Batch(data, magic, base, base, 1, codec, -1, -1, -1, 0)
+
+
+def plain(batch: Batch, records: bytes) -> bytes:
+    """
+    A batch as if its records, which are given decompressed, had never been compressed.
+
+    Its checksum is that of the compressed ones still.
+    """
+    head = bytearray(batch.data[:HEADER_SIZE])
+    _LENGTH.pack_into(head, 0, batch.base_offset, HEADER_SIZE - _PREFIX_SIZE + len(records))
+    _ATTRIBUTES.pack_into(head, _CRC_FROM, batch.attributes & ~CODEC_BITS)
+    return bytes(head) + records
 
 
 def restamp(
@@ -182,7 +222,7 @@ def restamp(
 
 
 def assemble(
-    records: bytes,
+    records: bytes | memoryview,
     *,
     attributes: int,
     count: int,
@@ -199,7 +239,7 @@ def assemble(
     )  # fmt: skip
     checksum = crc32c(records, crc32c(memoryview(header)[_CRC_FROM:]))
     _CRC.pack_into(header, _CRC_AT, checksum)
-    return bytes(header) + records
+    return b"".join((header, records))
 
 
 def base_timestamp(data: memoryview) -> int:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from flows.source.aborted import AbortedTransactions
-from flows.source.batch import Batch, split
 from flows.source.budget import Budget
+from flows.source.grouping import Policy, groups
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.recode import recode
+from flows.source.strips import Piece, each_batch, pieces
+from mm2.core.lineage import UNKNOWN_EPOCH
+from mm2.kafka.wire.codecs import Compression
 from mm2.kafka.wire.requests import FetchedPartition
 
 _MOST_CORRUPT_READS: Final = 5
@@ -25,12 +29,21 @@ class Intake:
         producer: sends them.
         budget: counts the bytes until they are acknowledged.
         read_committed: leave out records of aborted transactions.
+        policy: what is merged, and how it is compressed.
     """
 
-    def __init__(self, producer: Producer, budget: Budget, *, read_committed: bool) -> None:
+    def __init__(
+        self,
+        producer: Producer,
+        budget: Budget,
+        *,
+        read_committed: bool,
+        policy: Policy | None = None,
+    ) -> None:
         self._producer = producer
         self._budget = budget
         self._read_committed = read_committed
+        self._policy = policy or Policy()
 
     def take(self, partition: Mirrored, fetched: FetchedPartition) -> None:
         """
@@ -40,19 +53,20 @@ class Intake:
         an error, because going on would lose its records.
         """
         partition.end = fetched.last_stable if self._read_committed else fetched.high_watermark
+        if partition.position is None:
+            return
         aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
+        limit = min(self._policy.most_bytes, partition.lane.most_bytes)
+        found = _continuing(
+            partition,
+            pieces(fetched.records, transactional=not aborted.are_known, limit=limit),
+        )
+        start = partition.position
         try:
-            for batch in split(fetched.records):
-                is_aborted = aborted.is_aborted(batch)
-                if not partition.follows(batch.leader_epoch):
-                    partition.is_settled, partition.surprise = False, batch.leader_epoch
-                    return
-                if partition.position is not None and batch.last_offset >= partition.position:
-                    partition.leader_epoch = batch.leader_epoch
-                    if not (is_aborted or batch.is_control):
-                        self._forward(partition, batch, partition.position)
-                    partition.position = batch.last_offset + 1
-                    partition.corrupt = 0
+            for group in groups(found, start, self._policy, aborted=aborted, limit=limit):
+                self._pass_on(partition, group.pieces, group.compression)
+                partition.position, partition.leader_epoch = group.end, group.leader_epoch
+                partition.corrupt = 0
         except ValueError as error:
             partition.corrupt += 1
             pause_s = _FIRST_PAUSE_S * 2**partition.corrupt
@@ -60,26 +74,47 @@ class Intake:
             if partition.corrupt >= _MOST_CORRUPT_READS:
                 partition.fail(f"unreadable at offset {partition.position}: {error}")
 
-    def _forward(self, partition: Mirrored, batch: Batch, position: int) -> None:
-        if batch.magic >= 2:  # noqa: PLR2004 - older formats are checked when they are read
-            batch.verify()
-        if batch.is_forwardable(position):
-            offsets = range(batch.base_offset, batch.last_offset + 1)
-            self._send(partition, batch.data, offsets, batch.max_timestamp)
+    def _pass_on(self, partition: Mirrored, pieces: Sequence[Piece], how: Compression) -> None:
+        """Sends the records of some pieces, as one batch if possible."""
+        position = partition.position or 0
+        if not pieces:
             return
-        recoded = recode(batch, position)
+        first = pieces[0]
+        if len(pieces) == 1 and self._policy.is_forwardable(first, position):
+            offsets = range(first.base_offset, first.last_offset + 1)
+            self._send(partition, first.data, offsets, first.max_timestamp)
+            return
+        try:
+            recoded = recode(pieces, position, how)
+        except ValueError:
+            batches = each_batch(pieces)
+            if len(batches) == 1:
+                raise
+            for batch in batches:  # what is wrong with one of them must not stop the others
+                self._pass_on(partition, [batch], self._policy.of(batch))
+                partition.position = batch.last_offset + 1
+            return
         if recoded is not None:
-            self._send(partition, recoded.data, list(recoded.offsets), recoded.max_timestamp)
+            self._send(partition, recoded.data, recoded.offsets, recoded.max_timestamp)
 
     def _send(
         self,
         partition: Mirrored,
         data: bytes | memoryview,
-        offsets: range | list[int],
+        offsets: Sequence[int],
         max_timestamp: int,
     ) -> None:
-        if not offsets:
-            return
         partition.queued += len(data)
         self._budget.take(len(data))
         self._producer.send(partition.lane, data, offsets, max_timestamp)
+
+
+def _continuing(partition: Mirrored, found: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces up to one that may be of another log than what was taken before."""
+    newest = UNKNOWN_EPOCH
+    for piece in found:
+        if not partition.follows(piece.leader_epoch) or UNKNOWN_EPOCH < piece.leader_epoch < newest:
+            partition.is_settled, partition.surprise = False, piece.leader_epoch
+            return
+        newest = piece.leader_epoch
+        yield piece

@@ -39,7 +39,7 @@ class Outgoing:
 
     data: bytearray
     sequence: int
-    offsets: range | list[int]
+    offsets: Sequence[int]
     max_timestamp: int
     size: int
     answer: int | None = None
@@ -68,6 +68,7 @@ class Lane:
         queue: batches to send, in order.
         flying: batches sent and not yet reported, in order.
         unanswered: how many of those the broker has not answered.
+        most_bytes: the target refused a batch of twice as many; so many may be merged.
         attempts: failures in a row.
         corruptions: how often in a row the broker found a batch damaged.
         is_known: whether the broker has appended a batch of this producer.
@@ -85,6 +86,7 @@ class Lane:
     queue: deque[Outgoing] = field(default_factory=deque)
     flying: deque[Outgoing] = field(default_factory=deque)
     unanswered: int = 0
+    most_bytes: int = 1 << 31
     attempts: int = 0
     corruptions: int = 0
     is_known: bool = False

@@ -26,7 +26,7 @@ from mm2.core.murmur2 import partition_for
 from mm2.core.positions import positions_of
 from mm2.errors import FlowError
 from mm2.kafka import records as stored
-from mm2.kafka.wire.codecs import NONE
+from mm2.kafka.wire.codecs import UNCOMPRESSED
 from mm2.kafka.wire.codes import code_name
 
 log = structlog.get_logger()
@@ -117,7 +117,7 @@ class Positions:
             Record(number, now, _body(key, partition))
             for number, (key, partition) in enumerate(positions)
         ]
-        batch = encode(records, NONE)
+        batch = encode(records, UNCOMPRESSED)
         self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
 
     def _refuse(self, code: int) -> None:

@@ -11,7 +11,7 @@ batch; other partitions go on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from flows.source.batch import SEQUENCE_MASK, restamp
@@ -85,7 +85,7 @@ class Producer:
         self,
         lane: Lane,
         data: bytes | memoryview,
-        offsets: range | list[int],
+        offsets: Sequence[int],
         max_timestamp: int,
     ) -> None:
         """Stamps a copy of the batch and queues it; its order is that of the calls."""
@@ -314,11 +314,12 @@ class Producer:
     def _split(self, lane: Lane) -> None:
         """Replaces the first batch by its halves; their records keep their sequence numbers."""
         batch = lane.queue.popleft()
+        lane.most_bytes = min(lane.most_bytes, len(batch.data) // 2)
         sequence = batch.sequence
         parts = []
         for half in halve(batch.data, batch.offsets):
             data = self._stamped(half.data, sequence)
-            parts.append(Outgoing(data, sequence, list(half.offsets), half.max_timestamp, size=0))
+            parts.append(Outgoing(data, sequence, half.offsets, half.max_timestamp, size=0))
             sequence = (sequence + len(half.offsets)) & SEQUENCE_MASK
         parts[-1].size = batch.size
         lane.queue.extendleft(reversed(parts))

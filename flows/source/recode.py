@@ -1,26 +1,28 @@
 """
-Re-encoding of batches that cannot be forwarded as they are.
+Re-encoding of batches that cannot be forwarded as they are, or are too small to be worth it.
 
-Works on the records' bytes: only offset and timestamp deltas are rewritten, so keys, values and
-headers are never decoded and may hold whatever bytes they like (a header key that is not UTF-8,
-say, which client libraries refuse).
+The compiled codec does it where it can. What it cannot carry is re-encoded byte by byte: only
+offset and timestamp deltas are rewritten, so keys, values and headers are never decoded and may
+hold whatever bytes they like (a header key that is not UTF-8, say, which client libraries refuse).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from flows.source.batch import (
-    CODEC_BITS,
     HEADER_SIZE,
     LOG_APPEND_TIME,
     Batch,
     assemble,
     base_timestamp,
+    plain,
     split,
 )
-from mm2.kafka.wire.codecs import compress, decompress
+from flows.source.strips import Piece, Strip, each_batch
+from mm2.kafka.wire.codecs import NONE, Compression, compress, decompress
+from mm2.kafka.wire.compiled import NotCarried, Section, reencode
 from mm2.kafka.wire.legacy import read_legacy
 
 
@@ -88,7 +90,7 @@ def _walk(payload: bytes, batch: Batch, append_time: int | None) -> Iterator[Rec
         at = end
 
 
-def encode(records: Sequence[Record], codec: int) -> Recoded:
+def encode(records: Sequence[Record], how: Compression) -> Recoded:
     """One batch of these records, at least one, with offsets from 0 and create time."""
     timestamps = [record.timestamp for record in records]
     first = timestamps[0]
@@ -98,25 +100,54 @@ def encode(records: Sequence[Record], codec: int) -> Recoded:
         payload += varint(len(head) + len(record.body))
         payload += head
         payload += record.body
-    data = assemble(
-        compress(codec, bytes(payload)),
-        attributes=codec & CODEC_BITS,
-        count=len(records),
-        base_timestamp=first,
-        max_timestamp=max(timestamps),
-    )
-    return Recoded(data, [record.offset for record in records], max(timestamps))
+    offsets = [record.offset for record in records]
+    return _recoded(Section(memoryview(payload), offsets, first, max(timestamps)), how)
 
 
-def recode(batch: Batch, position: int) -> Recoded | None:
+def recode(parts: Sequence[Piece], position: int, how: Compression) -> Recoded | None:
     """
-    The batch as the target takes it, without records before ``position``; None if none is left.
+    One batch of all records from ``position`` on, as the target takes it; None if none is left.
 
     Raises:
-        ValueError: if the bytes are not a batch.
+        ValueError: if the bytes are not batches.
     """
-    records = [record for record in records_of(batch) if record.offset >= position]
-    return encode(records, batch.codec) if records else None
+    try:
+        section = reencode(b"".join(map(_plain, parts)), position)
+    except NotCarried:
+        return recode_bytes(parts, position, how)
+    return None if section is None else _recoded(section, how)
+
+
+def recode_bytes(parts: Iterable[Piece], position: int, how: Compression) -> Recoded | None:
+    """The same as ``recode`` without the compiled codec: slow, and for whatever bytes they hold."""
+    batches = each_batch(parts)
+    records = [r for batch in batches for r in records_of(batch) if r.offset >= position]
+    return encode(records, how) if records else None
+
+
+def _plain(part: Piece) -> memoryview | bytes:
+    if isinstance(part, Strip):
+        return part.data
+    if part.magic < 2:  # noqa: PLR2004 - before record batches
+        raise NotCarried("the records are of an old format")
+    if part.codec == NONE:
+        return part.data
+    return plain(part, decompress(part.codec, part.data[HEADER_SIZE:]))
+
+
+def _recoded(section: Section, how: Compression) -> Recoded:
+    offsets: Sequence[int] = section.offsets
+    first, last, count = offsets[0], offsets[-1], len(offsets)
+    data = assemble(
+        section.payload if how.codec == NONE else compress(how, section.payload),
+        attributes=how.codec,
+        count=count,
+        base_timestamp=section.base_timestamp,
+        max_timestamp=section.max_timestamp,
+    )
+    if last - first + 1 == count:
+        offsets = range(first, last + 1)  # cheaper to keep and to go through
+    return Recoded(data, offsets, section.max_timestamp)
 
 
 def halve(data: bytes | bytearray, offsets: Sequence[int]) -> tuple[Recoded, Recoded]:
@@ -132,8 +163,8 @@ def halve(data: bytes | bytearray, offsets: Sequence[int]) -> tuple[Recoded, Rec
         Record(offset, record.timestamp, record.body)
         for offset, record in zip(offsets, records_of(batch), strict=True)
     ]
-    middle = len(records) // 2
-    return encode(records[:middle], batch.codec), encode(records[middle:], batch.codec)
+    middle, how = len(records) // 2, Compression(batch.codec)
+    return encode(records[:middle], how), encode(records[middle:], how)
 
 
 def keyed_body(

@@ -69,21 +69,39 @@ def test_every_shape_with_every_codec_is_copied_byte_for_byte(
         create_topic(cluster_a.bootstrap, topic, 2)
         for partition in (0, 1):
             batches = [
-                write_batch(_shapes(), codec_number=codec),
+                write_batch([*_shapes(), *_shapes(7)], codec_number=codec),
                 write_batch([Plain(timestamp=-1)], codec_number=codec),
             ]
             write(cluster_a.bootstrap, topic, *batches[partition:], partition=partition)
     bench = Bench(cluster_a, cluster_b, unique, topics)
     with bench.running() as totals:
         for topic in topics:
-            _copied(bench, topic, 8)
+            _copied(bench, topic, 15)
             _copied(bench, topic, 1, partition=1)
-    assert totals.result()["records"] == 9 * len(topics)
+    assert totals.result()["records"] == 16 * len(topics)
     for codec, topic in zip(CODECS, topics, strict=True):
         source = log_of(cluster_a.bootstrap, topic)
         copy = log_of(cluster_b.bootstrap, bench.remote(topic))
         assert [batch.codec for batch in copy] == [codec] * len(copy)
         assert [bytes(b.data[61:]) for b in copy] == [bytes(b.data[61:]) for b in source]
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_batches_of_one_record_arrive_together_and_in_order(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, codec: str
+) -> None:
+    create_topic(cluster_a.bootstrap, topic_name)
+    samples = [Sample(key=b"%d" % n, value=b"v" * (n % 90)) for n in range(500)]
+    one_by_one = {"batch.num.messages": 1, "linger.ms": 0}
+    produce(cluster_a.bootstrap, topic_name, samples, codec=codec, settings=one_by_one)
+    assert len(log_of(cluster_a.bootstrap, topic_name)) == len(samples)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    with bench.running():
+        _copied(bench, topic_name, len(samples))
+    copy = log_of(cluster_b.bootstrap, bench.remote(topic_name))
+    assert len(copy) <= 5
+    assert {batch.codec for batch in copy} == {0 if codec == "none" else 4}
+    assert bench.progress()[topic_name, 0].position == len(samples) - 1
 
 
 def test_what_compaction_left_is_copied(

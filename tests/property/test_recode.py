@@ -22,6 +22,7 @@ from flows.source.recode import (
     records_of,
     varint,
 )
+from mm2.kafka.wire.codecs import UNCOMPRESSED, Compression
 from tests.support.batches import Headers, Plain, read_batch, read_header, write_batch, write_legacy
 
 _NOT_UTF8 = b"\xff\xfe"
@@ -57,7 +58,7 @@ def _batch(data: bytes) -> Batch:
 
 
 def _recoded(batch: Batch, position: int) -> Recoded:
-    recoded = recode(batch, position)
+    recoded = recode([batch], position, Compression(batch.codec))
     assert recoded is not None
     return recoded
 
@@ -114,7 +115,9 @@ def test_records_before_the_position_are_left_out(
 ) -> None:
     """C206: a fetch may answer with a batch that begins before the asked offset."""
     position = data.draw(st.integers(records[0].offset, records[-1].offset + 1))
-    recoded = recode(_batch(write_batch(records, codec_number=codec)), position)
+    recoded = recode(
+        [_batch(write_batch(records, codec_number=codec))], position, Compression(codec)
+    )
     left = [r for r in records if r.offset >= position]
     if not left:
         assert recoded is None
@@ -130,7 +133,7 @@ def test_a_batch_that_compaction_emptied_yields_nothing() -> None:
     data = write_batch([], base_offset=5, last_offset=9, base_timestamp=1, max_timestamp=-1)
     batch = _batch(data)
     assert not batch.is_forwardable(5)
-    assert recode(batch, 5) is None
+    assert recode([batch], 5, UNCOMPRESSED) is None
 
 
 @given(records=_records(least=2, gaps=False), codec=_codecs, first=st.integers(0, 1 << 40))
@@ -189,7 +192,7 @@ def test_damaged_records_never_end_in_another_error(
     for at, byte in noise:
         data[min(at, len(data) - 1)] = byte
     try:
-        recode(_batch(bytes(data)), 0)
+        _recoded(_batch(bytes(data)), 0)
     except ValueError:
         return
 
@@ -197,7 +200,7 @@ def test_damaged_records_never_end_in_another_error(
 def test_an_unknown_codec_is_refused() -> None:
     data = write_batch([Plain(value=b"v")], attributes=5)
     with pytest.raises(ValueError, match="unknown compression codec 5"):
-        recode(_batch(data), 0)
+        _recoded(_batch(data), 0)
 
 
 def test_a_record_that_claims_more_than_there_is_is_refused() -> None:

@@ -25,11 +25,7 @@ def _marker(producer: int, at: int) -> Batch:
 
 def _visible(aborted: list[tuple[int, int]], batches: list[Batch]) -> list[int]:
     transactions = AbortedTransactions(aborted)
-    return [
-        batch.base_offset
-        for batch in batches
-        if not transactions.is_aborted(batch) and not batch.is_control
-    ]
+    return [batch.base_offset for batch in batches if not transactions.is_void(batch)]
 
 
 def test_without_aborted_transactions_all_is_visible() -> None:

@@ -2,51 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
 from flows.source.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
-from flows.source.budget import Budget
-from flows.source.intake import Intake
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.produce import Producer
-from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
-from mm2.kafka.wire.requests import FetchedPartition
 from tests.support.batches import Plain, read_batch, read_header, write_batch
-from tests.support.fake_broker import FakeCluster, Trouble
-
-_SOURCE = TopicPartition(TopicName("t"), 0)
-_TARGET = TopicPartition(TopicName("A.t"), 0)
-
-
-class _Bench:
-    """An intake with a producer that nobody runs, so that what was sent stays in the lane."""
-
-    def __init__(self, position: int | None = 0, *, read_committed: bool = False) -> None:
-        self.lane = Lane(_TARGET, lambda _: None, lambda _: None)
-        self.partition = Mirrored(_SOURCE, self.lane, position=position)
-        self.budget = Budget(1 << 20)
-        cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
-        producer = Producer(
-            flow="A->B", client=cast("WireClient", cluster), identity=ProducerIdentity(5, 1)
-        )
-        self.intake = Intake(producer, self.budget, read_committed=read_committed)
-
-    def take(self, *batches: bytes, aborted: tuple[tuple[int, int], ...] = ()) -> None:
-        data = memoryview(b"".join(batches))
-        self.intake.take(self.partition, FetchedPartition("t", 0, 0, 90, 80, 0, aborted, data))
-
-    @property
-    def sent(self) -> list[list[int]]:
-        """Source offsets, batch by batch."""
-        return [list(batch.offsets) for batch in self.lane.queue]
-
-    @property
-    def values(self) -> list[bytes | None]:
-        return [r.value for batch in self.lane.queue for r in read_batch(batch.data)]
+from tests.support.intake import IntakeBench
 
 
 def _plain(*offsets: int) -> list[Plain]:
@@ -54,17 +14,63 @@ def _plain(*offsets: int) -> list[Plain]:
 
 
 def test_whole_batches_are_forwarded_as_they_are() -> None:
-    bench = _Bench()
-    first, second = write_batch(_plain(0, 1), codec_number=4), write_batch(_plain(2))
+    bench = IntakeBench()
+    first, second = write_batch(_plain(*range(9)), codec_number=4), write_batch(_plain(9))
     bench.take(first, second)
-    assert bench.sent == [[0, 1], [2]]
+    assert bench.sent == [[*range(9)], [9]]
     assert bench.lane.queue[0].data[61:] == first[61:]
-    assert bench.partition.position == 3
-    assert [read_header(b.data).sequence for b in bench.lane.queue] == [0, 2]
+    assert bench.lane.queue[1].data[61:] == second[61:]
+    assert bench.partition.position == 10
+    assert [read_header(b.data).sequence for b in bench.lane.queue] == [0, 9]
+
+
+def test_small_batches_become_one_up_to_the_limit_of_the_lane() -> None:
+    bench = IntakeBench()
+    batches = [write_batch(_plain(offset)) for offset in range(6)]
+    bench.lane.most_bytes = 2 * len(batches[0])
+    bench.take(*batches)
+    assert bench.sent == [[0, 1], [2, 3], [4, 5]]
+    assert {type(batch.offsets) for batch in bench.lane.queue} == {range}
+
+
+def test_small_batches_without_compression_join_those_with_it() -> None:
+    bench = IntakeBench()
+    codecs = [0, 3, 0, 3, 4, 4, 0]
+    bench.take(*(write_batch(_plain(n), codec_number=c) for n, c in enumerate(codecs)))
+    assert bench.sent == [[0, 1, 2, 3], [4, 5, 6]]
+    assert [read_header(b.data).attributes for b in bench.lane.queue] == [3, 4]
+
+
+def test_a_batch_that_cannot_be_read_holds_up_only_what_follows_it() -> None:
+    """Its checksum is right, so it is what somebody wrote."""
+    bench = IntakeBench()
+    bad = write_batch(_plain(10, 18), attributes=3)
+    bench.take(write_batch(_plain(0, 3), codec_number=3), bad)
+    assert bench.sent == [[0, 3]]
+    assert (bench.partition.position, bench.partition.corrupt) == (4, 1)
+
+
+def test_batches_that_no_longer_continue_the_log_are_left_to_be_settled() -> None:
+    """KIP-320; also in the middle of what would have become one batch."""
+    bench = IntakeBench()
+    bench.partition.settled_epoch, bench.partition.is_settled = 5, True
+    epochs = [3, 3, 5, 7, 7]
+    bench.take(*(write_batch(_plain(n), leader_epoch=e) for n, e in enumerate(epochs)))
+    assert bench.sent == [[0, 1, 2]]
+    assert (bench.partition.position, bench.partition.leader_epoch) == (3, 5)
+    assert (bench.partition.is_settled, bench.partition.surprise) == (False, 7)
+
+
+def test_epochs_that_go_down_in_one_answer_are_left_to_be_settled() -> None:
+    bench = IntakeBench()
+    bench.partition.settled_epoch, bench.partition.is_settled = 5, True
+    bench.take(*(write_batch(_plain(n), leader_epoch=e) for n, e in enumerate([4, 3])))
+    assert bench.sent == [[0]]
+    assert (bench.partition.is_settled, bench.partition.surprise) == (False, 3)
 
 
 def test_a_cut_batch_is_left_for_the_next_fetch() -> None:
-    bench = _Bench()
+    bench = IntakeBench()
     bench.take(write_batch(_plain(0)), write_batch(_plain(1, 2))[:-1])
     assert bench.sent == [[0]]
     assert bench.partition.position == 1
@@ -72,14 +78,14 @@ def test_a_cut_batch_is_left_for_the_next_fetch() -> None:
 
 def test_gaps_are_recoded_and_keep_their_source_offsets() -> None:
     """C228."""
-    bench = _Bench()
+    bench = IntakeBench()
     bench.take(write_batch(_plain(3, 7), last_offset=9))
     assert bench.sent == [[3, 7]]
     assert bench.partition.position == 10
 
 
 def test_append_time_batches_are_recoded() -> None:
-    bench = _Bench()
+    bench = IntakeBench()
     bench.take(write_batch(_plain(0), attributes=LOG_APPEND_TIME, max_timestamp=77))
     assert [r.timestamp for r in read_batch(bench.lane.queue[0].data)] == [77]
     assert bench.lane.queue[0].max_timestamp == 77
@@ -87,19 +93,19 @@ def test_append_time_batches_are_recoded() -> None:
 
 def test_records_before_the_position_are_not_sent_again() -> None:
     """C206."""
-    bench = _Bench(position=5)
+    bench = IntakeBench(position=5)
     bench.take(write_batch(_plain(2, 3, 4, 5, 6)), write_batch(_plain(7)))
-    assert bench.sent == [[5, 6], [7]]
+    assert bench.sent == [[5, 6, 7]]
 
 
 def test_batches_wholly_before_the_position_are_passed_over() -> None:
-    bench = _Bench(position=5)
+    bench = IntakeBench(position=5)
     bench.take(write_batch(_plain(0, 1)), write_batch(_plain(2, 3, 4)), write_batch(_plain(5)))
     assert bench.sent == [[5]]
 
 
 def test_nothing_is_sent_while_the_position_is_not_known() -> None:
-    bench = _Bench(position=None)
+    bench = IntakeBench(position=None)
     bench.take(write_batch(_plain(0)))
     assert bench.sent == []
     assert bench.partition.position is None
@@ -107,7 +113,7 @@ def test_nothing_is_sent_while_the_position_is_not_known() -> None:
 
 @pytest.mark.parametrize("read_committed", [True, False])
 def test_markers_are_dropped_and_passed(*, read_committed: bool) -> None:
-    bench = _Bench(read_committed=read_committed)
+    bench = IntakeBench(read_committed=read_committed)
     bench.take(
         write_batch(_plain(0), attributes=TRANSACTIONAL, producer=(9, 0, 0)),
         write_batch(_plain(1), attributes=TRANSACTIONAL | CONTROL, producer=(9, 0, -1)),
@@ -120,7 +126,7 @@ def test_markers_are_dropped_and_passed(*, read_committed: bool) -> None:
 def test_aborted_records_are_dropped_for_read_committed_only(
     *, read_committed: bool, values: list[bytes]
 ) -> None:
-    bench = _Bench(read_committed=read_committed)
+    bench = IntakeBench(read_committed=read_committed)
     bench.take(
         write_batch(_plain(0), attributes=TRANSACTIONAL, producer=(9, 0, 0)),
         write_batch(_plain(1), attributes=TRANSACTIONAL | CONTROL, producer=(9, 0, -1)),
@@ -133,7 +139,7 @@ def test_aborted_records_are_dropped_for_read_committed_only(
 
 
 def test_a_damaged_batch_stops_its_partition_after_a_few_reads() -> None:
-    bench = _Bench()
+    bench = IntakeBench()
     damaged = bytearray(write_batch(_plain(1)))
     damaged[-1] ^= 1
     bench.take(write_batch(_plain(0)), bytes(damaged))
@@ -148,7 +154,7 @@ def test_a_damaged_batch_stops_its_partition_after_a_few_reads() -> None:
 
 
 def test_damage_that_goes_away_is_forgotten() -> None:
-    bench = _Bench()
+    bench = IntakeBench()
     for _ in range(4):
         bench.take(b"\0" * 61)
     bench.take(write_batch(_plain(0)))
@@ -157,14 +163,14 @@ def test_damage_that_goes_away_is_forgotten() -> None:
 
 
 def test_what_is_sent_is_counted_against_the_budget() -> None:
-    bench = _Bench()
+    bench = IntakeBench()
     data = write_batch(_plain(0, 1))
     bench.take(data)
     assert bench.budget.used == bench.partition.queued == len(data)
 
 
 def test_a_recoded_batch_gives_back_what_it_took() -> None:
-    bench = _Bench()
+    bench = IntakeBench()
     bench.take(write_batch(_plain(0, 5)))
     (batch,) = bench.lane.queue
     assert bench.budget.used == bench.partition.queued == batch.size

@@ -1,0 +1,65 @@
+"""An intake with a producer that nobody runs, so that what was sent stays in the lane."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from flows.source.budget import Budget
+from flows.source.grouping import Policy
+from flows.source.intake import Intake
+from flows.source.lane import Lane
+from flows.source.partition import Mirrored
+from flows.source.produce import Producer
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.requests import FetchedPartition
+from tests.support.batches import Plain, read_batch
+from tests.support.fake_broker import FakeCluster, Trouble
+
+_SOURCE = TopicPartition(TopicName("t"), 0)
+_TARGET = TopicPartition(TopicName("A.t"), 0)
+
+
+class IntakeBench:
+    """
+    Args:
+        position: of the partition.
+        read_committed: leave out what was aborted.
+        policy: what is merged.
+    """
+
+    def __init__(
+        self,
+        position: int | None = 0,
+        *,
+        read_committed: bool = False,
+        policy: Policy | None = None,
+    ) -> None:
+        self.lane = Lane(_TARGET, lambda _: None, lambda _: None)
+        self.partition = Mirrored(_SOURCE, self.lane, position=position)
+        self.budget = Budget(1 << 20)
+        cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
+        producer = Producer(
+            flow="A->B", client=cast("WireClient", cluster), identity=ProducerIdentity(5, 1)
+        )
+        self.intake = Intake(producer, self.budget, read_committed=read_committed, policy=policy)
+
+    def take(self, *batches: bytes, aborted: tuple[tuple[int, int], ...] = ()) -> None:
+        """One answer of the source."""
+        data = memoryview(b"".join(batches))
+        self.intake.take(self.partition, FetchedPartition("t", 0, 0, 90, 80, 0, aborted, data))
+
+    @property
+    def sent(self) -> list[list[int]]:
+        """Source offsets, batch by batch."""
+        return [list(batch.offsets) for batch in self.lane.queue]
+
+    @property
+    def records(self) -> list[Plain]:
+        """All that was sent."""
+        return [r for batch in self.lane.queue for r in read_batch(batch.data)]
+
+    @property
+    def values(self) -> list[bytes | None]:
+        """Of all records that were sent."""
+        return [record.value for record in self.records]
