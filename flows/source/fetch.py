@@ -1,5 +1,5 @@
 """
-Fetches partitions from their leaders, one long-polling loop a broker.
+Fetches partitions from their leaders or near replicas, one long-polling loop a broker.
 
 Bounded memory: a broker is asked for no more than there is room for; a partition that has its
 share of bytes under way is left out until some are acknowledged.
@@ -18,6 +18,7 @@ import structlog
 from flows.source.budget import Budget
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
+from flows.source.replicas import ReadReplicas
 from flows.source.settling import Settler
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
@@ -71,6 +72,12 @@ class Fetcher:
         self._settler = settler
         self._limit = limit
         self._take = take
+        self._replicas = ReadReplicas(
+            leader=client.leader,
+            is_known=lambda node: client.broker(node) is not None,
+            lease_s=spec.replica_lease_s,
+            clock=time.monotonic,
+        )
         self._changed = asyncio.Event()
         self._freed = asyncio.Event()
         self._stale = asyncio.Event()
@@ -94,18 +101,18 @@ class Fetcher:
             while True:
                 self._changed.clear()
                 partitions = self._partitions.items()
-                leaders = {self._client.leader(p) for p, m in partitions if not m.is_missing}
-                for node in leaders - {None}:
+                readers = {self._replicas.reader(p) for p, m in partitions if not m.is_missing}
+                for node in readers - {None}:
                     if node is not None and (node not in self._loops or self._loops[node].done()):
                         task = group.create_task(self._follow(node), name=f"fetch-{node}")
                         self._loops[node] = task
-                if None in leaders:
+                if None in readers:
                     self._stale.set()
                 await self._wait_for_change()
 
     async def _follow(self, node: int) -> None:
-        """Fetches from one broker for as long as it leads something."""
-        while led := [m for s, m in self._partitions.items() if self._client.leader(s) == node]:
+        """Fetches from one broker for as long as something is read from it."""
+        while led := [m for s, m in self._partitions.items() if self._replicas.reader(s) == node]:
             try:
                 await asyncio.sleep(self._client.throttle.delay(node))
                 allowed = await self._limit.allowance()
@@ -121,6 +128,7 @@ class Fetcher:
                     self._failing.add(node)
                     log.warning("source.fetch_failed", broker=node, error=str(error))
                 self._stale.set()
+                self._replicas.forsake_node(node)
                 await asyncio.sleep(_BACKOFF_S)
         self.changed()
 
@@ -171,13 +179,14 @@ class Fetcher:
                     max_bytes=reserved,
                     read_committed=self._spec.read_committed,
                     topics=topics,
+                    rack=self._spec.rack,
                 ),
             )
         finally:
             self._budget.give(reserved)
         self._failing.discard(node)
         self._limit.spend(sum(len(each.records) for each in answers.partitions))
-        await self._accept(answers.partitions, asked)
+        await self._accept(node, answers.partitions, asked)
 
     def _share(self) -> int:
         """Bytes to ask one broker for: idle fetches must not take all memory from each other."""
@@ -186,6 +195,7 @@ class Fetcher:
 
     async def _accept(
         self,
+        node: int,
         answers: Sequence[FetchedPartition],
         asked: Mapping[TopicPartition, int | None],
     ) -> None:
@@ -196,8 +206,11 @@ class Fetcher:
                 continue  # gone, stopped or moved while the answer was under way
             if not partition.is_settled:
                 continue  # it may be of another log
+            if self._is_redirected(source, answer):
+                continue
             self._settler.observe(partition, answer)
             if answer.error == Code.NONE:
+                partition.broker = node
                 self._take(partition, answer)
             elif answer.error == Code.OFFSET_OUT_OF_RANGE:
                 await self._settler.out_of_range(partition)
@@ -208,6 +221,17 @@ class Fetcher:
                 self._stale.set()
             else:
                 partition.fail(f"the source answers {code_name(answer.error)}")
+
+    def _is_redirected(self, source: TopicPartition, answer: FetchedPartition) -> bool:
+        """Whether another replica is to be asked instead: a better one, or again the leader."""
+        if answer.error == Code.NONE:
+            is_new = self._replicas.prefer(source, answer.preferred_replica)
+        else:
+            # Only the leader's word counts: a follower may lag behind, or be on its way out.
+            is_new = self._replicas.forsake(source)
+        if is_new:
+            self.changed()
+        return is_new
 
     async def _follow_leaders(self) -> None:
         """Refreshes metadata when asked to, a few times a second at most."""

@@ -31,6 +31,7 @@ class Mirrored:
         end: high watermark of the source, or the last stable offset when read committed.
         records: acknowledged records.
         bytes: acknowledged bytes.
+        broker: node that it was last read from.
         latency_ms: worst latency since it was last reported.
         lost: offsets that were gone before we could fetch them.
         diverged: offsets that the target has and the source no longer has.
@@ -62,6 +63,7 @@ class Mirrored:
     end: int = NO_OFFSET
     records: int = 0
     bytes: int = 0
+    broker: int | None = None
     latency_ms: int = 0
     lost: int = 0
     diverged: int = 0
@@ -177,6 +179,7 @@ class Mirrored:
             position=self.mirrored,
             end=self.end,
             lag=self.lag,
+            broker=self.broker,
             latency_ms=self.latency_ms,
             lost=self.lost,
             diverged=self.diverged,

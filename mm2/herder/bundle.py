@@ -44,6 +44,9 @@ class FetchSpec:
         min_bytes: the broker answers as soon as it has this much (``fetch.min.bytes``).
         max_wait_ms: or after this time (``fetch.max.wait.ms``).
         read_committed: leave out records of aborted transactions (``isolation.level``).
+        rack: where we stand, for brokers that know of a nearer replica (``client.rack``).
+        replica_lease_s: seconds until the leader is asked again for a better one
+            (``metadata.max.age.ms``).
         reset: where to begin without a position: ``earliest``, ``latest`` or ``none``.
     """
 
@@ -52,6 +55,8 @@ class FetchSpec:
     min_bytes: int = 1
     max_wait_ms: int = 500
     read_committed: bool = False
+    rack: str = ""
+    replica_lease_s: float = 300.0
     reset: str = "earliest"
 
 

@@ -52,6 +52,7 @@ class PartitionProgress:
         position: upstream offset of the last mirrored record; -1 for none yet.
         end: high watermark of the source when last fetched; -1 if not known yet.
         lag: records between what the source has and what the target has.
+        broker: node of the source that it was last read from; None if not yet known.
         latency_ms: worst time from a record's timestamp to its acknowledgement since last time.
         lost: offsets that were gone from the source before they were mirrored.
         diverged: offsets that were mirrored and that the source no longer has.
@@ -67,6 +68,7 @@ class PartitionProgress:
     position: int = NO_OFFSET
     end: int = NO_OFFSET
     lag: int = 0
+    broker: int | None = None
     latency_ms: int = 0
     lost: int = 0
     diverged: int = 0

@@ -34,6 +34,7 @@ from mm2.herder.supervision import every, keep_running
 from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
 from mm2.herder.watch import Watch
 from mm2.kafka.log import LogTail, Record, read_to_end
+from mm2.kafka.settings import milliseconds
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -262,5 +263,7 @@ def _fetch(consumer: Mapping[str, str]) -> FetchSpec:
         min_bytes=int(consumer.get("fetch.min.bytes", ours.min_bytes)),
         max_wait_ms=int(consumer.get("fetch.max.wait.ms", ours.max_wait_ms)),
         read_committed=consumer.get("isolation.level", "").strip() == "read_committed",
+        rack=consumer.get("client.rack", ours.rack).strip(),
+        replica_lease_s=milliseconds(consumer, "metadata.max.age.ms", 300_000) / 1000,
         reset=consumer.get("auto.offset.reset", ours.reset).strip(),
     )

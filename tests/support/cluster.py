@@ -120,6 +120,7 @@ class KafkaCluster:
         heap: of each JVM, as Java writes sizes.
         options: more flags of each JVM; they win.
         properties: more server properties; they win.
+        racks: of the nodes, in their order.
         security: the secured listeners to open.
     """
 
@@ -132,6 +133,7 @@ class KafkaCluster:
         heap: str = "512m",
         options: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
+        racks: Sequence[str] = (),
         security: Security | None = None,
     ) -> None:
         self.name = name
@@ -139,6 +141,7 @@ class KafkaCluster:
         self._port = port
         self._options = [f"-Xmx{heap}", *options]
         self._extra = dict(properties or {})
+        self._racks = racks
         self._security = security or Security()
         self._home: Path | None = None
         self._nodes: list[_Node] = []
@@ -255,13 +258,14 @@ class KafkaCluster:
     def _node(self, number: int, home: Path, ports: Mapping[str, int], voters: str) -> _Node:
         home.mkdir()
         node = _Node(home, ports, self._options)
+        rack = {"broker.rack": self._racks[number - 1]} if self._racks else {}
         properties = broker_properties(
             node=number,
             voters=voters,
             ports=ports,
             data=home / "data",
             security=self._security,
-            extra=self._extra,
+            extra={**rack, **self._extra},
         )
         node.properties.write_text(render(properties))
         return node
