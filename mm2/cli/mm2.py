@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from mm2.cli.config_commands import config
+from mm2.cli.offsets_commands import offsets
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -14,6 +15,7 @@ def main() -> None:
 
 
 main.add_command(config)
+main.add_command(offsets)
 
 if __name__ == "__main__":
     main()

@@ -59,13 +59,20 @@ async def wait_for(admin: Admin) -> None:
     ):
         with attempt:
             try:
-                await _ask(admin)
+                await check_reachable(admin)
             except ClusterError as error:
                 log.warning("cluster.unreachable", cluster=admin.alias, error=str(error))
                 raise
 
 
-async def _ask(admin: Admin) -> None:
+async def check_reachable(admin: Admin) -> None:
+    """
+    Asks a cluster for a sign of life, and waits for it no longer than a few seconds.
+
+    Raises:
+        Unavailable: it does not answer.
+        ClusterError: it refuses us.
+    """
     try:
         async with asyncio.timeout(_ANSWER_WITHIN_S):
             await admin.cluster_id()

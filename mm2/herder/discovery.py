@@ -13,17 +13,17 @@ import structlog
 
 from mm2.config.flow import FlowConfig
 from mm2.core.configs import ConfigEntry
-from mm2.core.filters import build_config_property_filter, build_topic_filter
+from mm2.core.filters import build_config_property_filter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription, TopicPlan, plan_topics
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.topology import should_replicate_topic
 from mm2.errors import NotAuthorized
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.memory import Memory
 from mm2.herder.topic_acls import TopicAcls
 from mm2.herder.topic_deletion import TopicDeletion
 from mm2.herder.topic_settings import TopicSettings, create_topics
+from mm2.herder.topics import accepted_topics
 
 log = structlog.get_logger()
 
@@ -49,7 +49,7 @@ class Discovery:
         self._config = config
         self._clusters = clusters
         self.policy: ReplicationPolicy = build_policy(properties)
-        self._topic_filter = build_topic_filter(properties)
+        self._accepts = accepted_topics(config)
         self._property_filter = build_config_property_filter(properties)
         self._listed: set[TopicName] = set()
         self._mirrored: tuple[TopicDescription, ...] = ()
@@ -106,15 +106,6 @@ class Discovery:
         """Deletes copies of deleted topics, if ``source.topic.deleted.policy`` says so."""
         if self._config.source.deletes_topics:
             await self._deletion.look(self._listed, [topic.name for topic in self._mirrored])
-
-    def _accepts(self, topic: TopicName) -> bool:
-        return should_replicate_topic(
-            topic,
-            flow=self._config.flow,
-            policy=self.policy,
-            topic_filter=self._topic_filter,
-            heartbeats_replication=self._config.source.heartbeats_replication,
-        )
 
     def _remote(self, topic: TopicName) -> TopicName:
         return self.policy.format_remote_topic(self._config.flow.source, topic)

@@ -1,22 +1,38 @@
 """
-The positions topic of a flow as the herder and operators use it, while no task writes to it.
+The positions of a flow as its herder and operators see and change them, while no task runs.
+
+They stand in Connect's records, ``mm2-offsets.<source>.internal`` on the target, and of flows that
+mirror exactly once also in the offsets of a group; a task goes on at the later of the two, so both
+are changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from mm2.config.flow import FlowConfig
+from mm2.core.alterations import LogRange
+from mm2.core.checkpoint import CommittedOffset
 from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
-from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
+from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicName, TopicPartition
+from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.positions import positions_of
-from mm2.kafka.log import read_to_end
+from mm2.herder.clusters import FlowClusters
+from mm2.herder.topics import accepted_topics
+from mm2.kafka.log import Record, read_to_end
+from mm2.kafka.offsets import OffsetAt
 from mm2.kafka.writer import Writer
+
+_NOT_COMMITTED: Final = CommittedOffset(NO_OFFSET)
+"""A group's offset that clients take for none; brokers have no better way to delete a single one
+that all releases know."""
 
 
 class PositionStore:
     """
-    Reads and writes ``mm2-offsets.<source>.internal``.
+    Reads and writes Connect's records.
 
     Args:
         config: the flow.
@@ -33,13 +49,18 @@ class PositionStore:
         Raises:
             ClusterError: the target does not answer, or has no such topic.
         """
-        records = await read_to_end(
-            self._flow.target,
-            self._herder.client("consumer", "positions"),
-            self._herder.offsets_topic,
-            newest_only=True,
-        )
+        records = await self._records()
         return positions_of(((r.key, r.value) for r in records), self._flow.source)
+
+    async def keys_of(self, partitions: Collection[object]) -> list[bytes]:
+        """Keys under which something is stored for any of these, whatever they may be (C204)."""
+        return [
+            record.key
+            for record in await self._records()
+            if record.key is not None
+            and record.value is not None
+            and _partition_in(record.key) in partitions
+        ]
 
     async def save(self, positions: Mapping[TopicPartition, int | None]) -> None:
         """
@@ -48,11 +69,154 @@ class PositionStore:
         Raises:
             ClusterError: the target does not take one; those before it are written.
         """
-        if not positions:
+        await self._write(
+            (
+                encode_key(SOURCE_CONNECTOR, SourcePartition(self._flow.source, *where)),
+                None if offset is None else encode_offset(offset),
+            )
+            for where, offset in sorted(positions.items())
+        )
+
+    async def delete(self, keys: Iterable[bytes]) -> None:
+        """
+        Deletes what is stored under keys.
+
+        Raises:
+            ClusterError: the target does not take one deletion; those before it are written.
+        """
+        await self._write((key, None) for key in keys)
+
+    async def _records(self) -> list[Record]:
+        return await read_to_end(
+            self._flow.target,
+            self._herder.client("consumer", "positions"),
+            self._herder.offsets_topic,
+            newest_only=True,
+        )
+
+    async def _write(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        if not (entries := list(records)):
             return
         properties = self._herder.client("producer", "positions")
         async with Writer(self._flow.target, properties) as writer:
-            for where, offset in sorted(positions.items()):
-                key = encode_key(SOURCE_CONNECTOR, SourcePartition(self._flow.source, *where))
-                value = None if offset is None else encode_offset(offset)
+            for key, value in entries:
                 await writer.send(self._herder.offsets_topic, key, value)
+
+
+class FlowPositions:
+    """
+    All that holds a position of a flow, and what its source has.
+
+    Args:
+        config: the flow.
+        clusters: both.
+
+    Attributes:
+        policy: names remote topics.
+        store: Connect's records.
+    """
+
+    def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        self._source = config.flow.source
+        self._accepts = accepted_topics(config)
+        self._group = f"__mm2-{config.flow}"
+        self._clusters = clusters
+        self.policy: ReplicationPolicy = build_policy(config.source.properties)
+        self.store = PositionStore(config)
+
+    async def load(self) -> dict[TopicPartition, int]:
+        """
+        The offset of the last mirrored record of each source partition that has a position.
+
+        Raises:
+            ClusterError: the target does not answer, or has no positions topic.
+        """
+        positions = await self.store.load()
+        committed = await self._clusters.target.list_group_offsets(self._group)
+        for where in positions:
+            if (found := committed.get(self._remote(where))) is not None:
+                positions[where] = max(positions[where], found.offset - 1)
+        return positions
+
+    async def apply(self, positions: Mapping[TopicPartition, int | None]) -> None:
+        """
+        Makes these the positions; None deletes one. Safe to repeat after a failure.
+
+        Raises:
+            ClusterError: the target does not take all of them.
+        """
+        committed = await self._clusters.target.list_group_offsets(self._group)
+        offsets = {
+            self._remote(where): _NOT_COMMITTED if offset is None else CommittedOffset(offset + 1)
+            for where, offset in positions.items()
+            if self._remote(where) in committed
+        }
+        await self._clusters.target.alter_group_offsets(self._group, offsets)
+        await self.store.save(positions)
+
+    async def ranges(
+        self, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, LogRange]:
+        """
+        What the source has of those partitions that exist.
+
+        Raises:
+            ClusterError: the source does not answer, or refuses.
+        """
+        source = self._clusters.source
+        counts = await source.describe_topics({where.topic for where in partitions})
+        there = [
+            where
+            for where in partitions
+            if where.topic in counts and 0 <= where.partition < counts[where.topic].partitions
+        ]
+        starts = await source.list_offsets(there, OffsetAt.EARLIEST)
+        ends = await source.list_offsets(there, OffsetAt.LATEST)
+        return {where: LogRange(starts[where], ends[where]) for where in starts if where in ends}
+
+    async def at_time(
+        self, partitions: Collection[TopicPartition], time_ms: int
+    ) -> dict[TopicPartition, int]:
+        """
+        The first record of each partition at or after a time; -1 where there is none.
+
+        Raises:
+            ClusterError: the source does not answer, or refuses.
+        """
+        return await self._clusters.source.list_offsets(partitions, time_ms)
+
+    async def mirrored_topics(self) -> list[TopicName]:
+        """
+        The source's topics that the flow mirrors.
+
+        Raises:
+            ClusterError: the source does not answer, or refuses.
+        """
+        return sorted(filter(self._accepts, await self._clusters.source.list_topics()))
+
+    async def partitions_of(self, topics: Collection[str]) -> list[TopicPartition]:
+        """
+        All partitions of those topics that the source has.
+
+        Raises:
+            ClusterError: the source does not answer, or refuses.
+        """
+        described = await self._clusters.source.describe_topics(map(TopicName, topics))
+        return [
+            TopicPartition(name, number)
+            for name, topic in sorted(described.items())
+            for number in range(topic.partitions)
+        ]
+
+    def _remote(self, where: TopicPartition) -> TopicPartition:
+        remote = self.policy.format_remote_topic(self._source, where.topic)
+        return TopicPartition(remote, where.partition)
+
+
+def _partition_in(key: bytes) -> object:
+    """What a key of the source connector is about; the connector itself if it is none of those."""
+    try:
+        connector, partition = json.loads(key)
+    except (ValueError, TypeError):
+        return SOURCE_CONNECTOR
+    return partition if connector == SOURCE_CONNECTOR else SOURCE_CONNECTOR

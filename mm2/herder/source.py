@@ -166,12 +166,11 @@ class SourceFlow:
                 if found != assigned:
                     await bundles.assign(found)
                     assigned = found
+                self._discovered.set()
                 await self._discovery.delete_orphans()
             except Exception as error:  # noqa: BLE001 - as any periodic job, it tries again
                 log.warning("job.failed", job="refresh-topics", error=str(error))
                 self._discovery.is_complete = False
-            else:
-                self._discovered.set()
             interval = self._config.source.refresh_topics
             if not self._discovery.is_complete:
                 await self._wait(_shorter(_RETRY_INCOMPLETE_S, interval))

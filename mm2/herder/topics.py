@@ -1,5 +1,5 @@
 """
-The internal topics of a flow: which, where, with how many partitions (behaviours 1.2).
+The topics of a flow: which of the source's it mirrors, and its internal ones (behaviours 1.2).
 
 Names, counts and policies are those of Java's MirrorMaker, so that both find each other's; control
 and progress are our own.
@@ -7,16 +7,19 @@ and progress are our own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import structlog
 
 from mm2.config.flow import FlowConfig
-from mm2.core.model import ClusterAlias
-from mm2.core.policy import ReplicationPolicy
+from mm2.core.filters import build_topic_filter
+from mm2.core.model import ClusterAlias, TopicName
+from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.topology import should_replicate_topic
 from mm2.errors import Mm2Error
 from mm2.herder.clusters import FlowClusters
 from mm2.kafka.admin import Admin
@@ -140,6 +143,19 @@ def _compacted(retention: timedelta | None) -> dict[str, str]:
         return dict(_COMPACT)
     kept_ms = round(retention.total_seconds() * 1000)
     return {"cleanup.policy": "compact,delete", "retention.ms": str(kept_ms)}
+
+
+def accepted_topics(config: FlowConfig) -> Callable[[TopicName], bool]:
+    """Says of a source topic whether the flow mirrors it (C152)."""
+    policy = build_policy(config.source.properties)
+    topic_filter = build_topic_filter(config.source.properties)
+    return partial(
+        should_replicate_topic,
+        flow=config.flow,
+        policy=policy,
+        topic_filter=topic_filter,
+        heartbeats_replication=config.source.heartbeats_replication,
+    )
 
 
 async def create_internal_topics(

@@ -1,0 +1,36 @@
+"""Rows for people and programs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mm2.cli.rows import Row, rendered
+
+_COLUMNS = ["topic", "position"]
+_ROWS: list[Row] = [{"topic": "orders", "position": 7}, {"topic": "a: b", "position": None}]
+
+
+@pytest.mark.parametrize(
+    ("format_", "text"),
+    [
+        ("table", "TOPIC   POSITION\norders  7\na: b    -"),
+        ("tsv", "topic\tposition\norders\t7\na: b\t-"),
+        ("yaml", '- topic: "orders"\n  position: 7\n- topic: "a: b"\n  position: null'),
+    ],
+)
+def test_rows_are_shown_in_each_format(format_: str, text: str) -> None:
+    assert rendered(_COLUMNS, _ROWS, format_) == text
+
+
+def test_json_holds_the_rows() -> None:
+    assert json.loads(rendered(_COLUMNS, _ROWS, "json")) == _ROWS
+
+
+@pytest.mark.parametrize(
+    ("format_", "text"),
+    [("table", "TOPIC  POSITION"), ("tsv", "topic\tposition"), ("yaml", "[]"), ("json", "[]")],
+)
+def test_no_rows_are_shown_too(format_: str, text: str) -> None:
+    assert rendered(_COLUMNS, [], format_) == text
