@@ -297,4 +297,4 @@ class WireClient:
         except errors.TransactionalIdAuthorizationFailed as error:
             raise NotAuthorized(self.alias, str(error)) from error
         except (TimeoutError, errors.KafkaError, OSError) as error:
-            raise Unavailable(self.alias, f"{type(error).__name__}: {error}") from error
+            raise Unavailable(self.alias, str(error) or type(error).__name__) from error

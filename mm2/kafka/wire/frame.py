@@ -172,16 +172,21 @@ class FrameResponse(Response):
 
 
 class Payload(RequestStruct):
-    """A request whose body is ready to be sent."""
+    """
+    A request whose body is ready to be sent.
+
+    Args:
+        parts: the body; sent one after the other, not joined.
+    """
 
     API_KEY: ClassVar[int] = -1
     API_VERSION: ClassVar[int] = -1
     RESPONSE_TYPE: ClassVar[type[Response]] = FrameResponse
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, *parts: bytes | bytearray | memoryview) -> None:
         super().__init__()
-        self._body = body
+        self.parts = parts
 
     def encode(self) -> bytes:
-        """The body."""
-        return self._body
+        """The body in one piece."""
+        return b"".join(self.parts)

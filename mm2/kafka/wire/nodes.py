@@ -5,16 +5,29 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from types import SimpleNamespace
 from typing import Final
 
 from aiokafka import errors
 from aiokafka.client import AIOKafkaClient
+from aiokafka.conn import CloseReason
+from aiokafka.protocol.api import Request, RequestStruct, Response
 
+from mm2.kafka.wire.connection import Connection
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
 
 _METADATA_WITHIN_S: Final = 5.0
+_RECONNECT_FIRST_S: Final = 0.05
+_RECONNECT_MOST_S: Final = 1.0
+_MOST_DOUBLINGS: Final = 10
+_CONNECTION_SETTINGS: Final = (
+    "client_id",
+    "request_timeout_ms",
+    "security_protocol",
+    "ssl_context",
+)
 
 
 class Traffic(IntEnum):
@@ -31,9 +44,21 @@ class Traffic(IntEnum):
     COORDINATOR = 12
 
 
+@dataclass(slots=True)
+class _Way:
+    """One kind of traffic to one node; requests take it one by one, first come, first served."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    connection: Connection | None = None
+    failures: int = 0
+
+
 class NodesClient(AIOKafkaClient):
     """
-    aiokafka's client with metadata of our own: topic ids and leader epochs, and it creates nothing.
+    aiokafka's client with connections and metadata of our own.
+
+    Requests of one kind reach a node in the order of the calls, also while a connection is made.
+    Metadata have topic ids and leader epochs, and create nothing.
 
     By merely asking about them aiokafka would create topics. A remote topic deleted under us must
     not come back with the target's default partitions.
@@ -41,6 +66,11 @@ class NodesClient(AIOKafkaClient):
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
+        names = [*_CONNECTION_SETTINGS, *(name for name in settings if name.startswith("sasl_"))]
+        self._settings = {name: settings[name] for name in names if name in settings}
+        if "connections_max_idle_ms" in settings:
+            self._settings["max_idle_ms"] = settings["connections_max_idle_ms"]
+        self._ways: dict[tuple[int, int], _Way] = {}
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
 
@@ -51,6 +81,60 @@ class NodesClient(AIOKafkaClient):
     def broker(self, node: int) -> BrokerMetadata | None:
         """A broker as of the last refresh."""
         return self._brokers.get(node)
+
+    async def send(
+        self, node_id: int, request: Request[RequestStruct], *, group: int = Traffic.METADATA
+    ) -> Response:
+        """
+        Sends a request to a node and gives back what it answers.
+
+        Raises:
+            KafkaError: there is no connection, or it broke, or nothing was answered in time.
+        """
+        way = self._ways.setdefault((node_id, group), _Way())
+        async with way.turn:
+            connection = await self._ready(way, node_id, group)
+            answer = connection.send(request)
+        try:
+            return await answer
+        except TimeoutError as error:
+            connection.close(CloseReason.CONNECTION_TIMEOUT)
+            raise errors.RequestTimedOutError(f"broker {node_id} does not answer") from error
+
+    async def _ready(self, way: _Way, node: int, group: int) -> Connection:
+        """The node's connection, made or renewed if need be."""
+        try:
+            if way.connection is None or not way.connection.connected():
+                await self._back_off(way)
+                way.connection = await self._connected(node)
+                self._conns[node, group] = way.connection
+            elif way.connection.must_renew:
+                await way.connection.renew()
+        except (OSError, TimeoutError, errors.KafkaError) as error:
+            way.failures += 1
+            self.force_metadata_update()
+            reason = str(error) or type(error).__name__
+            raise errors.NodeNotReadyError(f"broker {node} is not ready: {reason}") from error
+        way.failures = 0
+        return way.connection
+
+    @staticmethod
+    async def _back_off(way: _Way) -> None:
+        if way.failures:
+            most_s = min(
+                _RECONNECT_FIRST_S * 2 ** min(way.failures - 1, _MOST_DOUBLINGS), _RECONNECT_MOST_S
+            )
+            await asyncio.sleep(most_s * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+
+    async def _connected(self, node: int) -> Connection:
+        broker = self.cluster.broker_metadata(node)
+        if broker is None:
+            raise errors.StaleMetadata("it is not in the metadata")
+        connection = Connection(
+            broker.host, broker.port, on_close=self._on_connection_closed, **self._settings
+        )
+        await connection.connect()
+        return connection
 
     async def ask(self, topics: Collection[str]) -> Metadata | None:
         """Metadata of these topics from any broker that answers; None if none does."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from aiokafka.protocol.api import Request, Response
 
@@ -21,6 +21,11 @@ _FETCH_PARTITION = Struct(">iiqqi")
 _FETCHED = Struct(">ihqqq")
 _PRODUCED = Struct(">ihqqq")
 _TWO_I64 = Struct(">qq")
+_ALL_REPLICAS = -1
+_COPIED: Final = 4 << 10
+"""Smaller batches are cheaper copied into one piece than sent as pieces of their own."""
+
+Buffer = bytes | bytearray | memoryview
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,25 +245,27 @@ class ProduceRequest(Request[_ProduceV7]):
         self,
         *,
         timeout_ms: int,
-        batches: Iterable[tuple[str, int, bytes | bytearray]],
+        batches: Iterable[tuple[str, int, Buffer]],
         transactional_id: str | None = None,
     ) -> None:
         self._timeout_ms = timeout_ms
         self._transactional_id = transactional_id
-        self._topics: dict[str, list[tuple[int, bytes | bytearray]]] = {}
+        self._topics: dict[str, list[tuple[int, Buffer]]] = {}
         for topic, partition, batch in batches:
             self._topics.setdefault(topic, []).append((partition, batch))
 
     def build(self, request_struct_class: type[_ProduceV7]) -> _ProduceV7:
-        """Encodes the request; the batches are copied once, into the frame."""
-        parts: list[bytes | bytearray] = [
-            text(self._transactional_id),
-            I16.pack(-1),
-            I32.pack(self._timeout_ms),
-            I32.pack(len(self._topics)),
-        ]
+        """Encodes the request around the batches; large ones are not copied."""
+        parts: list[Buffer] = []
+        small = bytearray(text(self._transactional_id) + I16.pack(_ALL_REPLICAS))
+        small += I32.pack(self._timeout_ms) + I32.pack(len(self._topics))
         for topic, partitions in self._topics.items():
-            parts += (text(topic), I32.pack(len(partitions)))
+            small += text(topic) + I32.pack(len(partitions))
             for number, batch in partitions:
-                parts += (I32.pack(number), I32.pack(len(batch)), batch)
-        return request_struct_class(b"".join(parts))
+                small += I32.pack(number) + I32.pack(len(batch))
+                if len(batch) < _COPIED:
+                    small += batch
+                else:
+                    parts += (small, batch)
+                    small = bytearray()
+        return request_struct_class(*parts, small)

@@ -1,0 +1,193 @@
+"""
+A connection that moves large requests and responses without copying them.
+
+aiokafka's own reads through a stream buffer and joins what it sends: several copies of all record
+data. Its negotiation of versions and its SASL log-in are used as they are, over this transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections import deque
+from collections.abc import Awaitable, Callable
+from io import BytesIO
+from typing import Final
+
+from aiokafka import errors
+from aiokafka.conn import AIOKafkaConnection, CloseReason
+from aiokafka.protocol.api import Request, RequestStruct, Response
+
+from mm2.kafka.wire.frame import I32, Frame, FrameResponse, Payload
+from mm2.kafka.wire.receiver import Receiver
+
+_REAUTHENTICATE_AT: Final = 0.85
+"""Part of a session's lifetime after which Java's clients renew it, at the earliest (KIP-368)."""
+
+_Asked = tuple[int, RequestStruct, "asyncio.Future[Response]"]
+
+
+class Connection(AIOKafkaConnection):
+    """
+    A connection to one broker.
+
+    Answers come in the order of the requests. Whoever waits too long for one closes the connection
+    and so fails all that wait on it.
+
+    Args:
+        host: where the broker listens.
+        port: where it listens.
+        settings: of aiokafka's connection.
+    """
+
+    _on_close_cb: Callable[[Connection, CloseReason | None], None] | None
+
+    def __init__(self, host: str, port: int, **settings: object) -> None:
+        self._transport: asyncio.Transport | None = None
+        super().__init__(host, port, **settings)
+        self._requests: deque[_Asked] = deque()
+        self._receiver: Receiver | None = None
+        self._renew_at = float("inf")
+
+    async def connect(self) -> None:
+        """
+        Connects, agrees on versions and logs in.
+
+        Raises:
+            OSError: nobody is there.
+            TimeoutError: nobody answers.
+            KafkaError: the broker does not let us in.
+        """
+        self._closed_fut = self._loop.create_future()
+        self._receiver = Receiver(expects=self._expected, on_frame=self._take, on_lost=self._lost)
+        async with asyncio.timeout(self._request_timeout):
+            self._transport, _ = await self._loop.create_connection(
+                lambda: self._receiver, self._host, self._port, ssl=self._tls()
+            )
+        if self._max_idle_ms is not None:
+            self._idle_handle = self._loop.call_soon(self._idle_check, weakref.ref(self))
+        try:
+            await self._do_version_lookup()
+            if self._security_protocol.startswith("SASL"):
+                await self._do_sasl_handshake()
+        except BaseException:
+            self.close()
+            raise
+
+    def _tls(self) -> object:
+        return self._ssl_context if self._security_protocol in {"SSL", "SASL_SSL"} else None
+
+    @property
+    def must_renew(self) -> bool:
+        """Whether the session will soon be over, and the broker close the connection (KIP-368)."""
+        return time.monotonic() >= self._renew_at
+
+    async def renew(self) -> None:
+        """
+        Logs in again, once all requests are answered; no others may be sent meanwhile.
+
+        Raises:
+            KafkaError: the broker does not let us in any more.
+        """
+        self._renew_at = float("inf")
+        if self._requests:
+            await asyncio.wait([self._requests[-1][2]])
+        try:
+            await self._do_sasl_handshake()
+        except BaseException:
+            self.close()
+            raise
+
+    def connected(self) -> bool:
+        """Whether requests can be sent."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    def send(
+        self,
+        request: Request[RequestStruct],
+        expect_response: bool = True,  # noqa: FBT001, FBT002 - aiokafka's signature
+    ) -> Awaitable[Response]:
+        """
+        Sends now; what is given back waits for the answer.
+
+        Raises:
+            KafkaConnectionError: there is no connection.
+            TimeoutError: of the waiting, after the request timeout.
+        """
+        if not expect_response:
+            raise AssertionError("every request that we know is answered")
+        if self._transport is None:
+            raise errors.KafkaConnectionError(f"no connection to {self._host}:{self._port}")
+        struct = request.prepare(self._versions)
+        correlation_id = self._next_correlation_id()
+        header = struct.build_request_header(correlation_id, self._client_id).encode()
+        body = struct.parts if isinstance(struct, Payload) else [struct.encode()]
+        size = len(header) + sum(map(len, body))
+        self._transport.writelines([I32.pack(size) + header, *body])
+        answer = self._loop.create_future()
+        self._requests.append((correlation_id, struct, answer))
+        return self._answered(answer)
+
+    async def _answered(self, answer: asyncio.Future[Response]) -> Response:
+        async with asyncio.timeout(self._request_timeout):
+            response = await answer
+        lifetime_ms = getattr(response, "session_lifetime_ms", 0)
+        if lifetime_ms:
+            self._renew_at = time.monotonic() + lifetime_ms / 1000 * _REAUTHENTICATE_AT
+        return response
+
+    def close(
+        self, reason: CloseReason | None = None, exc: BaseException | None = None
+    ) -> asyncio.Future[None]:
+        """Closes the connection; all who wait for answers get a KafkaConnectionError."""
+        if self._idle_handle is not None:
+            self._idle_handle.cancel()
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            # What is not sent yet must not be sent later, behind the back of those who gave up.
+            transport.abort() if self._requests else transport.close()
+            self._fail(exc)
+            if self._on_close_cb is not None:
+                self._on_close_cb(self, reason)
+                self._on_close_cb = None
+        closed: asyncio.Future[None] = self._closed_fut
+        return closed
+
+    def _fail(self, cause: BaseException | None) -> None:
+        for _, _, answer in self._requests:
+            if not answer.done():
+                reason = "" if cause is None else f": {cause}"
+                error = errors.KafkaConnectionError(f"{self._host}:{self._port} closed{reason}")
+                error.__cause__ = cause
+                answer.set_exception(error)
+        self._requests.clear()
+
+    def _expected(self) -> int | None:
+        return self._requests[0][0] if self._requests else None
+
+    def _take(self, frame: bytearray) -> None:
+        _, request, answer = self._requests[0]
+        if not answer.done():
+            try:
+                answer.set_result(_decoded(request, frame))
+            except Exception as error:  # noqa: BLE001 - struct, Unicode and index errors alike
+                self.close(CloseReason.OUT_OF_SYNC, error)
+                return
+        self._requests.popleft()
+        self._last_action = time.monotonic()
+
+    def _lost(self, error: Exception | None) -> None:
+        self.close(CloseReason.CONNECTION_BROKEN, error)
+        if not self._closed_fut.done():
+            self._closed_fut.set_result(None)
+
+
+def _decoded(request: RequestStruct, frame: bytearray) -> Response:
+    cursor = Frame(memoryview(frame), I32.size)
+    if request.FLEXIBLE_VERSION:
+        cursor.skip_tags()
+    kind = request.RESPONSE_TYPE
+    if issubclass(kind, FrameResponse):
+        return kind.read(cursor)
+    return kind.decode(BytesIO(cursor.view[cursor.at :]))

@@ -1,0 +1,98 @@
+"""Cuts what a broker sends into frames, each received into memory of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+_HEAD: Final = Struct(">ii")
+_SCRATCH_SIZE: Final = 16 << 10
+"""Of the memory where frames begin; what does not fit is received into memory of its own."""
+
+
+class OutOfSync(Exception):
+    """What was received is no answer to what was asked."""
+
+
+class Receiver(asyncio.BufferedProtocol):
+    """
+    The receiving end of a connection.
+
+    The kernel writes a large frame straight into the memory that its batches are views of, so that
+    record data is never copied here. Frames are ``bytearray``s, which their owner may change.
+
+    Args:
+        expects: the correlation id of the next frame; None if nothing was asked.
+        on_frame: called with each frame, without its length.
+        on_lost: called with what broke the connection; None if it was closed in good order.
+    """
+
+    def __init__(
+        self,
+        *,
+        expects: Callable[[], int | None],
+        on_frame: Callable[[bytearray], None],
+        on_lost: Callable[[Exception | None], None],
+    ) -> None:
+        self._expects = expects
+        self._on_frame = on_frame
+        self._on_lost = on_lost
+        self._scratch = memoryview(bytearray(_SCRATCH_SIZE))
+        self._frame: bytearray | None = None
+        self._rest = self._scratch
+        self._filled = 0
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go."""
+        del sizehint
+        return self._rest
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Takes note of bytes that came."""
+        if self._frame is None:
+            self._filled += nbytes
+            try:
+                self._cut()
+            except OutOfSync as error:
+                self._on_lost(error)
+                return
+        else:
+            self._rest = self._rest[nbytes:]
+        if self._frame is not None and not self._rest:
+            frame, self._frame = self._frame, None
+            self._rest = self._scratch
+            self._on_frame(frame)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more will come."""
+        self._on_lost(exc)
+
+    def _cut(self) -> None:
+        """Takes whole frames out of the scratch memory; leaves less than a head in it."""
+        at = 0
+        while self._frame is None and self._filled - at >= _HEAD.size:
+            size, correlation_id = _HEAD.unpack_from(self._scratch, at)
+            # Before memory is allocated: a TLS alert, say, begins like a frame of 352 MB.
+            if correlation_id != self._expects() or size < _HEAD.size - 4:
+                raise OutOfSync(f"{size} bytes that answer request {correlation_id}, not asked")
+            at = self._begin(size, at + 4)
+        if self._frame is None:
+            left = bytes(self._scratch[at : self._filled])
+            self._scratch[: len(left)] = left
+            self._filled = len(left)
+            self._rest = self._scratch[self._filled :]
+
+    def _begin(self, size: int, at: int) -> int:
+        """Begins a frame whose first bytes are ``at``; gives it out if all are there."""
+        end = min(at + size, self._filled)
+        if end - at == size:
+            self._on_frame(bytearray(self._scratch[at:end]))
+            return end
+        self._frame = bytearray(size)
+        view = memoryview(self._frame)
+        view[: end - at] = self._scratch[at:end]
+        self._rest = view[end - at :]
+        self._filled = 0
+        return end
