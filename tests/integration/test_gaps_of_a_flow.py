@@ -1,0 +1,71 @@
+"""A whole mirror whose topics are deleted under it, on the target and on the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.mirror import Mirror, properties
+from tests.support.raw import contents
+from tests.support.records import Sample, consume, create_topic, produce
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(180)]
+
+
+def _delete(cluster: Cluster, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    admin.delete_topics([topic])[topic].result(10)
+
+
+def _partitions(cluster: Cluster, topic: str) -> int:
+    topics = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).topics
+    return len(topics[topic].partitions) if topic in topics else 0
+
+
+def _samples(*values: str) -> list[Sample]:
+    return [Sample(value=v.encode(), partition=n % 2) for n, v in enumerate(values)]
+
+
+def _found(cluster: Cluster, topic: str) -> list[object]:
+    partitions = range(2)
+    return sorted(
+        str(c[2]) for n in partitions for c in contents(cluster.bootstrap, topic, partition=n)
+    )
+
+
+def test_topics_deleted_on_either_side_are_mirrored_again_from_their_start(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """Nobody looks for topics for ten minutes: the task tells the leader what it misses."""
+    create_topic(cluster_a.bootstrap, unique, 2)
+    remote = f"A.{unique}"
+    text = properties(
+        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
+        {
+            "A->B.enabled": "true",
+            "topics": unique,
+            "B->A.emit.heartbeats.enabled": "false",
+            "refresh.topics.interval.seconds": "600",
+        },
+    )
+    produce(cluster_a.bootstrap, unique, _samples("0", "1", "2", "3"))
+    with Mirror(tmp_path, text) as mirror:
+        consume(cluster_b.bootstrap, remote, 4, timeout=60)
+        _delete(cluster_b, remote)
+        eventually(lambda: _partitions(cluster_b, remote) == 2, timeout=40)
+        consume(cluster_b.bootstrap, remote, 4, timeout=40)
+        assert _found(cluster_b, remote) == _found(cluster_a, unique)
+
+        _delete(cluster_a, unique)
+        eventually(lambda: _partitions(cluster_a, unique) == 0)
+        create_topic(cluster_a.bootstrap, unique, 2)
+        produce(cluster_a.bootstrap, unique, _samples("a", "b", "c", "d", "e", "f"))
+        consume(cluster_b.bootstrap, remote, 10, timeout=40)
+        assert _found(cluster_b, remote)[4:] == _found(cluster_a, unique)
+        assert mirror.stop() == 0
+    assert mirror.text().count("remote-recreated") == 2
+    assert mirror.text().count("topic-recreated") == 2
