@@ -19,7 +19,7 @@ from flows.source.produce import Producer
 from mm2.core.continuity import Gap, GapKind
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.client import EARLIEST, WireClient
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.codes import Code, code_name
 from mm2.kafka.wire.metadata import TopicMetadata
 
 log = structlog.get_logger()
@@ -79,6 +79,9 @@ class RemoteTopics:
                 self._hold(partition)
             elif partition.lane.target.partition in topic.partitions:
                 await self._compare(partition, topic.topic_id)
+            else:
+                error = topic.error or Code.UNKNOWN_TOPIC_OR_PARTITION
+                partition.lane.last_error = f"the target answers {code_name(error)}"
         await self._note_missing({TopicName(name) for name in gone})
         return not gone
 

@@ -23,7 +23,7 @@ from mm2.core.lineage import UNKNOWN_EPOCH
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.herder.bundle import FetchSpec
 from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
-from mm2.kafka.wire.codes import RETRIABLE, Code
+from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
 from mm2.kafka.wire.metadata import TopicMetadata
 from mm2.kafka.wire.requests import FetchedPartition
 
@@ -31,6 +31,9 @@ log = structlog.get_logger()
 
 _PAUSE_S: Final = 0.2
 """Before a question is asked again that a broker could not answer."""
+
+_NO_ANSWER: Final = RETRIABLE - {Code.TOPIC_AUTHORIZATION_FAILED, Code.CLUSTER_AUTHORIZATION_FAILED}
+"""Old brokers want more rights for the question than it takes to read: then they are not asked."""
 
 
 class Settler:
@@ -116,10 +119,12 @@ class Settler:
     def _is_there(partition: Mirrored, topics: Mapping[str, TopicMetadata]) -> bool:
         topic = topics.get(partition.source.topic)
         found = None if topic is None else topic.partitions.get(partition.source.partition)
-        if found is None or found.leader < 0:
-            partition.pause_until = time.monotonic() + _PAUSE_S
-            return False
-        return True
+        if found is not None and found.leader >= 0:
+            return True
+        error = topic.error if topic is not None and topic.error else Code.LEADER_NOT_AVAILABLE
+        partition.lane.last_error = f"the source answers {code_name(error)}"
+        partition.pause_until = time.monotonic() + _PAUSE_S
+        return False
 
     async def _locate(
         self, partitions: Sequence[Mirrored], topics: Mapping[str, TopicMetadata]
@@ -154,7 +159,7 @@ class Settler:
             epoch_end = NO_OFFSET
             if partition.source in epochs:
                 end = ends.get(partition.source)
-                if end is None or (end.error in RETRIABLE and end.error != _REFUSED):
+                if end is None or end.error in _NO_ANSWER:
                     start = None
                 elif end.error == Code.NONE:
                     epoch_end = end.end_offset
@@ -205,7 +210,5 @@ class Settler:
             partition.leader_epoch = UNKNOWN_EPOCH
         partition.settled_epoch, partition.surprise = leader_epoch, UNKNOWN_EPOCH
         partition.is_settled = True
-
-
-_REFUSED: Final = Code.TOPIC_AUTHORIZATION_FAILED
-"""Old brokers want more rights for the question than we need to read: then it is not asked."""
+        if partition.lane.is_idle:
+            partition.lane.last_error = None

@@ -30,7 +30,7 @@ def _samples(*values: str) -> list[Sample]:
     return [Sample(value=v.encode(), partition=n % 2) for n, v in enumerate(values)]
 
 
-def _found(cluster: Cluster, topic: str) -> list[object]:
+def _found(cluster: Cluster, topic: str) -> list[str]:
     partitions = range(2)
     return sorted(
         str(c[2]) for n in partitions for c in contents(cluster.bootstrap, topic, partition=n)
