@@ -119,7 +119,7 @@ class Fetcher:
                 await self._settler.settle(led)
                 wanted = [m for m in led if self._has_room(m)]
                 if wanted:
-                    waits = len(wanted) < sum(m.error is None for m in led)
+                    waits = len(wanted) < sum(m.error is None and m.is_remote_there for m in led)
                     await self._fetch(node, wanted, is_short=waits, most=allowed)
                 else:
                     await self._wait_for_room()
@@ -208,8 +208,8 @@ class Fetcher:
                 continue  # it may be of another log
             if self._is_redirected(source, answer):
                 continue
-            self._settler.observe(partition, answer)
             if answer.error == Code.NONE:
+                self._settler.observe(partition, answer)
                 partition.broker = node
                 self._take(partition, answer)
             elif answer.error == Code.OFFSET_OUT_OF_RANGE:
