@@ -14,12 +14,13 @@ import structlog
 
 from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
-from flows.source.lane import Lane, Outgoing
+from flows.source.lane import Lane, Outgoing, Verdict
 from flows.source.partition import Mirrored
 from flows.source.positions import Positions, lineages_of
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
+from flows.source.tolerance import Tolerance
 from flows.source.watching import Watch
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
@@ -29,7 +30,6 @@ from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment
 from mm2.kafka.log import read_to_end
 from mm2.kafka.wire.client import WireClient
-from mm2.kafka.wire.codes import code_name
 
 log = structlog.get_logger()
 
@@ -65,6 +65,7 @@ class Assigned:
         watch: is told what changed.
         reporter: is told what changed.
         syncs: None when offset syncs are off.
+        tolerance: decides about what the target refuses.
     """
 
     spec: BundleSpec
@@ -78,6 +79,7 @@ class Assigned:
     watch: Watch
     reporter: Reporter
     syncs: OffsetSyncs | None
+    tolerance: Tolerance
     _lanes: dict[TopicPartition, Lane] = field(default_factory=dict)
 
     async def carry_out(self, assignment: Assignment) -> None:
@@ -106,7 +108,7 @@ class Assigned:
             with attempt:
                 positions, lineages = await self._read_positions()
                 await self.source.track(topics)
-                await self.target.track(remotes | {self.spec.offsets_topic})
+                await self.target.track(remotes | self._own_topics())
         for source, remote in partitions.items():
             mirrored = self._mirrored(source, TopicPartition(remote, source.partition))
             if (offset := positions.get(source)) is not None:
@@ -114,6 +116,11 @@ class Assigned:
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.watch.wake()
+
+    def _own_topics(self) -> set[str]:
+        """What the task writes beside the copies."""
+        dead_letters = self.spec.errors.dead_letter_topic
+        return {self.spec.offsets_topic} | ({dead_letters} if dead_letters else set())
 
     async def _read_positions(
         self,
@@ -157,18 +164,8 @@ class Assigned:
             mirrored.position = batches[0].offsets[0]
             self.fetcher.acknowledged()
 
-        def refused(code: int) -> None:
-            self.budget.give(mirrored.queued)
-            mirrored.queued = 0
-            mirrored.error = f"the target refuses a record for good: {code_name(code)}"
-            log.error(
-                "source.record_refused",
-                topic=source.topic,
-                partition=source.partition,
-                after_offset=mirrored.mirrored,
-                error=code_name(code),
-            )
-            self.reporter.wake()
+        def refused(batch: Outgoing, code: int) -> Verdict:
+            return self.tolerance.refused(mirrored, batch, code)
 
         lane.on_ack, lane.on_dropped, lane.on_refused = acknowledged, dropped, refused
         return mirrored

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 from typing import Final
 
 from flows.source.aborted import AbortedTransactions
@@ -13,6 +14,7 @@ from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.recode import recode
 from flows.source.strips import Piece, each_batch, pieces
+from flows.source.tolerance import Tolerance
 from mm2.core.lineage import UNKNOWN_EPOCH
 from mm2.kafka.wire.codecs import Compression
 from mm2.kafka.wire.requests import FetchedPartition
@@ -28,6 +30,7 @@ class Intake:
     Args:
         producer: sends them.
         budget: counts the bytes until they are acknowledged.
+        tolerance: decides about batches that cannot be read.
         read_committed: leave out records of aborted transactions.
         policy: what is merged, and how it is compressed.
     """
@@ -36,11 +39,13 @@ class Intake:
         self,
         producer: Producer,
         budget: Budget,
+        tolerance: Tolerance,
         *,
         read_committed: bool,
         policy: Policy | None = None,
     ) -> None:
         self._producer = producer
+        self._tolerance = tolerance
         self._budget = budget
         self._read_committed = read_committed
         self._policy = policy or Policy()
@@ -49,9 +54,10 @@ class Intake:
         """
         Sends all whole batches from the partition's position on, and moves the position.
 
-        A batch that cannot be read is asked for again; after a few times the partition stops with
-        an error, because going on would lose its records.
+        A batch that cannot be read is asked for again; after a few times the tolerance decides.
         """
+        if partition.pause_until == inf:  # until a dead letter is written
+            return
         partition.end = fetched.last_stable if self._read_committed else fetched.high_watermark
         if partition.position is None:
             return
@@ -72,7 +78,7 @@ class Intake:
             pause_s = _FIRST_PAUSE_S * 2**partition.corrupt
             partition.pause_until = time.monotonic() + pause_s
             if partition.corrupt >= _MOST_CORRUPT_READS:
-                partition.fail(f"unreadable at offset {partition.position}: {error}")
+                self._tolerance.unreadable(partition, fetched.records, str(error))
 
     def _pass_on(self, partition: Mirrored, pieces: Sequence[Piece], how: Compression) -> None:
         """Sends the records of some pieces, as one batch if possible."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from mm2.core.model import NO_OFFSET, TopicPartition
-from mm2.kafka.wire.codes import DOUBTFUL, Code
+from mm2.kafka.wire.codes import DOUBTFUL, SEQUENCE_LOST, Code
 
 MAX_IN_FLIGHT: Final = 5
 """Batches in flight for which a broker remembers sequence numbers (KIP-98)."""
@@ -17,8 +18,21 @@ STUCK_AFTER: Final = 4
 """Failed attempts in a row, which is after about a second and a half."""
 
 
+class Verdict(Enum):
+    """What becomes of a lane whose first batch the target refuses for good."""
+
+    STOP = "drop all that is queued"
+    RETRY = "send it again after a while"
+    WAIT = "hold all until the batch is skipped"
+
+
 def _ignore(_: object) -> None:
     """Nobody wants to know."""
+
+
+def _stop(_batch: object, _code: int) -> Verdict:
+    """Nobody knows what to do about it."""
+    return Verdict.STOP
 
 
 @dataclass(slots=True, eq=False)
@@ -60,10 +74,11 @@ class Lane:
     Attributes:
         target: where its batches go.
         on_ack: called for each appended batch, in order.
-        on_refused: called once, with Kafka's error code, when the target refuses a batch for good;
-            the lane then takes no more batches.
-        on_dropped: called with batches that were taken off the queue to free memory, in order;
-            they must be sent again, from the first one on. None: nothing is ever dropped.
+        on_refused: decides about a batch that the target refuses for good; called with Kafka's
+            error code, when all before it is appended. One record, if records are at fault.
+        on_dropped: called with batches that were taken off the queue, in order, to free memory or
+            because the lane stops; they must be sent again, from the first one on. None: nothing
+            is dropped to free memory.
         sequence: of the next record.
         queue: batches to send, in order.
         flying: batches sent and not yet reported, in order.
@@ -71,16 +86,17 @@ class Lane:
         most_bytes: the target refused a batch of twice as many; so many may be merged.
         attempts: failures in a row.
         corruptions: how often in a row the broker found a batch damaged.
-        is_known: whether the broker has appended a batch of this producer.
+        disorders: how often in a row it missed what comes before.
+        is_known: whether the broker surely remembers a batch of this producer.
         is_held: whether sending waits for the end of some trouble.
-        is_refused: whether the target has refused a batch for good.
         is_withdrawn: whether nothing is to be sent, because there is another log now, or none.
+        used_at: when a batch was queued last, in seconds.
         last_error: the trouble, for people; None when all is well.
     """
 
     target: TopicPartition
     on_ack: Callable[[Outgoing], None] = _ignore
-    on_refused: Callable[[int], None] = _ignore
+    on_refused: Callable[[Outgoing, int], Verdict] = _stop
     on_dropped: Callable[[Sequence[Outgoing]], None] | None = None
     sequence: int = 0
     queue: deque[Outgoing] = field(default_factory=deque)
@@ -89,10 +105,11 @@ class Lane:
     most_bytes: int = 1 << 31
     attempts: int = 0
     corruptions: int = 0
+    disorders: int = 0
     is_known: bool = False
     is_held: bool = False
-    is_refused: bool = False
     is_withdrawn: bool = False
+    used_at: float = 0.0
     last_error: str | None = None
 
     @property
@@ -110,8 +127,8 @@ class Lane:
         """
         Whether one more batch may fly.
 
-        A broker takes any first sequence number from a producer that is new to a partition. So the
-        first batch flies alone: were it lost or refused, the next would be appended in its place.
+        A broker takes any first sequence number from a producer that it does not know. So a first
+        batch flies alone: were it lost or refused, the next would be appended in its place.
         """
         most = MAX_IN_FLIGHT if self.is_known else 1
         return len(self.flying) < most and not self.is_withdrawn
@@ -120,6 +137,24 @@ class Lane:
     def is_stuck(self) -> bool:
         """Whether it has been in trouble for so long that it should be given nothing more."""
         return self.attempts >= STUCK_AFTER
+
+    def failed(self, code: int, trouble: str) -> None:
+        """
+        Counts a failure of the first batch.
+
+        Whoever leads the partition next may not know the producer: brokers forget those whose last
+        batch is older than ``producer.id.expiration.ms``, and go by the records' own timestamps.
+        """
+        self.attempts += 1
+        self.corruptions += code == Code.CORRUPT_MESSAGE
+        self.disorders += code in SEQUENCE_LOST
+        self.last_error = trouble
+        self.is_known = False
+
+    def recovered(self) -> None:
+        """The trouble is over."""
+        self.attempts = self.corruptions = self.disorders = 0
+        self.last_error = None
 
     def trim(self) -> None:
         """
@@ -133,12 +168,15 @@ class Lane:
         kept = 1
         for number, batch in enumerate(self.queue, 1):
             kept = number if batch.is_doubtful else kept
-        if self.on_dropped is None or len(self.queue) <= kept:
-            return
-        batches = list(self.queue)
-        self.queue = deque(batches[:kept])
-        self.sequence = batches[kept].sequence
-        self.on_dropped(batches[kept:])
+        if self.on_dropped is not None and len(self.queue) > kept:
+            self._drop(kept)
+
+    def _drop(self, kept: int) -> None:
+        dropped = [self.queue.pop() for _ in range(len(self.queue) - kept)][::-1]
+        if dropped:
+            self.sequence = dropped[0].sequence
+            if self.on_dropped is not None:
+                self.on_dropped(dropped)
 
     def give_back(self) -> None:
         """Queues again, in order, what flew and was not appended."""
@@ -156,11 +194,6 @@ class Lane:
         a new log takes any.
         """
         self.give_back()
-        self.is_known = False
-        self.attempts = self.corruptions = 0
-        batches = list(self.queue)
-        self.queue.clear()
-        if batches:
-            self.sequence = batches[0].sequence
-            if self.on_dropped is not None:
-                self.on_dropped(batches)
+        self.recovered()
+        self.is_known = self.is_held = False
+        self._drop(0)

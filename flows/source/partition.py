@@ -48,10 +48,12 @@ class Mirrored:
         is_remote_there: whether the remote topic is there, and is the one with ``remote_id``.
         catching_up: since when the copy is behind.
         pinned: what a transaction holds back.
+        skipped: records and unreadable offsets that were passed over, as ``errors.tolerance`` says.
         begins_empty: it had no record at all when it was first looked at.
         pause_until: by the monotonic clock, in seconds; it is not fetched before.
         corrupt: how often in a row the batch at ``position`` could not be read.
         error: why it does not go on.
+        retry_at: when it tries again, by the monotonic clock in seconds; None is never.
     """
 
     source: TopicPartition
@@ -79,10 +81,12 @@ class Mirrored:
     is_remote_there: bool = False
     catching_up: CatchingUp = field(default_factory=CatchingUp)
     pinned: Pinned = field(default_factory=Pinned)
+    skipped: int = 0
     begins_empty: bool = False
     pause_until: float = 0.0
     corrupt: int = 0
     error: str | None = None
+    retry_at: float | None = None
 
     @property
     def lag(self) -> int:
@@ -159,6 +163,25 @@ class Mirrored:
             reason=reason,
         )
 
+    def retry(self) -> None:
+        """Goes on where it stopped; the error shows until something is acknowledged."""
+        self.lane.last_error, self.error, self.retry_at = self.error, None, None
+        self.corrupt = 0
+
+    def skip(self, batch: Outgoing) -> None:
+        """Passes over a batch that the target does not take."""
+        self.queued -= batch.size
+        self.mirrored = batch.offsets[-1]
+        self.skipped += len(batch.offsets)
+
+    def pass_over(self, offsets: range) -> None:
+        """Passes over offsets at its position that cannot be read, and goes on."""
+        self.position = offsets.stop
+        self.skipped += len(offsets)
+        self.pause_until, self.corrupt = 0.0, 0
+        if self.lane.is_idle:
+            self.mirrored = offsets.stop - 1
+
     def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
         """Counts a batch that the target has."""
         self.queued -= batch.size
@@ -184,5 +207,6 @@ class Mirrored:
             lost=self.lost,
             diverged=self.diverged,
             gaps=tuple(self.gaps.values()),
+            skipped=self.skipped,
             error=self.error or self.lane.last_error,
         )

@@ -14,7 +14,7 @@ from typing import Final
 
 import structlog
 
-from flows.source.lane import Lane
+from flows.source.lane import Lane, Outgoing, Verdict
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.recode import Record, encode, keyed_body
@@ -120,8 +120,9 @@ class Positions:
         batch = encode(records, UNCOMPRESSED)
         self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
 
-    def _refuse(self, code: int) -> None:
+    def _refuse(self, _batch: Outgoing, code: int) -> Verdict:
         self._refusal = code
+        return Verdict.STOP
 
 
 def _body(key: bytes, partition: Mirrored) -> bytes:

@@ -5,29 +5,43 @@ Order: batches of one target partition are appended in the order of ``send``; re
 sequence numbers, so that nothing is appended twice or out of order (KIP-98). Up to five requests
 are in flight to a broker, the most for which a broker remembers sequence numbers. A partition in
 trouble is held back until all its requests are answered, then resent from its first unanswered
-batch; other partitions go on.
+batch; other partitions go on. A batch that is refused for the sake of a record is halved until that
+record is alone; what becomes of it is for the lane's owner to say.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from flows.source.batch import SEQUENCE_MASK, restamp
-from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing
+from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing, Verdict
 from flows.source.recode import halve
 from mm2.core.model import NO_OFFSET
 from mm2.errors import Fenced, FlowError, Unavailable
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
-from mm2.kafka.wire.codes import FENCED, RETRIABLE, SEQUENCE_LOST, TOO_LARGE, Code, code_name
+from mm2.kafka.wire.codes import (
+    FENCED,
+    RECORD_AT_FAULT,
+    RETRIABLE,
+    SEQUENCE_LOST,
+    TOO_LARGE,
+    Code,
+    code_name,
+)
 
 _BACKOFF_FIRST_S: Final = 0.1
 _BACKOFF_MOST_S: Final = 5.0
 _REFRESH_MOST_S: Final = 2.0
 _MOST_DOUBLINGS: Final = 10
 _CORRUPT_RETRIES: Final = 3
-_SEQUENCE_RETRIES: Final = 1
+_SEQUENCE_RETRIES: Final = 3
+"""While a connection is being made, one request may overtake another."""
+
+_FORGOTTEN_AFTER_S: Final = 1.0
+"""A broker may be told to forget idle producers at once (``producer.id.expiration.ms``)."""
 
 
 class SequenceLost(FlowError):
@@ -56,6 +70,7 @@ class Producer:
         request_timeout_ms: how long a broker may take to have a batch on all its replicas.
         max_request_size: bytes of batches in one request; a single larger batch goes alone.
         gate: says when batches may be sent, in transactions; None sends them outside of any.
+        clock: tells seconds.
     """
 
     def __init__(
@@ -67,6 +82,7 @@ class Producer:
         request_timeout_ms: int = 30_000,
         max_request_size: int = 4 << 20,
         gate: Gate | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._flow = flow
         self._client = client
@@ -74,6 +90,7 @@ class Producer:
         self._timeout_ms = request_timeout_ms
         self._max_request = max_request_size
         self._gate = gate
+        self._clock = clock
         self._ready: dict[Lane, None] = {}
         self._in_flight: dict[int, int] = {}
         self._resting: set[int] = set()
@@ -89,9 +106,13 @@ class Producer:
         max_timestamp: int,
     ) -> None:
         """Stamps a copy of the batch and queues it; its order is that of the calls."""
+        now = self._clock()
+        if lane.is_idle and now - lane.used_at > _FORGOTTEN_AFTER_S:
+            lane.is_known = False
+        lane.used_at = now
         batch = self._stamped(data, lane.sequence)
         outgoing = Outgoing(batch, lane.sequence, offsets, max_timestamp, len(batch))
-        lane.sequence = (lane.sequence + len(offsets)) & SEQUENCE_MASK
+        lane.sequence = _after(lane.sequence, outgoing)
         lane.queue.append(outgoing)
         self._offer(lane)
 
@@ -146,6 +167,33 @@ class Producer:
         """The gate may admit lanes now that it turned away before."""
         self._work.set()
 
+    def skip(self, lane: Lane, batch: Outgoing) -> bool:
+        """
+        Leaves out the batch for which the lane waits (``Verdict.WAIT``), and goes on.
+
+        False if it has been taken off the lane meanwhile.
+
+        The sequence numbers after it move up; the target has refused what was sent with the old
+        ones.
+        """
+        if not lane.queue or lane.queue[0] is not batch:
+            return False
+        sequence = lane.queue.popleft().sequence
+        for later in lane.queue:
+            later.data = self._stamped(later.data, sequence)
+            later.sequence = sequence
+            sequence = _after(sequence, later)
+        lane.sequence = sequence
+        lane.recovered()
+        self._release(lane)
+        self._settled.set()
+        return True
+
+    def drop(self, lane: Lane) -> None:
+        """Drops all that is queued in a lane that waits (``Verdict.WAIT``)."""
+        lane.take_back()
+        self._settled.set()
+
     async def run(self) -> None:
         """
         Sends until cancelled.
@@ -162,7 +210,8 @@ class Producer:
                 for node, lanes in self._sendable().items():
                     self._launch(group, node, lanes)
 
-    def _stamped(self, data: bytes | memoryview, sequence: int) -> bytearray:
+    def _stamped(self, data: bytes | bytearray | memoryview, sequence: int) -> bytearray:
+        """A copy of a batch as ours."""
         return restamp(
             data,
             producer_id=self._identity.producer_id,
@@ -253,9 +302,8 @@ class Producer:
     def _settle(self, lane: Lane, trouble: str | None) -> None:
         """Reports what is appended in order, and deals with trouble once all answers are in."""
         while lane.flying and lane.flying[0].is_appended:
-            lane.attempts = lane.corruptions = 0
+            lane.recovered()
             lane.is_known = True
-            lane.last_error = None
             lane.on_ack(lane.flying.popleft())
         if any(not batch.is_appended for batch in lane.flying if batch.answer is not None):
             lane.is_held = True
@@ -268,44 +316,45 @@ class Producer:
     def _recover(self, lane: Lane, trouble: str | None) -> None:
         """Decides by the first batch that was not appended; those after it failed because of it."""
         if not lane.flying:
-            lane.is_held = False
-            self._offer(lane)
+            self._release(lane)
             return
         code = lane.flying[0].answer or 0
         lane.give_back()
-        lane.attempts += 1
-        lane.last_error = trouble or code_name(code)
+        lane.failed(code, trouble or code_name(code))
         where = f"{lane.target} on {self._client.alias}"
         if code in FENCED:
             raise Fenced(self._flow, f"{where} is written by a newer producer of ours")
-        if code in SEQUENCE_LOST and lane.attempts > _SEQUENCE_RETRIES:
+        if code in SEQUENCE_LOST and lane.disorders > _SEQUENCE_RETRIES:
             raise SequenceLost(self._flow, f"{where} answers {code_name(code)}")
-        if code in TOO_LARGE and len(lane.queue[0].offsets) > 1:
+        # A checksum may have been broken by the network.
+        is_glitch = code == Code.CORRUPT_MESSAGE and lane.corruptions <= _CORRUPT_RETRIES
+        if is_glitch or code in RETRIABLE or code in SEQUENCE_LOST:
+            self._retry(lane)
+        elif code in RECORD_AT_FAULT and len(lane.queue[0].offsets) > 1:
+            if code in TOO_LARGE:
+                lane.most_bytes = min(lane.most_bytes, len(lane.queue[0].data) // 2)
             self._split(lane)
-        elif code in RETRIABLE or self._is_worth_another(code, lane):
-            self._stale.set()
-            if lane.is_stuck:
-                lane.trim()
-            doublings = min(lane.attempts - 1, _MOST_DOUBLINGS)
-            delay = min(_BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
-            asyncio.get_running_loop().call_later(delay, self._release, lane)
         else:
-            lane.is_refused = True
-            lane.on_refused(code)
-            lane.queue.clear()
+            self._refused(lane, code)
 
-    @staticmethod
-    def _is_worth_another(code: int, lane: Lane) -> bool:
-        """
-        Whether an error that is for good deserves a few more tries.
+    def _retry(self, lane: Lane) -> None:
+        self._stale.set()
+        if lane.is_stuck:
+            lane.trim()
+        doublings = min(lane.attempts - 1, _MOST_DOUBLINGS)
+        delay = min(_BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
+        asyncio.get_running_loop().call_later(delay, self._release, lane)
 
-        A checksum may have been broken by the network. And while a connection is being made, one
-        request may overtake another in aiokafka's client.
-        """
-        lane.corruptions += code == Code.CORRUPT_MESSAGE
-        return code in SEQUENCE_LOST or (
-            code == Code.CORRUPT_MESSAGE and lane.corruptions <= _CORRUPT_RETRIES
-        )
+    def _refused(self, lane: Lane, code: int) -> None:
+        first, *others = lane.queue
+        if any(batch.is_doubtful for batch in others):
+            # An earlier copy may come in late, and fit in where its number is given away anew.
+            raise SequenceLost(self._flow, f"{lane.target}: batches are in doubt behind a refusal")
+        verdict = lane.on_refused(first, code)
+        if verdict is Verdict.STOP:
+            lane.take_back()
+        elif verdict is Verdict.RETRY:
+            self._retry(lane)
 
     def _release(self, lane: Lane) -> None:
         lane.is_held = False
@@ -314,13 +363,13 @@ class Producer:
     def _split(self, lane: Lane) -> None:
         """Replaces the first batch by its halves; their records keep their sequence numbers."""
         batch = lane.queue.popleft()
-        lane.most_bytes = min(lane.most_bytes, len(batch.data) // 2)
         sequence = batch.sequence
         parts = []
         for half in halve(batch.data, batch.offsets):
             data = self._stamped(half.data, sequence)
-            parts.append(Outgoing(data, sequence, half.offsets, half.max_timestamp, size=0))
-            sequence = (sequence + len(half.offsets)) & SEQUENCE_MASK
+            part = Outgoing(data, sequence, half.offsets, half.max_timestamp, size=0)
+            parts.append(part)
+            sequence = _after(sequence, part)
         parts[-1].size = batch.size
         lane.queue.extendleft(reversed(parts))
         self._release(lane)
@@ -348,3 +397,8 @@ class Producer:
                 lane.attempts += 1
                 if lane.is_stuck:
                     lane.trim()
+
+
+def _after(sequence: int, batch: Outgoing) -> int:
+    """The sequence number of the record that follows a batch."""
+    return (sequence + len(batch.offsets)) & SEQUENCE_MASK

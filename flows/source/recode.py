@@ -171,11 +171,12 @@ def keyed_body(
     key: bytes | None, value: bytes | None, headers: Sequence[tuple[bytes, bytes]] = ()
 ) -> bytes:
     """The body of a record: its key, its value and its headers."""
-    names_and_values = [_nullable(name) + _nullable(data) for name, data in headers]
-    return _nullable(key) + _nullable(value) + varint(len(headers)) + b"".join(names_and_values)
+    names_and_values = [nullable(name) + nullable(data) for name, data in headers]
+    return nullable(key) + nullable(value) + varint(len(headers)) + b"".join(names_and_values)
 
 
-def _nullable(data: bytes | None) -> bytes:
+def nullable(data: bytes | None) -> bytes:
+    """A length, -1 for None, and the bytes."""
     return varint(-1) if data is None else varint(len(data)) + data
 
 

@@ -35,6 +35,7 @@ from flows.source.positions import Positions
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
+from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import root_cause
 from mm2.herder.bundle import BundleSpec
@@ -115,7 +116,17 @@ class SourceTask:
             partitions=spec.offsets_partitions,
             now_ms=now_ms,
         )
-        intake = Intake(self._producer, budget, read_committed=spec.fetch.read_committed)
+        self._tolerance = Tolerance(
+            spec.errors,
+            task=spec.index,
+            producer=self._producer,
+            budget=budget,
+            partitions=self._partitions,
+            changed=self._trouble_changed,
+        )
+        intake = Intake(
+            self._producer, budget, self._tolerance, read_committed=spec.fetch.read_committed
+        )
         limit = RateLimit(time.monotonic)
         self._reporter = Reporter(
             spec,
@@ -165,6 +176,7 @@ class SourceTask:
             watch=self._continuity.watch,
             reporter=self._reporter,
             syncs=self._syncs,
+            tolerance=self._tolerance,
         )
 
     @classmethod
@@ -196,6 +208,7 @@ class SourceTask:
                 group.create_task(self._producer.run(), name="producer"),
                 group.create_task(self._control.follow(), name="control"),
                 group.create_task(self._reporter.run(), name="report"),
+                group.create_task(self._tolerance.run(), name="tolerance"),
             ]
             if self._syncs is not None:
                 lasting.append(group.create_task(self._syncs.run(), name="offset-syncs"))
@@ -212,6 +225,10 @@ class SourceTask:
             await self._drain()
             for task in lasting:
                 task.cancel()
+
+    def _trouble_changed(self) -> None:
+        self._fetcher.acknowledged()
+        self._reporter.wake()
 
     def totals(self) -> Mapping[str, int]:
         """What was mirrored in this run."""

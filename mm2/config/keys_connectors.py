@@ -376,7 +376,7 @@ _CONNECT: Final = (
         Type.LONG,
         "0",
         "MEDIUM",
-        "How long a failed step is repeated, in ms.",
+        "How long a refused record is sent again before it is skipped, in ms; -1: for ever.",
     ),
     _key(
         _ALL,
@@ -384,7 +384,7 @@ _CONNECT: Final = (
         Type.LONG,
         "60000",
         "MEDIUM",
-        "Longest pause between repeats, in ms.",
+        "After what time a partition that stopped tries again, in ms.",
     ),
     _key(
         _ALL,
@@ -392,11 +392,16 @@ _CONNECT: Final = (
         Type.STRING,
         "none",
         "MEDIUM",
-        "Whether records that cannot be converted are skipped.",
+        "none: a partition stops at a record that the target refuses; all: the record is skipped.",
         check=one_of("none", "all"),
     ),
     _key(
-        _ALL, "errors.log.enable", Type.BOOLEAN, "false", "MEDIUM", "Whether each error is logged."
+        _ALL,
+        "errors.log.enable",
+        Type.BOOLEAN,
+        "false",
+        "MEDIUM",
+        "Whether each skipped record is logged, also with a dead-letter topic.",
     ),
     _key(
         _ALL,
@@ -404,7 +409,7 @@ _CONNECT: Final = (
         Type.BOOLEAN,
         "false",
         "MEDIUM",
-        "Whether the record is logged with it.",
+        "Whether its key and value are logged with it.",
     ),
 )
 

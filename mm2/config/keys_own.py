@@ -71,6 +71,7 @@ ALIASES: Final = (
     _alias("config.properties.blacklist", "config.properties.exclude"),
     _alias("remote.admin.", "source.admin.", "KIP-382 calls the source cluster remote."),
 )
+DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
 RENAME_TOPICS: Final = "rename.topics"
 READAHEAD: Final = "readahead.queue.capacity"
 SPELLINGS: Final = (
@@ -207,6 +208,26 @@ OWN_KEYS: Final = (
         "How often assignment.strategy=load looks whether the loads are even, and over how long it"
         " averages them. Partitions move after two uneven looks in a row; -1 lets none move.",
         check=lambda value: "must not be 0: write -1 to let nothing move" if value == 0 else None,
+    ),
+    _source(
+        DEAD_LETTER_TOPIC,
+        Type.STRING,
+        "",
+        "Topic on the target for records that errors.tolerance = all skips, created if it is"
+        " missing; empty: they go to the log. Connect has it for sink connectors only.",
+    ),
+    _source(
+        "errors.deadletterqueue.topic.replication.factor",
+        Type.SHORT,
+        "3",
+        "Replicas of that topic when it is created; -1: as the brokers choose.",
+    ),
+    _source(
+        "errors.deadletterqueue.context.headers.enable",
+        Type.BOOLEAN,
+        "false",
+        "Whether dead letters carry Connect's headers __connect.errors.*: where the record comes"
+        " from, and why it was refused.",
     ),
 )
 """Keys with a type and default that no definition of Java's holds."""

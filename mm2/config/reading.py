@@ -14,6 +14,7 @@ from mm2.config.keys import keys_of
 from mm2.config.keys_own import OWN_KEYS
 from mm2.config.settings import (
     CheckpointSettings,
+    ErrorSettings,
     HeartbeatSettings,
     HerderSettings,
     SourceSettings,
@@ -135,6 +136,24 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         byte_rate_limit=parsed.number("flow.byte.rate.limit"),
         assignment_strategy=parsed.text("assignment.strategy"),
         assignment_balance=parsed.interval("assignment.balance.interval.seconds"),
+        errors=_errors(parsed),
+    )
+
+
+def _errors(parsed: Parsed) -> ErrorSettings:
+    """What becomes of records that cannot be mirrored."""
+    for_ever = parsed.number("errors.retry.timeout") < 0
+    return ErrorSettings(
+        tolerates=parsed.text("errors.tolerance") == "all",
+        dead_letter_topic=parsed.text("errors.deadletterqueue.topic.name").strip() or None,
+        dead_letter_replication_factor=parsed.number(
+            "errors.deadletterqueue.topic.replication.factor"
+        ),
+        context_headers=parsed.switch("errors.deadletterqueue.context.headers.enable"),
+        logs=parsed.switch("errors.log.enable"),
+        logs_messages=parsed.switch("errors.log.include.messages"),
+        retry_timeout=None if for_ever else parsed.milliseconds("errors.retry.timeout"),
+        retry_delay=parsed.milliseconds("errors.retry.delay.max.ms"),
     )
 
 

@@ -72,6 +72,32 @@ class ConnectorSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSettings:
+    """
+    What becomes of records that cannot be mirrored (``errors.*``, KIP-298).
+
+    Attributes:
+        tolerates: whether they are skipped.
+        dead_letter_topic: where they go, on the target; None writes them to the log.
+        dead_letter_replication_factor: replicas of that topic.
+        context_headers: whether Connect's headers are added there.
+        logs: whether each is logged in any case.
+        logs_messages: whether key and value are logged with it.
+        retry_timeout: how long a refused record is sent again; None is for ever.
+        retry_delay: after which a stopped partition tries again.
+    """
+
+    tolerates: bool
+    dead_letter_topic: str | None
+    dead_letter_replication_factor: int
+    context_headers: bool
+    logs: bool
+    logs_messages: bool
+    retry_timeout: timedelta | None
+    retry_delay: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSettings(ConnectorSettings):
     """
     What MirrorSourceConnector does; None switches a periodic job off.
@@ -103,6 +129,7 @@ class SourceSettings(ConnectorSettings):
         byte_rate_limit: bytes per second that the flow may read; negative: any.
         assignment_strategy: "load" or "round-robin".
         assignment_balance: how often measured loads are looked at; None: never.
+        errors: what becomes of records that cannot be mirrored.
     """
 
     topics: tuple[str, ...]
@@ -130,6 +157,7 @@ class SourceSettings(ConnectorSettings):
     byte_rate_limit: int
     assignment_strategy: str
     assignment_balance: timedelta | None
+    errors: ErrorSettings
 
     def offset_syncs_producer(self, task: int | None = None) -> dict[str, str]:
         """The producer that writes offset syncs, into the cluster that holds them (C102)."""

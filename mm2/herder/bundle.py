@@ -82,6 +82,30 @@ class GapSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSpec:
+    """
+    What becomes of records that cannot be mirrored.
+
+    Attributes:
+        tolerates: whether they are skipped (``errors.tolerance=all``).
+        dead_letter_topic: where they go, on the target; None writes them to the log.
+        context_headers: whether Connect's headers are added there.
+        logs: whether each is logged in any case.
+        logs_messages: whether key and value are logged with it.
+        retry_timeout_s: how long a refused record is sent again before it is skipped.
+        retry_delay_s: after which a stopped partition tries again.
+    """
+
+    tolerates: bool = False
+    dead_letter_topic: str | None = None
+    context_headers: bool = False
+    logs: bool = False
+    logs_messages: bool = False
+    retry_timeout_s: float = 0.0
+    retry_delay_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BundleSpec:
     """
     One bundle.
@@ -104,6 +128,7 @@ class BundleSpec:
         fetch: how the source is read.
         gaps: what is done when data are missing.
         offset_syncs: None when ``emit.offset-syncs.enabled=false``.
+        errors: what becomes of records that cannot be mirrored.
     """
 
     flow: SourceAndTarget
@@ -123,6 +148,7 @@ class BundleSpec:
     fetch: FetchSpec = field(default_factory=FetchSpec)
     gaps: GapSpec = field(default_factory=GapSpec)
     offset_syncs: OffsetSyncSpec | None = None
+    errors: ErrorSpec = field(default_factory=ErrorSpec)
 
     @property
     def name(self) -> str:

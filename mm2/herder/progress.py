@@ -57,6 +57,7 @@ class PartitionProgress:
         lost: offsets that were gone from the source before they were mirrored.
         diverged: offsets that were mirrored and that the source no longer has.
         gaps: what was found missing since the task started, the last of each kind.
+        skipped: records that were passed over, as ``errors.tolerance`` says.
         error: why the partition does not go on; None while it does.
     """
 
@@ -73,6 +74,7 @@ class PartitionProgress:
     lost: int = 0
     diverged: int = 0
     gaps: tuple[GapReport, ...] = ()
+    skipped: int = 0
     error: str | None = None
 
     @property

@@ -8,15 +8,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from math import inf
 from typing import Final
 
 import structlog
 
 from mm2.config.flow import FlowConfig, data_producer
+from mm2.config.settings import ErrorSettings
 from mm2.core.balance import Balance, Strategy
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
 from mm2.errors import SchemaError
-from mm2.herder.bundle import BundleSpec, FetchSpec, GapSpec, OffsetSyncSpec
+from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec, GapSpec, OffsetSyncSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.control import (
@@ -248,6 +250,20 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
             hanging_after_s=source.hanging_transaction.total_seconds(),
         ),
         offset_syncs=syncs if source.emit_offset_syncs else None,
+        errors=_errors(source.errors),
+    )
+
+
+def _errors(errors: ErrorSettings) -> ErrorSpec:
+    timeout = errors.retry_timeout
+    return ErrorSpec(
+        tolerates=errors.tolerates,
+        dead_letter_topic=errors.dead_letter_topic if errors.tolerates else None,
+        context_headers=errors.context_headers,
+        logs=errors.logs,
+        logs_messages=errors.logs_messages,
+        retry_timeout_s=inf if timeout is None else timeout.total_seconds(),
+        retry_delay_s=errors.retry_delay.total_seconds(),
     )
 
 

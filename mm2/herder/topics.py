@@ -34,6 +34,9 @@ Brokers compact finished segments only, by default a week or a gibibyte old.
 Positions are written every second and read whole when a task starts, so that would be too much.
 """
 
+_MOST_OF_A_DEAD_LETTER: Final = 100 << 20
+"""What is too large for its remote topic must not be so here; brokers take no larger requests."""
+
 _PROGRESS_KEPT_MS: Final = 3_600_000
 
 
@@ -115,6 +118,14 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
         )
     if config.source.runs and config.source.emit_offset_syncs:
         topics.append(_offset_syncs(config, policy))
+    if config.source.errors.tolerates and config.source.errors.dead_letter_topic is not None:
+        topics.append(
+            InternalTopic(
+                name=config.source.errors.dead_letter_topic,
+                replication_factor=config.source.errors.dead_letter_replication_factor,
+                configs={"max.message.bytes": str(_MOST_OF_A_DEAD_LETTER)},
+            )
+        )
     return topics
 
 

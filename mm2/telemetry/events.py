@@ -77,11 +77,12 @@ EVENTS: Final = {
     "source.look_failed": "A cluster could not be looked at this time; it is looked at again.",
     "source.not_drained": "Partitions could not be emptied in time before a stop; what was not "
     "acknowledged is mirrored after the next start.",
-    "source.partition_failed": "A partition stops for the reason given, the others go on.",
+    "source.partition_failed": "A partition stops for the reason given, the others go on. Where a "
+    "record is the reason, it tries again after errors.retry.delay.max.ms.",
     "source.partitions_assigned": "A task took partitions on; how many had a position.",
     "source.partitions_revoked": "A task drained, committed and gave up partitions.",
-    "source.record_refused": "The target refuses a record for good; its partition stops, the "
-    "others go on.",
+    "source.record_skipped": "A record that the target refuses, or a batch that cannot be read, is "
+    "passed over, as errors.tolerance=all says.",
     "source.report_failed": "A progress report could not be written.",
     "source.stopped": "A task has drained and committed; its totals.",
     "source.topic_missing": "A source topic is not there any more; it is waited for.",

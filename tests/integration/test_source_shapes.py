@@ -207,12 +207,14 @@ def test_large_batches_are_split_and_a_large_record_stops_only_its_partition(
         _copied(bench, topic_name, 20, partition=1)
         report = eventually(
             lambda: bench.progress().get((topic_name, 0)),
-            until=lambda report: report is not None and report.error is not None,
+            until=lambda report: report is not None and "for good" in (report.error or ""),
         )
         write(cluster_a.bootstrap, topic_name, write_batch(fine[:1]), partition=1)
         _copied(bench, topic_name, 21, partition=1)
     assert report is not None
-    assert "the target refuses a record for good: MESSAGE_TOO_LARGE" in (report.error or "")
+    assert "the target refuses the record at offset 3 for good: MESSAGE_TOO_LARGE" in (
+        report.error or ""
+    )
     assert report.position == 2
     remote = bench.remote(topic_name)
     assert contents(cluster_b.bootstrap, remote) == [r.content for r in large[:3]]
@@ -234,7 +236,7 @@ def test_a_record_from_the_future_stops_its_partition_and_says_so(
     with bench.running():
         report = eventually(
             lambda: bench.progress().get((topic_name, 0)),
-            until=lambda report: report is not None and report.error is not None,
+            until=lambda report: report is not None and "for good" in (report.error or ""),
         )
     assert report is not None
     assert "INVALID_TIMESTAMP" in (report.error or "")

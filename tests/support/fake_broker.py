@@ -148,6 +148,11 @@ class FakeCluster:
         """The leader as of the last refresh."""
         return None if partition in self._leaderless else self._known[partition]
 
+    def forget_producers(self) -> None:
+        """As brokers do after ``producer.id.expiration.ms``."""
+        for log in self.logs.values():
+            log.producers.clear()
+
     async def refresh(self) -> None:
         """Learns the leaders."""
         await asyncio.sleep(_LATENCY_S)
@@ -167,7 +172,8 @@ class FakeCluster:
         taken = [(TopicPartition(topic, n), bytes(data)) for topic, n, data in batches]  # type: ignore[arg-type]  # a name as the protocol has it
         assert len({where for where, _ in taken}) == len(taken), "one batch for each partition"
         self.requests += 1
-        self.hasty += self.throttle.delay(node) > 0
+        # What leaves in the very moment in which the answer comes cannot know of it.
+        self.hasty += 0 < self.throttle.delay(node) < _THROTTLE_S - _LATENCY_S
         self._in_flight[node] = self._in_flight.get(node, 0) + 1
         self.most_in_flight = max(self.most_in_flight, self._in_flight[node])
         try:

@@ -10,7 +10,9 @@ from flows.source.intake import Intake
 from flows.source.lane import Lane
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
+from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundle import ErrorSpec
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.wire.requests import FetchedPartition
 from tests.support.batches import Plain, read_batch
@@ -26,6 +28,7 @@ class IntakeBench:
         position: of the partition.
         read_committed: leave out what was aborted.
         policy: what is merged.
+        errors: what becomes of what cannot be read.
     """
 
     def __init__(
@@ -34,15 +37,26 @@ class IntakeBench:
         *,
         read_committed: bool = False,
         policy: Policy | None = None,
+        errors: ErrorSpec | None = None,
     ) -> None:
-        self.lane = Lane(_TARGET, lambda _: None, lambda _: None)
+        self.lane = Lane(_TARGET)
         self.partition = Mirrored(_SOURCE, self.lane, position=position)
         self.budget = Budget(1 << 20)
         cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
         producer = Producer(
             flow="A->B", client=cast("WireClient", cluster), identity=ProducerIdentity(5, 1)
         )
-        self.intake = Intake(producer, self.budget, read_committed=read_committed, policy=policy)
+        tolerance = Tolerance(
+            errors or ErrorSpec(),
+            task=0,
+            producer=producer,
+            budget=self.budget,
+            partitions={_SOURCE: self.partition},
+            changed=lambda: None,
+        )
+        self.intake = Intake(
+            producer, self.budget, tolerance, read_committed=read_committed, policy=policy
+        )
 
     def take(self, *batches: bytes, aborted: tuple[tuple[int, int], ...] = ()) -> None:
         """One answer of the source."""

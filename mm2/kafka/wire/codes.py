@@ -81,15 +81,32 @@ Missing permission counts: an operator may grant it while we run, and nothing is
 DOUBTFUL: Final = frozenset(
     {
         Code.UNKNOWN_SERVER_ERROR,
+        Code.NOT_LEADER_OR_FOLLOWER,
         Code.REQUEST_TIMED_OUT,
         Code.NETWORK_EXCEPTION,
         Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        Code.KAFKA_STORAGE_ERROR,
     }
 )
-"""The batch may have been appended, or be about to be."""
+"""
+The batch may have been appended, or be about to be.
+
+A leader that is deposed while it waits for its replicas says that it leads no longer; the new one
+may have the batch.
+"""
 
 TOO_LARGE: Final = frozenset({Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
-"""The batch must be split."""
+"""The batch is too large; smaller ones may not be."""
+
+RECORD_AT_FAULT: Final = TOO_LARGE | frozenset(
+    {
+        Code.CORRUPT_MESSAGE,
+        Code.INVALID_TIMESTAMP,
+        Code.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        Code.INVALID_RECORD,
+    }
+)
+"""The batch is too large, or one of its records is not to the target's taste; others may be."""
 
 FENCED: Final = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.PRODUCER_FENCED})
 """A newer producer with our transactional id has taken over."""

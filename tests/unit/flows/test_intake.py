@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from flows.source.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
+from mm2.herder.bundle import ErrorSpec
 from tests.support.batches import Plain, read_batch, read_header, write_batch
 from tests.support.intake import IntakeBench
 
@@ -151,6 +154,33 @@ def test_a_damaged_batch_stops_its_partition_after_a_few_reads() -> None:
         errors.append(bench.partition.error or "")
     assert errors[:3] == [""] * 3
     assert "unreadable at offset 1: the batch at offset 1" in errors[3]
+
+
+async def test_a_tolerant_partition_passes_over_a_damaged_batch_and_counts_it() -> None:
+    bench = IntakeBench(errors=ErrorSpec(tolerates=True))
+    damaged = bytearray(write_batch(_plain(0, 1, 2)))
+    damaged[-1] ^= 1
+    for _ in range(5):
+        assert bench.partition.position == 0
+        bench.take(bytes(damaged), write_batch(_plain(7)))
+    bench.take(write_batch(_plain(7)))
+    assert bench.sent == [], "nothing may pass before the damage is reported"
+    await asyncio.sleep(0)
+    assert (bench.partition.position, bench.partition.skipped) == (7, 7)
+    bench.take(write_batch(_plain(7)))
+    assert bench.sent == [[7]]
+    assert bench.partition.error is None
+
+
+async def test_damage_that_nobody_can_tell_the_end_of_stops_even_a_tolerant_partition() -> None:
+    bench = IntakeBench(errors=ErrorSpec(tolerates=True))
+    for _ in range(5):
+        bench.take(b"\0" * 61)
+    assert "unreadable at offset 0" in (bench.partition.error or "")
+    assert bench.partition.retry_at is not None
+    bench.partition.retry()
+    bench.take(write_batch(_plain(0)))
+    assert bench.sent == [[0]]
 
 
 def test_damage_that_goes_away_is_forgotten() -> None:

@@ -1,0 +1,59 @@
+"""Where a batch ends that cannot be read: told by lengths and neighbours, not by its contents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+_PREFIX: Final = Struct(">qi")
+_LAST_DELTA: Final = Struct(">i")
+_LAST_DELTA_AT: Final = 23
+_MAGIC_AT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """
+    One batch that cannot be read.
+
+    Attributes:
+        data: its bytes, as far as they came.
+        offsets: those that it takes in the source log.
+    """
+
+    data: bytes
+    offsets: range
+
+
+def damaged_batch(records: memoryview, position: int, end: int) -> Damaged | None:
+    """
+    The batch at ``position`` in a fetch answer; None if nothing tells where it ends.
+
+    The offset of the batch behind it tells best; where none came along, its own header is
+    believed if it names an offset that the source has.
+
+    Args:
+        records: of the answer.
+        position: from which on nothing has been read.
+        end: first offset that the source does not have.
+    """
+    at, found = 0, None
+    while at + _PREFIX.size <= len(records):
+        base, length = _PREFIX.unpack_from(records, at)
+        if found is not None and base > position:
+            return Damaged(found, range(position, base))
+        if length <= 0:
+            return None
+        following = at + _PREFIX.size + length
+        found, at = bytes(records[at:following]), following
+    return None if found is None else _by_its_header(found, position, end)
+
+
+def _by_its_header(data: bytes, position: int, end: int) -> Damaged | None:
+    if len(data) < _LAST_DELTA_AT + _LAST_DELTA.size:
+        return None
+    (base, _length) = _PREFIX.unpack_from(data)
+    is_batch = data[_MAGIC_AT] == 2  # noqa: PLR2004 - the message format by its only name
+    last = base + _LAST_DELTA.unpack_from(data, _LAST_DELTA_AT)[0] if is_batch else base
+    return Damaged(data, range(position, last + 1)) if position <= last < end else None

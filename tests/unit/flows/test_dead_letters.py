@@ -1,0 +1,108 @@
+"""Records of the dead-letter topic, and where batches end that cannot be read."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.source.batch import split
+from flows.source.damaged import damaged_batch
+from flows.source.dead_letters import (
+    CONSUMED,
+    Failure,
+    context_headers,
+    dead_letter,
+    key_and_value,
+)
+from flows.source.recode import records_of
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.codes import Code
+from tests.support.batches import Plain, read_batch, write_batch
+
+_BYTES = st.none() | st.binary(max_size=300)
+_HEADERS = st.lists(st.tuples(st.binary(max_size=9), _BYTES), max_size=70).map(tuple)
+
+
+@given(
+    key=_BYTES,
+    value=_BYTES,
+    headers=_HEADERS,
+    added=st.lists(st.tuples(st.text(max_size=9), st.binary(max_size=9)), max_size=70),
+)
+def test_a_dead_letter_is_the_record_with_more_headers(
+    key: bytes | None,
+    value: bytes | None,
+    headers: tuple[tuple[bytes, bytes | None], ...],
+    added: list[tuple[str, bytes]],
+) -> None:
+    plain = Plain(offset=0, timestamp=12, key=key, value=value, headers=headers)
+    (batch,) = split(memoryview(write_batch([plain])))
+    (record,) = records_of(batch)
+    assert key_and_value(record.body) == (key, value)
+    (found,) = read_batch(dead_letter(record, added).data)
+    assert (found.timestamp, found.key, found.value) == (12, key, value)
+    assert found.headers == (*headers, *((name.encode(), text) for name, text in added))
+
+
+def test_context_headers_are_connects() -> None:
+    """KIP-298, ``DeadLetterQueueReporter``."""
+    failure = Failure(
+        source=TopicPartition(TopicName("t"), 3),
+        offset=42,
+        stage=CONSUMED,
+        code=Code.CORRUPT_MESSAGE,
+        reason="no batch",
+    )
+    assert dict(context_headers(failure, connector="MirrorSourceConnector", task=1)) == {
+        "__connect.errors.topic": b"t",
+        "__connect.errors.partition": b"3",
+        "__connect.errors.offset": b"42",
+        "__connect.errors.connector.name": b"MirrorSourceConnector",
+        "__connect.errors.task.id": b"1",
+        "__connect.errors.stage": b"KAFKA_CONSUME",
+        "__connect.errors.class.name": b"flows.source.dead_letters",
+        "__connect.errors.exception.class.name": (
+            b"org.apache.kafka.common.errors.CorruptRecordException"
+        ),
+        "__connect.errors.exception.message": b"no batch",
+        "__connect.errors.exception.stacktrace": b"no batch",
+    }
+
+
+def _batch(first: int, count: int) -> bytes:
+    return write_batch([Plain(offset=first + n, value=b"v") for n in range(count)])
+
+
+def _offsets(records: bytes, position: int, end: int = 100) -> range | None:
+    found = damaged_batch(memoryview(records), position, end)
+    return None if found is None else found.offsets
+
+
+def test_a_damaged_batch_ends_where_the_next_one_begins() -> None:
+    records = _batch(0, 5) + _batch(5, 3) + _batch(20, 2)
+    found = damaged_batch(memoryview(records), 5, 100)
+    assert found is not None
+    assert (found.data, found.offsets) == (_batch(5, 3), range(5, 20))
+
+
+def test_the_last_damaged_batch_ends_where_its_header_says() -> None:
+    records = _batch(0, 5) + _batch(5, 3)
+    assert _offsets(records, 5) == range(5, 8)
+    assert _offsets(records, 6) == range(6, 8)
+
+
+def test_a_header_is_not_believed_that_names_offsets_which_do_not_exist() -> None:
+    assert _offsets(_batch(0, 5), 0, end=3) is None
+    assert _offsets(_batch(0, 5), 7) is None
+
+
+def test_garbage_does_not_tell_where_it_ends() -> None:
+    assert _offsets(b"", 0) is None
+    assert _offsets(b"\0" * 61, 0) is None
+    assert _offsets(b"\0" * 8 + b"\0\0\0\x05" + b"\0" * 5, 0) is None
+
+
+@given(st.binary(max_size=200), st.integers(0, 100), st.integers(0, 100))
+def test_whatever_comes_it_only_ever_goes_forward(data: bytes, position: int, end: int) -> None:
+    offsets = _offsets(data, position, end)
+    assert offsets is None or offsets.start == position < offsets.stop
