@@ -27,6 +27,7 @@ from flows.source.budget import Budget
 from flows.source.continuity import Continuity
 from flows.source.control import ControlFollower
 from flows.source.fetch import Fetcher
+from flows.source.grouping import Policy
 from flows.source.identity import bundle_identity
 from flows.source.intake import Intake
 from flows.source.pace import RateLimit
@@ -125,7 +126,11 @@ class SourceTask:
             changed=self._trouble_changed,
         )
         intake = Intake(
-            self._producer, budget, self._tolerance, read_committed=spec.fetch.read_committed
+            self._producer,
+            budget,
+            self._tolerance,
+            read_committed=spec.fetch.read_committed,
+            policy=Policy(compression=spec.compression, most_bytes=spec.merge_bytes),
         )
         limit = RateLimit(time.monotonic)
         self._reporter = Reporter(

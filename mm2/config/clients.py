@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from mm2.config.definition import java_trim
 from mm2.config.keys_clients import CLIENT_SETTINGS, ClientKind
 from mm2.config.keys_security import CLIENT_NAMES
 
 Side: TypeAlias = Literal["source", "target"]
+_V = TypeVar("_V")
 
 _SERIALIZER: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
 _DATA_DEFAULTS: Final = {
@@ -123,7 +124,7 @@ def worker_client_properties(
     return client
 
 
-def with_prefix(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
+def with_prefix(properties: Mapping[str, _V], prefix: str) -> dict[str, _V]:
     """The entries below ``prefix``, which is removed; the bare prefix is none of them."""
     return {
         key.removeprefix(prefix): value

@@ -18,6 +18,7 @@ from mm2.config.clients import (
     data_producer_properties,
     with_prefix,
 )
+from mm2.config.data_clients import DataSettings, read_data, without_effect
 from mm2.config.definition import Definition, by_line, parse_all, split_list
 from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
@@ -78,6 +79,7 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
     connectors = {connector: draft.connector(connector) for connector in CONNECTORS}
     draft.check_cluster("source", flow.source, connectors[SOURCE_CONNECTOR].properties)
     draft.check_cluster("target", flow.target, connectors[SOURCE_CONNECTOR].properties)
+    data = draft.data_clients(worker, connectors[SOURCE_CONNECTOR])
     if draft.mistakes:
         raise ConfigErrors(sorted(draft.mistakes.values(), key=by_line))
     return FlowConfig(
@@ -88,6 +90,7 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
         checkpoint=read_checkpoint(flow, connectors[CHECKPOINT_CONNECTOR]),
         heartbeat=read_heartbeat(flow, connectors[HEARTBEAT_CONNECTOR]),
         spark=spark_properties(maker),
+        data=data,
         warnings=tuple(dict.fromkeys(draft.warnings)),
     )
 
@@ -166,6 +169,23 @@ class _Draft:
         values, mistakes = parse_connector(CONNECTOR_DEFINITION[connector], properties)
         self._add(mistakes, settings)
         return Parsed(values=values, properties=properties)
+
+    def data_clients(self, worker: Parsed, source: Parsed) -> DataSettings:
+        """What the user says about the clients of mirrored records."""
+        data, mistakes = read_data(worker.properties, source.properties)
+        self.warnings += without_effect(worker.properties, source.properties)
+        of_cluster = self.maker.cluster_settings(self.flow.target)
+        of_flow = self.maker.connector_settings(self.flow, SOURCE_CONNECTOR)
+        self._add(
+            mistakes,
+            {
+                **with_prefix(of_cluster, "producer."),
+                **with_prefix(of_flow, "consumer."),
+                **with_prefix(of_flow, "source.consumer."),
+                **with_prefix(of_flow, "producer.override."),
+            },
+        )
+        return data or DataSettings()
 
     def check_cluster(self, side: Side, alias: str, properties: Mapping[str, str]) -> None:
         """Checks what the clients of one cluster are given."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from mm2.config.definition import Definition, Key, Type
 from mm2.config.keys import CONNECTOR_DEFINITION, TABLE
+from mm2.config.keys_data import CONSUMER_KEYS, PRODUCER_KEYS, WITHOUT_EFFECT
 from mm2.config.keys_own import SPELLINGS
 
 _HEAD: Final = """\
@@ -95,6 +96,12 @@ _SECTIONS: Final[tuple[tuple[str, Callable[[Key], bool]], ...]] = (
     ("Connection and security (written `A.key`, or at top level)", _security),
 )
 _TABLE_HEAD: Final = "| key | type | default | importance | |\n|---|---|---|---|---|\n"
+_WITHOUT_EFFECT_HEAD: Final = """
+These of Java's settings have no effect on them; a warning says so.
+
+| key | because |
+|---|---|
+"""
 _SPELLINGS_HEAD: Final = """\
 They are of KIP-382 or of older releases. Java ignores them at top level; here they are read as
 below, with a warning. `mm2 config dump` shows what Java computes, and so leaves them out.
@@ -110,9 +117,22 @@ def reference_page() -> str:
     rows = sorted(TABLE.values(), key=lambda key: key.name)
     for title, belongs in _SECTIONS:
         parts += [f"\n## {title}\n\n", _TABLE_HEAD, *(_row(key) for key in rows if belongs(key))]
+    parts += [_data("Consumer", "`A.consumer.key` or `A->B.source.consumer.key`", CONSUMER_KEYS)]
+    parts += [_data("Producer", "`B.producer.key` or `A->B.producer.override.key`", PRODUCER_KEYS)]
+    parts += [_WITHOUT_EFFECT_HEAD, *_without_effect()]
     parts += ["\n## Spellings that Kafka's MirrorMaker 4.3 does not know\n\n", _SPELLINGS_HEAD]
     parts += _spellings()
     return "".join(parts)
+
+
+def _data(client: str, written: str, keys: tuple[Key, ...]) -> str:
+    title = f"\n## {client} of mirrored records (written {written})\n\n"
+    return "".join([title, _TABLE_HEAD, *map(_row, sorted(keys, key=lambda key: key.name))])
+
+
+def _without_effect() -> Iterator[str]:
+    for name, reason in sorted(WITHOUT_EFFECT.items()):
+        yield f"| `{name}` | {reason} |\n"
 
 
 def _spellings() -> Iterator[str]:

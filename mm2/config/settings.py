@@ -8,13 +8,14 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from mm2.config.clients import (
     client_properties,
     worker_client_properties,
 )
+from mm2.config.data_clients import DataSettings
 from mm2.config.keys_clients import ClientKind
 from mm2.core.model import SourceAndTarget
 
@@ -294,8 +295,10 @@ class FlowConfig:
         source: the source connector's settings.
         checkpoint: the checkpoint connector's settings.
         heartbeat: the heartbeat connector's settings.
+        data: the clients of mirrored records.
         spark: ``spark.*`` keys for the session, which all flows share.
-        warnings: what the user wrote in spellings that Java 4.3 does not know, a sentence for each.
+        warnings: a sentence for each spelling that Java 4.3 does not know, and for each key that
+            has no effect.
     """
 
     flow: SourceAndTarget
@@ -305,4 +308,5 @@ class FlowConfig:
     checkpoint: CheckpointSettings
     heartbeat: HeartbeatSettings
     spark: Mapping[str, str]
+    data: DataSettings = field(default_factory=DataSettings)
     warnings: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mm2.core.model import SourceAndTarget
+from mm2.kafka.wire.codecs import Compression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,8 @@ class BundleSpec:
         flush_interval_s: how often positions are committed, in seconds.
         buffer_memory: bytes that may wait between fetch and acknowledgement.
         max_request_size: bytes of one Produce request.
+        merge_bytes: most bytes of batches that are made into one.
+        compression: what the user asks for; None keeps each batch's codec.
         fetch: how the source is read.
         gaps: what is done when data are missing.
         offset_syncs: None when ``emit.offset-syncs.enabled=false``.
@@ -145,6 +148,8 @@ class BundleSpec:
     flush_interval_s: float = 1.0
     buffer_memory: int = 64 << 20
     max_request_size: int = 4 << 20
+    merge_bytes: int = 128 << 10
+    compression: Compression | None = None
     fetch: FetchSpec = field(default_factory=FetchSpec)
     gaps: GapSpec = field(default_factory=GapSpec)
     offset_syncs: OffsetSyncSpec | None = None

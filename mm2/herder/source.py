@@ -5,7 +5,7 @@ The source flow's control side: leads the flow, keeps its plan current, and runs
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from math import inf
@@ -13,6 +13,7 @@ from typing import Final
 
 import structlog
 
+from mm2.config.data_clients import DataSettings
 from mm2.config.flow import FlowConfig, data_producer
 from mm2.config.settings import ErrorSettings
 from mm2.core.balance import Balance, Strategy
@@ -36,7 +37,7 @@ from mm2.herder.supervision import every, keep_running
 from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
 from mm2.herder.watch import Watch
 from mm2.kafka.log import LogTail, Record, read_to_end
-from mm2.kafka.settings import milliseconds
+from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -243,7 +244,11 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         progress_topic=progress_topic(config.flow.source),
         byte_rate_limit=source.byte_rate_limit,
         flush_interval_s=herder.offset_flush_interval.total_seconds(),
-        fetch=_fetch(consumer),
+        buffer_memory=config.data.buffer_memory,
+        max_request_size=config.data.max_request_size,
+        merge_bytes=min(config.data.batch_size, config.data.max_request_size),
+        compression=compression_of(config.data),
+        fetch=_fetch(config.data, rack=consumer.get("client.rack", "").strip()),
         gaps=GapSpec(
             fails=source.gaps_fail,
             remote_fails=source.remote_gaps_fail,
@@ -267,18 +272,20 @@ def _errors(errors: ErrorSettings) -> ErrorSpec:
     )
 
 
-def _fetch(consumer: Mapping[str, str]) -> FetchSpec:
-    """The user's consumer settings, over ours."""
-    ours = FetchSpec()
+def compression_of(data: DataSettings) -> Compression | None:
+    """The codec that the user asks for; None keeps what is there."""
+    if data.codec is None:
+        return None
+    return Compression(CODEC_NAMES.index(data.codec), data.level)
+
+
+def _fetch(data: DataSettings, *, rack: str) -> FetchSpec:
     return FetchSpec(
-        max_bytes=int(consumer.get("fetch.max.bytes", ours.max_bytes)),
-        max_partition_bytes=int(
-            consumer.get("max.partition.fetch.bytes", ours.max_partition_bytes)
-        ),
-        min_bytes=int(consumer.get("fetch.min.bytes", ours.min_bytes)),
-        max_wait_ms=int(consumer.get("fetch.max.wait.ms", ours.max_wait_ms)),
-        read_committed=consumer.get("isolation.level", "").strip() == "read_committed",
-        rack=consumer.get("client.rack", ours.rack).strip(),
-        replica_lease_s=milliseconds(consumer, "metadata.max.age.ms", 300_000) / 1000,
-        reset=consumer.get("auto.offset.reset", ours.reset).strip(),
+        max_bytes=data.fetch_max_bytes,
+        max_partition_bytes=data.fetch_partition_bytes,
+        min_bytes=data.fetch_min_bytes,
+        max_wait_ms=data.fetch_wait_ms,
+        read_committed=data.read_committed,
+        reset=data.reset,
+        rack=rack,
     )

@@ -10,6 +10,7 @@ import pytest
 
 from mm2.errors import Fenced
 from mm2.herder.bundle import FetchSpec
+from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
 from tests.support.batches import CODECS, Plain, write_batch
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
@@ -102,6 +103,23 @@ def test_batches_of_one_record_arrive_together_and_in_order(
     assert len(copy) <= 5
     assert {batch.codec for batch in copy} == {0 if codec == "none" else 4}
     assert bench.progress()[topic_name, 0].position == len(samples) - 1
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "lz4", "zstd"])
+def test_the_codec_that_the_user_asks_for_is_that_of_every_batch(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, codec: str
+) -> None:
+    """``B.producer.compression.type``."""
+    create_topic(cluster_a.bootstrap, topic_name)
+    batches = [write_batch([*_shapes(), *_shapes(7)], codec_number=number) for number in CODECS]
+    write(cluster_a.bootstrap, topic_name, *batches, *batches)
+    asked = Compression(CODEC_NAMES.index(codec))
+    changes = {"compression": asked}
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, changes=changes)
+    with bench.running():
+        _copied(bench, topic_name, 14 * len(batches) * 2)
+    copy = log_of(cluster_b.bootstrap, bench.remote(topic_name))
+    assert {batch.codec for batch in copy} == {asked.codec}
 
 
 def test_what_compaction_left_is_copied(

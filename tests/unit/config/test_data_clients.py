@@ -1,0 +1,122 @@
+"""What the user says about the consumer and the producer of mirrored records."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.config.data_clients import DataSettings
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.errors import ConfigErrors
+from mm2.herder.source import bundle_spec, compression_of
+from mm2.kafka.wire.codecs import Compression
+
+_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+_LINES = (
+    "clusters = A, B",
+    "A.bootstrap.servers = a:9092",
+    "B.bootstrap.servers = b:9092",
+    "A->B.enabled = true",
+)
+
+
+def _config(*lines: str) -> FlowConfig:
+    raw = dict(line.split(" = ") for line in [*_LINES, *lines])
+    numbers = {key: line for line, key in enumerate(raw, start=1)}
+    return flow_config(MirrorMakerConfig(raw=raw, lines=numbers, environment={}), _FLOW)
+
+
+def test_without_a_word_of_the_user_batches_are_left_as_they_are() -> None:
+    config = _config()
+    assert config.data == DataSettings()
+    assert compression_of(config.data) is None
+    assert config.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["B.producer.compression.type = zstd"], Compression(4, 3)),
+        (["B.producer.compression.type = none"], Compression(0)),
+        (["A.producer.compression.type = zstd"], None),
+        (
+            ["B.producer.compression.type = gzip", "A->B.producer.override.compression.type = lz4"],
+            Compression(3, 9),
+        ),
+        (
+            ["B.producer.compression.type = zstd", "B.producer.compression.zstd.level = 19"],
+            Compression(4, 19),
+        ),
+        (
+            ["B.producer.compression.type = gzip", "B.producer.compression.gzip.level = -1"],
+            Compression(1),
+        ),
+    ],
+)
+def test_the_codec_asked_for_reaches_the_task(
+    lines: list[str], expected: Compression | None
+) -> None:
+    spec = bundle_spec(_config(*lines), 0, 1, "syncs")
+    assert spec.compression == expected
+
+
+def test_sizes_and_waits_reach_the_task() -> None:
+    spec = bundle_spec(
+        _config(
+            "A.consumer.fetch.max.bytes = 1000",
+            "A->B.source.consumer.max.partition.fetch.bytes = 900",
+            "A.consumer.fetch.min.bytes = 80",
+            "A.consumer.fetch.max.wait.ms = 70",
+            "A.consumer.isolation.level = read_committed",
+            "A.consumer.auto.offset.reset = latest",
+            "B.producer.batch.size = 60000",
+            "B.producer.max.request.size = 50000",
+            "B.producer.buffer.memory = 4000000",
+        ),
+        0,
+        1,
+        "syncs",
+    )
+    fetch = spec.fetch
+    assert (fetch.max_bytes, fetch.max_partition_bytes) == (1000, 900)
+    assert (fetch.min_bytes, fetch.max_wait_ms) == (80, 70)
+    assert (fetch.read_committed, fetch.reset) == (True, "latest")
+    assert (spec.merge_bytes, spec.max_request_size, spec.buffer_memory) == (
+        50_000,
+        50_000,
+        4_000_000,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("B.producer.compression.type = brotli", "must be one of none, gzip"),
+        ("A->B.producer.override.compression.lz4.level = 18", "must be at most 17"),
+        ("B.producer.compression.gzip.level = 0", "must be at least 1"),
+        ("B.producer.batch.size = big", "must be a whole number"),
+        ("A.consumer.fetch.max.bytes = -1", "must be at least 0"),
+        ("A->B.source.consumer.isolation.level = read", "must be one of read_committed"),
+        ("A.consumer.auto.offset.reset = newest", "must be one of earliest"),
+        ("A.consumer.auto.offset.reset = by_duration:P1D", "by_duration is not supported"),
+    ],
+)
+def test_what_cannot_be_followed_is_a_mistake_with_its_key_and_line(
+    line: str, complaint: str
+) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        _config(line)
+    (mistake,) = caught.value.problems
+    assert mistake.key == line.split(" = ", maxsplit=1)[0]
+    assert mistake.line == 5
+    assert complaint in mistake.message
+
+
+def test_what_is_not_followed_is_said() -> None:
+    warnings = _config("B.producer.acks = 1", "A.consumer.max.poll.records = 9").warnings
+    assert [warning.split(" has no effect")[0] for warning in warnings] == [
+        "max.poll.records = 9 of the consumer of mirrored records",
+        "acks = 1 of the producer of mirrored records",
+    ]
+    assert _config("A.producer.acks = 1", "B.consumer.max.poll.records = 9").warnings == ()
