@@ -109,6 +109,11 @@ class Mirrored:
         return reached
 
     @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is under way: neither unanswered nor in an open transaction."""
+        return self.lane.is_idle and self.queued == 0
+
+    @property
     def waits_to_settle(self) -> bool:
         """Whether it must be compared with the source's log before it is fetched."""
         return not self.is_settled and self.is_remote_there and self.error is None

@@ -99,7 +99,7 @@ class RemoteTopics:
             self._accept(partition, found)
             return
         partition.is_remote_there = partition.is_settled = False
-        if self._producer.withdraw(partition.lane):
+        if self._producer.withdraw(partition.lane) and partition.is_at_rest:
             await self._begin_again(partition, found)
 
     async def _begin_again(self, partition: Mirrored, found: UUID) -> None:

@@ -93,7 +93,7 @@ class Settler:
         Raises:
             Unavailable: the source does not answer.
         """
-        if not partition.lane.is_idle:
+        if not partition.is_at_rest:
             partition.pause_until = time.monotonic() + _PAUSE_S
             return
         position, partition.is_settled = partition.position, False
@@ -181,7 +181,7 @@ class Settler:
         ) or truncated(position, epoch_end=epoch_end, start=start)
         if gap is None:
             self._settled(partition, topic)
-        elif not partition.lane.is_idle:
+        elif not partition.is_at_rest:
             # What is under way belongs to the old log, and is acknowledged first.
             partition.pause_until = time.monotonic() + _PAUSE_S
         elif self._go_on(partition, gap):
