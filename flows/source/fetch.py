@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -18,6 +18,7 @@ import structlog
 from flows.source.budget import Budget
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
+from flows.source.reading import Reading
 from flows.source.replicas import ReadReplicas
 from flows.source.settling import Settler
 from mm2.core.model import TopicName, TopicPartition
@@ -83,10 +84,11 @@ class Fetcher:
         self._stale = asyncio.Event()
         self._loops: dict[int, asyncio.Task[None]] = {}
         self._failing: set[int] = set()
-        self._turn = 0
+        self._generation = 0
 
     def changed(self) -> None:
-        """Partitions came or went, or have new leaders."""
+        """Partitions came or went, or have new leaders, or another position."""
+        self._generation += 1
         self._changed.set()
         self._freed.set()
 
@@ -112,17 +114,17 @@ class Fetcher:
 
     async def _follow(self, node: int) -> None:
         """Fetches from one broker for as long as something is read from it."""
-        while led := [m for s, m in self._partitions.items() if self._replicas.reader(s) == node]:
+        reading = Reading(self._spec.max_partition_bytes, self._has_room)
+        while self._is_read(node, reading):
             try:
                 await asyncio.sleep(self._client.throttle.delay(node))
                 allowed = await self._limit.allowance()
-                await self._settler.settle(led)
-                wanted = [m for m in led if self._has_room(m)]
-                if wanted:
-                    waits = len(wanted) < sum(m.error is None and m.is_remote_there for m in led)
-                    await self._fetch(node, wanted, is_short=waits, most=allowed)
-                else:
+                await self._settler.settle(reading.lively)
+                reading.sort()
+                if reading.session.is_empty:
                     await self._wait_for_room()
+                else:
+                    await self._fetch(node, reading, most=allowed)
             except Unavailable as error:
                 if node not in self._failing:
                     self._failing.add(node)
@@ -131,6 +133,13 @@ class Fetcher:
                 self._replicas.forsake_node(node)
                 await asyncio.sleep(_BACKOFF_S)
         self.changed()
+
+    def _is_read(self, node: int, reading: Reading) -> bool:
+        now = time.monotonic()
+        if not reading.is_due(self._generation, now):
+            return True
+        led = (m for s, m in self._partitions.items() if self._replicas.reader(s) == node)
+        return reading.assign(led, self._generation, now)
 
     async def _wait_for_change(self) -> None:
         # Leaders also change when the client refreshes its metadata by itself.
@@ -144,83 +153,71 @@ class Fetcher:
             async with asyncio.timeout(_BACKOFF_S):
                 await self._freed.wait()
 
+    def _is_wanted(self, partition: Mirrored) -> bool:
+        """Whether it is still ours, goes on, and is known to be of the log that it was of."""
+        is_ours = self._partitions.get(partition.source) is partition
+        return is_ours and partition.error is None and partition.is_settled
+
     def _has_room(self, partition: Mirrored) -> bool:
         return (
-            partition.is_settled
-            and partition.error is None
+            self._is_wanted(partition)
             and partition.pause_until <= time.monotonic()
             and not partition.lane.is_stuck
             and partition.queued < self._budget.limit // _SHARES
         )
 
-    async def _fetch(
-        self, node: int, wanted: list[Mirrored], *, is_short: bool, most: float
-    ) -> None:
-        # Brokers fill an answer in the order of the request: whoever was first goes last.
-        self._turn = (self._turn + 1) % len(wanted)
-        wanted = wanted[self._turn :] + wanted[: self._turn]
-        topics: dict[str, list[tuple[int, int, int]]] = {}
-        for partition in wanted:
-            topics.setdefault(partition.source.topic, []).append(
-                (
-                    partition.source.partition,
-                    partition.position or 0,
-                    self._spec.max_partition_bytes,
-                )
-            )
-        asked = {partition.source: partition.position for partition in wanted}
+    async def _fetch(self, node: int, reading: Reading, *, most: float) -> None:
         reserved = await self._budget.reserve(int(min(most, self._share())))
+        step = reading.session.next()
+        answer = None
         try:
-            answers = await self._client.fetch(
+            answer = await self._client.fetch(
                 node,
                 FetchRequest(
-                    max_wait_ms=_SHORT_WAIT_MS if is_short else self._spec.max_wait_ms,
+                    max_wait_ms=_SHORT_WAIT_MS if reading.are_waiting else self._spec.max_wait_ms,
                     min_bytes=self._spec.min_bytes,
                     max_bytes=reserved,
                     read_committed=self._spec.read_committed,
-                    topics=topics,
+                    topics=step.topics,
                     rack=self._spec.rack,
+                    session=step.session,
+                    epoch=step.epoch,
+                    forgotten=step.forgotten,
                 ),
             )
         finally:
             self._budget.give(reserved)
+            reading.session.answered(answer)
         self._failing.discard(node)
-        self._limit.spend(sum(len(each.records) for each in answers.partitions))
-        await self._accept(node, answers.partitions, asked)
+        self._limit.spend(sum(len(each.records) for each in answer.partitions))
+        for each in answer.partitions:
+            await self._accept(node, reading, each)
 
     def _share(self) -> int:
         """Bytes to ask one broker for: idle fetches must not take all memory from each other."""
         brokers = sum(not task.done() for task in self._loops.values())
         return min(self._spec.max_bytes, max(self._budget.limit // (2 * brokers), 1))
 
-    async def _accept(
-        self,
-        node: int,
-        answers: Sequence[FetchedPartition],
-        asked: Mapping[TopicPartition, int | None],
-    ) -> None:
-        for answer in answers:
-            source = TopicPartition(TopicName(answer.topic), answer.partition)
-            partition = self._partitions.get(source)
-            if partition is None or partition.error or partition.position != asked.get(source):
-                continue  # gone, stopped or moved while the answer was under way
-            if not partition.is_settled:
-                continue  # it may be of another log
-            if self._is_redirected(source, answer):
-                continue
-            if answer.error == Code.NONE:
-                self._settler.observe(partition, answer)
-                partition.broker = node
-                self._take(partition, answer)
-            elif answer.error == Code.OFFSET_OUT_OF_RANGE:
-                await self._settler.out_of_range(partition)
-            elif answer.error in RETRIABLE:
-                partition.lane.last_error = f"the source answers {code_name(answer.error)}"
-                partition.pause_until = time.monotonic() + _BACKOFF_S
-                partition.is_settled = False
-                self._stale.set()
-            else:
-                partition.fail(f"the source answers {code_name(answer.error)}")
+    async def _accept(self, node: int, reading: Reading, answer: FetchedPartition) -> None:
+        source = TopicPartition(TopicName(answer.topic), answer.partition)
+        partition = reading.answered(source)
+        if partition is None or not self._is_wanted(partition):
+            return
+        if self._is_redirected(source, answer):
+            return
+        if answer.error == Code.NONE:
+            self._settler.observe(partition, answer)
+            partition.broker = node
+            self._take(partition, answer)
+        elif answer.error == Code.OFFSET_OUT_OF_RANGE:
+            await self._settler.out_of_range(partition)
+        elif answer.error in RETRIABLE:
+            partition.lane.last_error = f"the source answers {code_name(answer.error)}"
+            partition.pause_until = time.monotonic() + _BACKOFF_S
+            partition.is_settled = False
+            self._stale.set()
+        else:
+            partition.fail(f"the source answers {code_name(answer.error)}")
 
     def _is_redirected(self, source: TopicPartition, answer: FetchedPartition) -> bool:
         """Whether another replica is to be asked instead: a better one, or again the leader."""

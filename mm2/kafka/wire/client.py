@@ -17,7 +17,7 @@ from aiokafka.structs import TopicPartition as ClientPartition
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.kafka.login import raise_if_refused
-from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
+from mm2.kafka.wire.codes import RETRIABLE, SESSION_LOST, Code, code_name
 from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
 from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.nodes import NodesClient, Traffic
@@ -179,16 +179,16 @@ class WireClient:
 
     async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
         """
-        One Fetch from one broker.
+        One Fetch from one broker; of errors of the whole request it tells a lost session only.
 
         Raises:
-            Unavailable: no answer, or an error of the whole request.
+            Unavailable: no answer, or another error of the whole request.
         """
         async with self._translated():
             response = await self._client.send(node, request, group=Traffic.FETCH)
         answer: FetchAnswer = response.answer
         self.throttle.answered(node, answer.throttle_ms)
-        if answer.error:
+        if answer.error and answer.error not in SESSION_LOST:
             raise Unavailable(self.alias, f"broker {node} answers {code_name(answer.error)}")
         return answer
 

@@ -41,6 +41,8 @@ class Code(IntEnum):
     OPERATION_NOT_ATTEMPTED = 55
     KAFKA_STORAGE_ERROR = 56
     UNKNOWN_PRODUCER_ID = 59
+    FETCH_SESSION_ID_NOT_FOUND = 70
+    INVALID_FETCH_SESSION_EPOCH = 71
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 75
     UNSUPPORTED_COMPRESSION_TYPE = 76
@@ -94,6 +96,9 @@ The batch may have been appended, or be about to be.
 A leader that is deposed while it waits for its replicas says that it leads no longer; the new one
 may have the batch.
 """
+
+SESSION_LOST: Final = frozenset({Code.FETCH_SESSION_ID_NOT_FOUND, Code.INVALID_FETCH_SESSION_EPOCH})
+"""The broker has forgotten a fetch session, or we are no longer of one mind: begin a new one."""
 
 TOO_LARGE: Final = frozenset({Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
 """The batch is too large; smaller ones may not be."""

@@ -14,7 +14,7 @@ from typing import ClassVar, Final, Self
 
 from aiokafka.protocol.api import Request, Response
 
-from mm2.kafka.wire.frame import I16, I32, Frame, FrameResponse, Payload, text
+from mm2.kafka.wire.frame import I16, I32, Frame, FrameResponse, Payload, array, text
 
 _FETCH_HEAD = Struct(">iiiibii")
 _FETCH_PARTITION = Struct(">iiqqi")
@@ -22,6 +22,7 @@ _FETCHED = Struct(">ihqqq")
 _PRODUCED = Struct(">ihqqq")
 _TWO_I64 = Struct(">qq")
 _ALL_REPLICAS = -1
+_CONSUMER = -1
 _COPIED: Final = 4 << 10
 """Smaller batches are cheaper copied into one piece than sent as pieces of their own."""
 
@@ -129,7 +130,7 @@ class _FetchV11(Payload):
 
 class FetchRequest(Request[_FetchV10 | _FetchV11]):
     """
-    One Fetch, versions 10 (Kafka 2.1) and 11, without a fetch session.
+    One Fetch, versions 10 (Kafka 2.1) and 11.
 
     Args:
         max_wait_ms: how long the broker may wait for ``min_bytes``.
@@ -138,6 +139,9 @@ class FetchRequest(Request[_FetchV10 | _FetchV11]):
         read_committed: ask for the list of aborted transactions and stop at the last stable offset.
         topics: for each topic (partition, offset, max bytes); filled by the broker in this order.
         rack: where we stand, for brokers that prefer a replica near us (KIP-392).
+        session: id of the fetch session that the request is part of (``sessions``); 0 is none.
+        epoch: number of the request in the session; -1 without one.
+        forgotten: for each topic partitions that the session shall no longer fetch.
     """
 
     API_KEY: ClassVar[int] = 1
@@ -151,10 +155,15 @@ class FetchRequest(Request[_FetchV10 | _FetchV11]):
         read_committed: bool,
         topics: Mapping[str, Sequence[tuple[int, int, int]]],
         rack: str = "",
+        session: int = 0,
+        epoch: int = -1,
+        forgotten: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
-        isolation = 1 if read_committed else 0
-        self._head = _FETCH_HEAD.pack(-1, max_wait_ms, min_bytes, max_bytes, isolation, 0, -1)
+        self._head = _FETCH_HEAD.pack(
+            _CONSUMER, max_wait_ms, min_bytes, max_bytes, int(read_committed), session, epoch
+        )
         self._topics = topics
+        self._forgotten = forgotten or {}
         self._rack = rack
 
     def build(self, request_struct_class: type[_FetchV10 | _FetchV11]) -> _FetchV10 | _FetchV11:
@@ -166,7 +175,9 @@ class FetchRequest(Request[_FetchV10 | _FetchV11]):
                 _FETCH_PARTITION.pack(number, -1, offset, -1, max_bytes)
                 for number, offset, max_bytes in partitions
             )
-        parts.append(I32.pack(0))
+        parts.append(
+            array(text(topic) + array(map(I32.pack, n)) for topic, n in self._forgotten.items())
+        )
         if request_struct_class.API_VERSION >= _FetchV11.API_VERSION:
             parts.append(text(self._rack))
         return request_struct_class(b"".join(parts))

@@ -35,16 +35,19 @@ _errors = st.integers(-1, 120)
 @given(
     waits=st.tuples(_i32, _i32, _i32),
     read_committed=...,
-    rack=_topics,
+    rack_and_session=st.tuples(_topics, _i32, _i32),
+    forgotten=st.dictionaries(_topics, st.lists(_i32, max_size=3), max_size=3),
     topics=st.dictionaries(_topics, st.lists(st.tuples(_i32, _i64, _i32), max_size=3), max_size=3),
 )
 def test_a_fetch_request_has_the_bytes_of_the_client_library(
     waits: tuple[int, int, int],
     read_committed: bool,
-    rack: str,
+    rack_and_session: tuple[str, int, int],
+    forgotten: dict[str, list[int]],
     topics: dict[str, list[tuple[int, int, int]]],
 ) -> None:
     wait, least, most = waits
+    rack, *session = rack_and_session
     request = FetchRequest(
         max_wait_ms=wait,
         min_bytes=least,
@@ -52,13 +55,18 @@ def test_a_fetch_request_has_the_bytes_of_the_client_library(
         read_committed=read_committed,
         topics=topics,
         rack=rack,
+        session=session[0],
+        epoch=session[1],
+        forgotten=forgotten,
     )
     listed = [
         (topic, [(n, -1, offset, -1, size) for n, offset, size in partitions])
         for topic, partitions in topics.items()
     ]
     isolation = 1 if read_committed else 0
-    theirs = FetchRequest_v11(-1, wait, least, most, isolation, 0, -1, listed, [], rack).encode()
+    theirs = FetchRequest_v11(
+        -1, wait, least, most, isolation, *session, listed, list(forgotten.items()), rack
+    ).encode()
     assert request.build(_FetchV11).encode() == theirs
     # Version 10 is the same without the rack.
     assert request.build(_FetchV10).encode() == theirs[: -2 - len(rack.encode())]

@@ -1,0 +1,181 @@
+"""A broker and our side of a fetch session stay of one mind, whatever happens between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.requests import FetchAnswer
+from mm2.kafka.wire.sessions import NO_SESSION, FetchSession, Step
+
+_MOST = 100
+_LAST_EPOCH = (1 << 31) - 1
+_partitions = st.builds(TopicPartition, st.sampled_from([TopicName("a"), TopicName("b")]),
+                        st.integers(0, 3))  # fmt: skip
+
+
+@dataclass
+class _Cached:
+    epoch: int
+    offsets: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+class _Broker:
+    """Keeps sessions as Kafka's ``FetchManager`` does."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[int, _Cached] = {}
+        self.has_room = True
+        self._next = 7
+
+    def fetch(self, step: Step) -> tuple[FetchAnswer, dict[TopicPartition, int]]:
+        """The answer, and what is fetched."""
+        if step.epoch == 0:
+            return self._begin(step)
+        cached = self.sessions.get(step.session)
+        if cached is None:
+            return FetchAnswer(0, Code.FETCH_SESSION_ID_NOT_FOUND, NO_SESSION, ()), {}
+        if cached.epoch != step.epoch:
+            return FetchAnswer(0, Code.INVALID_FETCH_SESSION_EPOCH, NO_SESSION, ()), {}
+        for partition in _named(step.forgotten):
+            del cached.offsets[partition]
+        cached.offsets |= _offsets(step)
+        cached.epoch = 1 if cached.epoch == _LAST_EPOCH else cached.epoch + 1
+        return FetchAnswer(0, 0, step.session, ()), dict(cached.offsets)
+
+    def _begin(self, step: Step) -> tuple[FetchAnswer, dict[TopicPartition, int]]:
+        assert not step.forgotten
+        self.sessions.pop(step.session, None)
+        if not self.has_room:
+            return FetchAnswer(0, 0, NO_SESSION, ()), _offsets(step)
+        self._next += 1
+        self.sessions[self._next] = _Cached(1, _offsets(step))
+        return FetchAnswer(0, 0, self._next, ()), _offsets(step)
+
+
+def _named(topics: dict[str, list[int]]) -> list[TopicPartition]:
+    return [TopicPartition(TopicName(t), n) for t, numbers in topics.items() for n in numbers]
+
+
+def _offsets(step: Step) -> dict[TopicPartition, int]:
+    for partitions in step.topics.values():
+        assert {most for _, _, most in partitions} == {_MOST}
+    return {
+        TopicPartition(TopicName(topic), number): offset
+        for topic, partitions in step.topics.items()
+        for number, offset, _ in partitions
+    }
+
+
+class Sessions(RuleBasedStateMachine):
+    """Partitions come, move and go; requests and answers get lost; the broker forgets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.broker = _Broker()
+        self.session = FetchSession(_MOST)
+        self.wanted: dict[TopicPartition, int] = {}
+        self.largest = 0
+
+    @initialize()
+    def begin_near_the_last_epoch(self) -> None:
+        """So that numbers wrap in some runs."""
+        self.fetch()
+        for cached in self.broker.sessions.values():
+            cached.epoch = self.session._epoch = _LAST_EPOCH - 2
+
+    @rule(partition=_partitions, offset=st.integers(0, 3))
+    def want(self, partition: TopicPartition, offset: int) -> None:
+        """A partition is wanted, or moves."""
+        self.wanted[partition] = offset
+        self.session.want(partition, offset)
+
+    @rule(partition=_partitions)
+    def drop(self, partition: TopicPartition) -> None:
+        """A partition has no room."""
+        self.wanted.pop(partition, None)
+        self.session.drop(partition)
+
+    @rule(partitions=st.sets(_partitions))
+    def retain(self, partitions: set[TopicPartition]) -> None:
+        """Partitions are led by others."""
+        self.wanted = {p: offset for p, offset in self.wanted.items() if p in partitions}
+        self.session.retain(partitions)
+
+    @rule()
+    def fetch(self) -> None:
+        """A request is answered; only what is wanted is fetched, and all of that."""
+        answer, fetched = self.broker.fetch(self.session.next())
+        self.session.answered(answer)
+        if not answer.error:
+            assert fetched == self.wanted
+
+    @rule()
+    def lose_request(self) -> None:
+        """The broker never hears of it."""
+        self.session.next()
+        self.session.answered(None)
+
+    @rule()
+    def lose_answer(self) -> None:
+        """We never hear of it."""
+        self.broker.fetch(self.session.next())
+        self.session.answered(None)
+
+    @rule(has_room=st.booleans())
+    def forget(self, has_room: bool) -> None:
+        """The broker starts anew, or evicts sessions."""
+        self.broker.sessions.clear()
+        self.broker.has_room = has_room
+
+    @rule()
+    def recover(self) -> None:
+        """Whatever happened: after one failed request at most all is well."""
+        answer, _ = self.broker.fetch(self.session.next())
+        self.session.answered(answer)
+        self.fetch()
+        answer, _ = self.broker.fetch(self.session.next())
+        self.session.answered(answer)
+        assert not answer.error
+
+    @invariant()
+    def wants_what_was_asked_for(self) -> None:
+        """Offsets can be looked up, and one session at most is left behind."""
+        assert {p: self.session.offset(p) for p in self.wanted} == self.wanted
+        assert self.session.is_empty == (not self.wanted)
+
+
+Sessions.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestSessions = Sessions.TestCase
+
+
+def test_an_idle_session_says_nothing() -> None:
+    session, broker = FetchSession(_MOST), _Broker()
+    partitions = [TopicPartition(TopicName("t"), n) for n in range(3)]
+    for partition in partitions:
+        session.want(partition, 0)
+    whole = session.next()
+    assert whole.topics == {"t": [(0, 0, _MOST), (1, 0, _MOST), (2, 0, _MOST)]}
+    session.answered(broker.fetch(whole)[0])
+    session.want(partitions[1], 0)
+    assert session.next() == Step(8, 1, {}, {})
+    session.answered(FetchAnswer(0, 0, 8, ()))
+    session.want(partitions[1], 5)
+    session.drop(partitions[2])
+    assert session.next() == Step(8, 2, {"t": [(1, 5, _MOST)]}, {"t": [2]})
+
+
+def test_without_a_session_a_partition_that_had_data_goes_last() -> None:
+    session = FetchSession(_MOST)
+    for number in range(3):
+        session.want(TopicPartition(TopicName("t"), number), 0)
+    session.next()
+    session.answered(FetchAnswer(0, 0, NO_SESSION, ()))
+    session.want(TopicPartition(TopicName("t"), 0), 9)
+    order = [number for number, _, _ in session.next().topics["t"]]
+    assert order == [1, 2, 0]

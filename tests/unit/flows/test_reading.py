@@ -1,0 +1,64 @@
+"""Idle partitions are not looked at again and again."""
+
+from __future__ import annotations
+
+from flows.source.lane import Lane
+from flows.source.partition import Mirrored
+from flows.source.reading import Reading
+from mm2.core.model import TopicName, TopicPartition
+
+
+def _partitions(count: int) -> list[Mirrored]:
+    wheres = [TopicPartition(TopicName("t"), number) for number in range(count)]
+    return [Mirrored(where, Lane(where), position=10, is_remote_there=True) for where in wheres]
+
+
+def _reading(partitions: list[Mirrored]) -> Reading:
+    reading = Reading(1 << 20, lambda partition: partition.error is None and not partition.queued)
+    assert reading.assign(partitions, 0, 0.0)
+    reading.sort()
+    return reading
+
+
+def test_only_partitions_that_something_happens_to_are_looked_at() -> None:
+    partitions = _partitions(3)
+    reading = _reading(partitions)
+    assert (reading.lively, reading.are_waiting) == ([], False)
+    assert reading.answered(partitions[1].source) is partitions[1]
+    partitions[1].queued, partitions[1].position = 5, 20
+    reading.sort()
+    assert (reading.lively, reading.are_waiting) == ([partitions[1]], True)
+    assert reading.session.offset(partitions[1].source) is None
+    partitions[1].queued = 0
+    reading.sort()
+    assert reading.lively == []
+    assert reading.session.offset(partitions[1].source) == 20
+
+
+def test_answers_to_what_is_not_asked_any_more_are_passed_over() -> None:
+    partitions = _partitions(2)
+    reading = _reading(partitions)
+    partitions[0].position = 3
+    assert reading.answered(partitions[0].source) is None
+    assert reading.lively == [partitions[0]], "asked again, from where it is now"
+    assert reading.answered(TopicPartition(TopicName("gone"), 0)) is None
+
+
+def test_all_are_looked_at_after_changes_and_now_and_then() -> None:
+    partitions = _partitions(2)
+    reading = _reading(partitions)
+    assert not reading.is_due(0, 0.4)
+    assert reading.is_due(0, 0.6)
+    assert reading.is_due(1, 0.1)
+    assert reading.assign(partitions[:1], 1, 0.1)
+    assert reading.session.offset(partitions[1].source) is None
+    assert not reading.assign([], 2, 0.2)
+    assert reading.session.is_empty
+
+
+def test_a_failed_partition_does_not_hurry_the_others() -> None:
+    partitions = _partitions(2)
+    partitions[0].error = "broken"
+    reading = _reading(partitions)
+    assert not reading.are_waiting
+    assert reading.session.offset(partitions[0].source) is None
