@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
@@ -70,7 +71,13 @@ class FollowedGroups:
             ClusterError: the source does not tell which groups it has.
         """
         listed = [GroupId(group.group_id) for group in await self._source.list_groups()]
-        wanted = [each for each in listed if self._group_filter.should_replicate_group(each)]
+        wanted = [
+            each
+            for each in listed
+            # Positions of flows are no consumer's, whatever the filter says.
+            if not each.startswith(MIRROR_GROUP_PREFIX)
+            and self._group_filter.should_replicate_group(each)
+        ]
         # A broker that has just started lists no groups before it has loaded them. Those we follow
         # are given up only when they have no offsets any more.
         asked = sorted(self.current.union(wanted))

@@ -16,19 +16,17 @@ from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
 from flows.source.lane import Lane, Outgoing, Verdict
 from flows.source.partition import Mirrored
-from flows.source.positions import Positions, lineages_of
+from flows.source.positions import Committer
 from flows.source.produce import Producer
 from flows.source.report import Reporter
+from flows.source.resume import read_positions
 from flows.source.syncs import OffsetSyncs
 from flows.source.tolerance import Tolerance
 from flows.source.watching import Watch
-from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.positions import positions_of
 from mm2.errors import FlowError, Unavailable
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment
-from mm2.kafka.log import read_to_end
 from mm2.kafka.wire.client import WireClient
 
 log = structlog.get_logger()
@@ -60,7 +58,7 @@ class Assigned:
         target: the target cluster.
         budget: counts the bytes between fetch and acknowledgement.
         producer: sends the batches.
-        positions: stores how far each partition is.
+        positions: makes what the target has count, and stores how far each partition is.
         fetcher: is told what changed.
         watch: is told what changed.
         reporter: is told what changed.
@@ -74,7 +72,7 @@ class Assigned:
     target: WireClient
     budget: Budget
     producer: Producer
-    positions: Positions
+    positions: Committer
     fetcher: Fetcher
     watch: Watch
     reporter: Reporter
@@ -106,13 +104,14 @@ class Assigned:
             on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
         ):
             with attempt:
-                positions, lineages = await self._read_positions()
                 await self.source.track(topics)
                 await self.target.track(remotes | self._own_topics())
+                positions = await read_positions(self.spec, self.target, partitions)
         for source, remote in partitions.items():
             mirrored = self._mirrored(source, TopicPartition(remote, source.partition))
-            if (offset := positions.get(source)) is not None:
-                mirrored.continue_from(offset, lineages[source])
+            if (stored := positions.get(source)) is not None:
+                mirrored.continue_from(stored.offset, stored.lineage)
+                mirrored.committed = stored.offset if stored.is_complete else None
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.watch.wake()
@@ -121,16 +120,6 @@ class Assigned:
         """What the task writes beside the copies."""
         dead_letters = self.spec.errors.dead_letter_topic
         return {self.spec.offsets_topic} | ({dead_letters} if dead_letters else set())
-
-    async def _read_positions(
-        self,
-    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, Lineage]]:
-        flow = self.spec.flow
-        records = await read_to_end(
-            flow.target, self.spec.target, self.spec.offsets_topic, newest_only=True
-        )
-        positions = positions_of(((r.key, r.value) for r in records), flow.source)
-        return positions, lineages_of(records, flow.source)
 
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
         given = [self.partitions.pop(source) for source in partitions]
@@ -152,10 +141,9 @@ class Assigned:
 
         def acknowledged(batch: Outgoing) -> None:
             self.budget.give(batch.size)
-            mirrored.acknowledge(batch, now_ms())
-            if self.syncs is not None:
-                self.syncs.acknowledged(mirrored, batch)
+            mirrored.landed(batch)
             self.fetcher.acknowledged()
+            self.positions.appended(mirrored, batch)
 
         def dropped(batches: Sequence[Outgoing]) -> None:
             size = sum(batch.size for batch in batches)

@@ -21,8 +21,20 @@ async def bundle_identity(spec: BundleSpec, target: WireClient) -> ProducerIdent
 
     Java's at-least-once mirroring needs neither permission on transactional ids nor a transaction
     coordinator; where the target has none for us, a plain producer id does, and a paused task that
-    wakes up is not fenced.
+    wakes up is not fenced. Exactly once there is no such way out.
+
+    Raises:
+        NotAuthorized: we may not write in transactions.
+        Unavailable: no coordinator answers.
     """
+    if spec.exactly_once is not None:
+        try:
+            return await target.producer_identity(
+                spec.transactional_id, transaction_timeout_ms=spec.exactly_once.timeout_ms
+            )
+        except NotAuthorized as error:
+            needs = f"exactly once needs Write and Describe on {spec.transactional_id!r}"
+            raise NotAuthorized(target.alias, f"{error}; {needs}") from error
     try:
         return await target.producer_identity(spec.transactional_id, within_s=_PLAIN_AFTER_S)
     except (NotAuthorized, Unavailable) as error:

@@ -28,6 +28,7 @@ class Mirrored:
         mirrored: upstream offset of the last record that the target has.
         committed: the ``mirrored`` that the positions topic has; None if it has nothing.
         queued: bytes between fetch and acknowledgement.
+        uncommitted: batches that the target has in an open transaction.
         end: high watermark of the source, or the last stable offset when read committed.
         records: acknowledged records.
         bytes: acknowledged bytes.
@@ -62,6 +63,7 @@ class Mirrored:
     mirrored: int = NO_OFFSET
     committed: int | None = None
     queued: int = 0
+    uncommitted: int = 0
     end: int = NO_OFFSET
     records: int = 0
     bytes: int = 0
@@ -104,14 +106,14 @@ class Mirrored:
     def reached(self) -> int:
         """The first offset that the target does not have, as far as it was to be copied."""
         reached = self.mirrored + 1
-        if self.lane.is_idle and self.position is not None:
+        if self.is_at_rest and self.position is not None:
             return max(reached, self.position)
         return reached
 
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing is under way: neither unanswered nor in an open transaction."""
-        return self.lane.is_idle and self.queued == 0
+        return self.lane.is_idle and not self.uncommitted
 
     @property
     def waits_to_settle(self) -> bool:
@@ -187,12 +189,18 @@ class Mirrored:
         if self.lane.is_idle:
             self.mirrored = offsets.stop - 1
 
-    def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
-        """Counts a batch that the target has."""
+    def landed(self, batch: Outgoing) -> None:
+        """Counts a batch that the target has, if only in an open transaction."""
         self.queued -= batch.size
-        self.mirrored = batch.offsets[-1]
+        self.uncommitted += 1
+
+    def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
+        """Counts a batch that the target has for good."""
+        self.uncommitted -= 1
+        # A record behind it may have been skipped already, in the same transaction.
+        self.mirrored = max(self.mirrored, batch.offsets[-1])
         self.records += len(batch.offsets)
-        self.bytes += len(batch.data)
+        self.bytes += batch.size
         if batch.max_timestamp >= 0:
             self.latency_ms = max(self.latency_ms, now_ms - batch.max_timestamp)
 

@@ -9,8 +9,9 @@ producer as the records: a task that has been replaced cannot turn one back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Protocol
 
 import structlog
 
@@ -33,6 +34,9 @@ log = structlog.get_logger()
 
 _COMMIT_WITHIN_S: Final = 5.0
 
+Settled = Callable[[Mirrored, Outgoing], None]
+"""Learns of each batch that will not be undone any more, in order."""
+
 
 def lineages_of(
     records: Iterable[stored.Record], source: ClusterAlias
@@ -45,38 +49,146 @@ def lineages_of(
     }
 
 
-class Positions:
+def has_moved(partition: Mirrored) -> bool:
+    """Whether the target's position of a partition is not the one that we are at."""
+    if partition.mirrored == NO_OFFSET:
+        return partition.begins_empty and partition.committed != NO_OFFSET
+    return partition.mirrored != partition.committed
+
+
+class Committer(Protocol):
+    """Makes what the target has count."""
+
+    def appended(self, partition: Mirrored, batch: Outgoing) -> None:
+        """Takes note of a batch that the target has."""
+
+    async def run(self) -> None:
+        """Commits again and again, until cancelled."""
+
+    async def commit(self, partitions: Iterable[Mirrored]) -> int:
+        """Commits now; returns how many partitions' positions are up to date."""
+
+
+class PositionsTopic:
     """
-    Writes the positions of a task's partitions.
+    Writes records of the positions topic.
 
     Args:
-        flow: for messages.
         producer: the task's.
         source: alias of the source cluster.
         topic: the positions topic.
         partitions: how many partitions that topic has.
         now_ms: the clock.
+
+    Attributes:
+        refusal: the error code by which the target has refused records for good.
     """
 
     def __init__(
         self,
         producer: Producer,
         *,
-        flow: str,
         source: ClusterAlias,
         topic: TopicName,
         partitions: int,
         now_ms: Callable[[], int],
     ) -> None:
-        self._flow = flow
         self._producer = producer
         self._source = source
         self._now_ms = now_ms
-        self._refusal: int | None = None
         self._lanes = [
             Lane(TopicPartition(topic, number), on_refused=self._refuse)
             for number in range(partitions)
         ]
+        self._places: dict[TopicPartition, tuple[bytes, Lane]] = {}
+        self.refusal: int | None = None
+
+    def lane_of(self, partition: TopicPartition) -> Lane:
+        """The way that the positions of a source partition take."""
+        return self._place(partition)[1]
+
+    def write(self, lane: Lane, offsets: Iterable[tuple[Mirrored, int]]) -> None:
+        """Sends positions, which must be of this lane, as one batch."""
+        now = self._now_ms()
+        records = [
+            Record(number, now, _body(self._place(partition.source)[0], partition, offset))
+            for number, (partition, offset) in enumerate(offsets)
+        ]
+        batch = encode(records, UNCOMPRESSED)
+        self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
+
+    def check(self, flow: str) -> None:
+        """
+        Nothing, normally.
+
+        Raises:
+            FlowError: the target refuses to store positions for good.
+        """
+        if self.refusal is not None:
+            raise FlowError(
+                flow, f"the positions topic answers {code_name(self.refusal)}: see its limits"
+            )
+
+    def _place(self, partition: TopicPartition) -> tuple[bytes, Lane]:
+        """Key and lane; they are asked for at each commit and never change."""
+        if (place := self._places.get(partition)) is None:
+            key = encode_key(SOURCE_CONNECTOR, SourcePartition(self._source, *partition))
+            place = key, self._lanes[partition_for(key, len(self._lanes))]
+            self._places[partition] = place
+        return place
+
+    def _refuse(self, _batch: Outgoing, code: int) -> Verdict:
+        self.refusal = code
+        return Verdict.STOP
+
+
+class Positions:
+    """
+    Commits after the fact, at least once.
+
+    What the target has counts at once; its position follows at intervals.
+
+    Args:
+        topic: where positions are written.
+        producer: the task's, which writes them.
+        partitions: of the task; may change at any time.
+        flow: for messages.
+        interval_s: time between commits, in seconds.
+        on_settled: is told of batches that count.
+    """
+
+    def __init__(
+        self,
+        topic: PositionsTopic,
+        producer: Producer,
+        partitions: Mapping[TopicPartition, Mirrored],
+        *,
+        flow: str,
+        interval_s: float,
+        on_settled: Settled,
+    ) -> None:
+        self._topic = topic
+        self._producer = producer
+        self._partitions = partitions
+        self._flow = flow
+        self._interval_s = interval_s
+        self._on_settled = on_settled
+        self._one_at_a_time = asyncio.Lock()
+
+    def appended(self, partition: Mirrored, batch: Outgoing) -> None:
+        """Takes note of a batch that the target has."""
+        self._on_settled(partition, batch)
+
+    async def run(self) -> None:
+        """
+        Commits at intervals, until cancelled.
+
+        Raises:
+            FlowError: the target refuses to store positions for good.
+        """
+        while True:
+            await asyncio.sleep(self._interval_s)
+            await self.commit(self._partitions.values())
 
     async def commit(self, partitions: Iterable[Mirrored]) -> int:
         """
@@ -88,50 +200,30 @@ class Positions:
         Raises:
             FlowError: the target refuses to store positions for good.
         """
+        async with self._one_at_a_time:
+            return await self._commit(list(partitions))
+
+    async def _commit(self, partitions: list[Mirrored]) -> int:
         moved: list[tuple[Mirrored, int, Lane]] = []
-        entries: dict[Lane, list[tuple[bytes, Mirrored]]] = {}
-        for partition in filter(_has_moved, partitions):
-            key = encode_key(SOURCE_CONNECTOR, SourcePartition(self._source, *partition.source))
-            lane = self._lanes[partition_for(key, len(self._lanes))]
+        entries: dict[Lane, list[tuple[Mirrored, int]]] = {}
+        for partition in filter(has_moved, partitions):
+            lane = self._topic.lane_of(partition.source)
             if lane.is_idle or lane in entries:
-                entries.setdefault(lane, []).append((key, partition))
+                entries.setdefault(lane, []).append((partition, partition.mirrored))
                 moved.append((partition, partition.mirrored, lane))
-        for lane, positions in entries.items():
-            self._write(lane, positions)
+        for lane, pairs in entries.items():
+            self._topic.write(lane, pairs)
         if not await self._producer.flush(entries, within_s=_COMMIT_WITHIN_S):
             late = {str(lane.target): lane.last_error for lane in entries if not lane.is_idle}
             log.warning("positions.late", partitions=late, within_s=_COMMIT_WITHIN_S)
-        if self._refusal is not None:
-            raise FlowError(
-                self._flow,
-                f"the positions topic answers {code_name(self._refusal)}: see its limits",
-            )
+        self._topic.check(self._flow)
         written = [(p, mirrored) for p, mirrored, lane in moved if lane.is_idle]
         for partition, mirrored in written:
             partition.committed = mirrored
         return len(written)
 
-    def _write(self, lane: Lane, positions: list[tuple[bytes, Mirrored]]) -> None:
-        now = self._now_ms()
-        records = [
-            Record(number, now, _body(key, partition))
-            for number, (key, partition) in enumerate(positions)
-        ]
-        batch = encode(records, UNCOMPRESSED)
-        self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
 
-    def _refuse(self, _batch: Outgoing, code: int) -> Verdict:
-        self._refusal = code
-        return Verdict.STOP
-
-
-def _body(key: bytes, partition: Mirrored) -> bytes:
+def _body(key: bytes, partition: Mirrored, offset: int) -> bytes:
     """Connect's own key and value, and a header that Connect passes over."""
     lineage = (HEADER.encode(), partition.lineage.encode())
-    return keyed_body(key, encode_position(partition.mirrored), [lineage])
-
-
-def _has_moved(partition: Mirrored) -> bool:
-    if partition.mirrored == NO_OFFSET:
-        return partition.begins_empty and partition.committed != NO_OFFSET
-    return partition.mirrored != partition.committed
+    return keyed_body(key, encode_position(offset), [lineage])

@@ -24,20 +24,22 @@ import uvloop
 
 from flows.source.assigned import Assigned, now_ms
 from flows.source.budget import Budget
+from flows.source.committing import make_committer
 from flows.source.continuity import Continuity
 from flows.source.control import ControlFollower
 from flows.source.fetch import Fetcher
+from flows.source.gate import TransactionGate
 from flows.source.grouping import Policy
 from flows.source.identity import bundle_identity
 from flows.source.intake import Intake
+from flows.source.lane import Outgoing
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
-from flows.source.positions import Positions
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.syncs import OffsetSyncs
 from flows.source.tolerance import Tolerance
-from mm2.core.model import TopicName, TopicPartition
+from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.progress import PaceProgress
@@ -103,18 +105,22 @@ class SourceTask:
         self._spec = spec
         self._partitions: dict[TopicPartition, Mirrored] = {}
         budget = Budget(spec.buffer_memory)
+        gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
         self._producer = Producer(
             flow=str(spec.flow),
             client=target,
             identity=identity,
             max_request_size=spec.max_request_size,
+            gate=gate,
         )
-        self._positions = Positions(
-            self._producer,
-            flow=str(spec.flow),
-            source=spec.flow.source,
-            topic=TopicName(spec.offsets_topic),
-            partitions=spec.offsets_partitions,
+        self._positions = make_committer(
+            spec,
+            gate=gate,
+            producer=self._producer,
+            target=target,
+            identity=identity,
+            partitions=self._partitions,
+            on_settled=self._settled,
             now_ms=now_ms,
         )
         self._tolerance = Tolerance(
@@ -184,6 +190,12 @@ class SourceTask:
             tolerance=self._tolerance,
         )
 
+    def _settled(self, partition: Mirrored, batch: Outgoing) -> None:
+        """What the target has for good is counted, and Java's clients may learn its offset."""
+        partition.acknowledge(batch, now_ms())
+        if self._syncs is not None:
+            self._syncs.acknowledged(partition, batch)
+
     @classmethod
     async def open(cls, spec: BundleSpec, stack: AsyncExitStack) -> SourceTask:
         """Connects to both clusters and takes over the bundle's producer id."""
@@ -214,6 +226,7 @@ class SourceTask:
                 group.create_task(self._control.follow(), name="control"),
                 group.create_task(self._reporter.run(), name="report"),
                 group.create_task(self._tolerance.run(), name="tolerance"),
+                group.create_task(self._positions.run(), name="commit"),
             ]
             if self._syncs is not None:
                 lasting.append(group.create_task(self._syncs.run(), name="offset-syncs"))
@@ -222,7 +235,6 @@ class SourceTask:
                 group.create_task(self._obey(), name="assignments"),
                 group.create_task(self._fetcher.run(), name="fetcher"),
                 group.create_task(self._continuity.run(), name="continuity"),
-                group.create_task(self._commit_often(), name="commit"),
             ]
             await self._control.stop.wait()
             for task in intake:
@@ -259,11 +271,6 @@ class SourceTask:
         """Carries out assignments as they come."""
         while True:
             await self._assigned.carry_out(await self._control.next_assignment())
-
-    async def _commit_often(self) -> None:
-        while True:
-            await asyncio.sleep(self._spec.flush_interval_s)
-            await self._positions.commit(list(self._partitions.values()))
 
     async def _promote_syncs(self) -> None:
         while self._syncs is not None:

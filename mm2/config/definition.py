@@ -47,6 +47,7 @@ class Definition(enum.Enum):
     WORKER = "worker"
     DATA = "clients of mirrored records"
     OWN = "mm2 only"
+    CONNECT = "Connect's source connectors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

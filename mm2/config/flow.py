@@ -20,6 +20,7 @@ from mm2.config.clients import (
 )
 from mm2.config.data_clients import DataSettings, read_data, without_effect
 from mm2.config.definition import Definition, by_line, parse_all, split_list
+from mm2.config.exactly_once import exactly_once_mistakes
 from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.layers import Setting, plain
@@ -80,6 +81,7 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
     draft.check_cluster("source", flow.source, connectors[SOURCE_CONNECTOR].properties)
     draft.check_cluster("target", flow.target, connectors[SOURCE_CONNECTOR].properties)
     data = draft.data_clients(worker, connectors[SOURCE_CONNECTOR])
+    draft.check_exactly_once(worker, connectors[SOURCE_CONNECTOR].properties)
     if draft.mistakes:
         raise ConfigErrors(sorted(draft.mistakes.values(), key=by_line))
     return FlowConfig(
@@ -200,6 +202,18 @@ class _Draft:
             key = f"{alias}.bootstrap.servers"
             message = f"cluster {alias} has no {key}: write {key} = host:port"
             self._add([ConfigError(message, key=key)], {})
+
+    def check_exactly_once(self, worker: Parsed, properties: Mapping[str, str]) -> None:
+        """Checks what only Connect's framework looks at; not if the worker's keys are wrong."""
+        if {"exactly.once.source.support", "offset.storage.topic"} <= worker.values.keys():
+            mistakes = exactly_once_mistakes(
+                properties,
+                mode=worker.text("exactly.once.source.support").lower(),
+                mode_key=f"{self.flow.target}.exactly.once.source.support",
+                offsets_topic=worker.text("offset.storage.topic"),
+            )
+            own = self.maker.connector_settings(self.flow, SOURCE_CONNECTOR)
+            self._add(mistakes, own)
 
     def _add(self, mistakes: Iterable[ConfigError], settings: Mapping[str, Setting]) -> None:
         """Remembers mistakes once each, under the keys that the user wrote."""

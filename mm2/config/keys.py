@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from mm2.config.definition import Definition, Key, Value
+from mm2.config.exactly_once import EXACTLY_ONCE_KEYS
 from mm2.config.keys_connectors import CONNECTOR_KEYS
 from mm2.config.keys_own import OWN_KEYS
 from mm2.config.keys_security import CLIENT_NAMES, SECURITY_KEYS
@@ -16,7 +17,17 @@ from mm2.config.keys_worker import WORKER_KEYS
 from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
 
 TABLE: Final[Mapping[str, Key]] = MappingProxyType(
-    {key.name: key for key in (*TOP_KEYS, *CONNECTOR_KEYS, *OWN_KEYS, *SECURITY_KEYS, *WORKER_KEYS)}
+    {
+        key.name: key
+        for key in (
+            *TOP_KEYS,
+            *CONNECTOR_KEYS,
+            *EXACTLY_ONCE_KEYS,
+            *OWN_KEYS,
+            *SECURITY_KEYS,
+            *WORKER_KEYS,
+        )
+    }
 )
 """Every key by its name."""
 

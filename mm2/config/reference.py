@@ -81,6 +81,10 @@ def _of_mm2(key: Key) -> bool:
     return Definition.OWN in key.definitions
 
 
+def _of_connect(key: Key) -> bool:
+    return Definition.CONNECT in key.definitions
+
+
 def _of_worker(key: Key) -> bool:
     return key.definitions == {Definition.WORKER}
 
@@ -92,6 +96,7 @@ _SECTIONS: Final[tuple[tuple[str, Callable[[Key], bool]], ...]] = (
     ("Checkpoint connector", _of(Definition.CHECKPOINT)),
     ("Heartbeat connector", _of(Definition.HEARTBEAT)),
     ("Connectors: keys that Kafka's MirrorMaker 4.3 does not have", _of_mm2),
+    ("Source connector: transactions (written `A->B.key`)", _of_connect),
     ("Worker of a target cluster (written `B.key`)", _of_worker),
     ("Connection and security (written `A.key`, or at top level)", _security),
 )

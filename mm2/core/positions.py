@@ -33,11 +33,21 @@ def positions_of(
 ) -> dict[TopicPartition, int]:
     """
     The last position of each partition of ``source``, from the records of the positions topic.
+    """
+    last = last_positions(records, source)
+    return {where: offset for where, offset in last.items() if offset is not None}
+
+
+def last_positions(
+    records: Iterable[tuple[bytes | None, bytes | None]], source: ClusterAlias
+) -> dict[TopicPartition, int | None]:
+    """
+    As ``positions_of``, with None for partitions whose position was reset.
 
     Records of other connectors, and records that are none of ours, are passed over: a Connect
     cluster may keep its offsets in the same topic.
     """
-    positions: dict[TopicPartition, int] = {}
+    positions: dict[TopicPartition, int | None] = {}
     for key, value in records:
         try:
             connector, partition = decode_key(key or b"")
@@ -49,10 +59,5 @@ def positions_of(
         if partition.cluster != source:
             continue
         where = TopicPartition(partition.topic, partition.partition)
-        if value == _NOTHING_YET:
-            positions[where] = NO_OFFSET
-        elif offset is None:
-            positions.pop(where, None)
-        else:
-            positions[where] = offset
+        positions[where] = NO_OFFSET if value == _NOTHING_YET else offset
     return positions

@@ -62,21 +62,9 @@ def load_flows(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
             flows.append(flow_config(maker, flow))
         except ConfigErrors as errors:
             problems += [p for p in errors.problems if str(p) not in {str(q) for q in problems}]
-    problems += [_exactly_once(flow) for flow in flows if flow.herder.exactly_once == "enabled"]
     if problems:
         raise ConfigErrors(problems)
     return flows
-
-
-def _exactly_once(flow: FlowConfig) -> ConfigError:
-    """A promise that is not kept would be worse than none."""
-    key = f"{flow.flow.target}.exactly.once.source.support"
-    return ConfigError(
-        f"{key} = enabled: exactly-once mirroring is not there yet. Leave the key out to mirror "
-        "at least once: in order, without loss, with copies of a second's records after a crash.",
-        key=key,
-        value="enabled",
-    )
 
 
 class MirrorMaker:

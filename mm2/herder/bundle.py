@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-from mm2.core.model import SourceAndTarget
+from mm2.core.exactly_once import Boundary
+from mm2.core.model import GroupId, SourceAndTarget
 from mm2.kafka.wire.codecs import Compression
 
 
@@ -59,6 +61,26 @@ class FetchSpec:
     rack: str = ""
     replica_lease_s: float = 300.0
     reset: str = "earliest"
+
+
+BOUNDARY: Final = Boundary(most_s=0.25, most_bytes=64 << 20, ends_when_drained=True)
+"""Readers of the target see nothing of a transaction before its end, so it is short."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactlyOnceSpec:
+    """
+    How a bundle writes in transactions.
+
+    Attributes:
+        group: whose offsets on the target are positions, too.
+        timeout_ms: ``transaction.timeout.ms``, after which the target aborts a transaction.
+        boundary: when transactions end.
+    """
+
+    group: GroupId
+    timeout_ms: int = 60_000
+    boundary: Boundary = BOUNDARY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +154,7 @@ class BundleSpec:
         gaps: what is done when data are missing.
         offset_syncs: None when ``emit.offset-syncs.enabled=false``.
         errors: what becomes of records that cannot be mirrored.
+        exactly_once: None mirrors at least once.
     """
 
     flow: SourceAndTarget
@@ -154,6 +177,7 @@ class BundleSpec:
     gaps: GapSpec = field(default_factory=GapSpec)
     offset_syncs: OffsetSyncSpec | None = None
     errors: ErrorSpec = field(default_factory=ErrorSpec)
+    exactly_once: ExactlyOnceSpec | None = None
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ from mm2.config.data_clients import DataSettings
 from mm2.config.flow import FlowConfig, data_producer
 from mm2.config.settings import ErrorSettings
 from mm2.core.balance import Balance, Strategy
-from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
+from mm2.core.model import TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec, GapSpec, OffsetSyncSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
@@ -32,6 +32,7 @@ from mm2.herder.control import (
     encode_lease,
 )
 from mm2.herder.discovery import Discovery
+from mm2.herder.exactly_once import exactly_once_spec, fence_earlier_tasks, transactional_id
 from mm2.herder.ports import BundleRunner
 from mm2.herder.supervision import every, keep_running
 from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
@@ -139,7 +140,10 @@ class SourceFlow:
         lease = Lease(epoch=epoch, owner=self._worker_id)
         offset = await writer.send(self._control, *encode_lease(lease), partition=0)
         log.info("flow.led", epoch=epoch, owner=self._worker_id)
-        assignments = (entry for entry in entries if isinstance(entry, Assignment))
+        assignments = [entry for entry in entries if isinstance(entry, Assignment)]
+        await fence_earlier_tasks(
+            self._config, max((each.index + 1 for each in assignments), default=0)
+        )
         return epoch, offset, earlier_bundles(assignments)
 
     async def _watch_lease(self, epoch: int, lease_offset: int, bundles: Bundles) -> None:
@@ -237,7 +241,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         epoch=epoch,
         source=consumer,
         target=producer,
-        transactional_id=f"{herder.group_id}-{SOURCE_CONNECTOR}-{index}",
+        transactional_id=transactional_id(config, index),
         offsets_topic=herder.offsets_topic,
         offsets_partitions=herder.offsets_partitions,
         control_topic=control_topic(config.flow.source),
@@ -256,6 +260,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         ),
         offset_syncs=syncs if source.emit_offset_syncs else None,
         errors=_errors(source.errors),
+        exactly_once=exactly_once_spec(config, producer),
     )
 
 

@@ -29,6 +29,7 @@ EVENTS: Final = {
     "driver.stopped": "Everything has ended.",
     "driver.stopping": "A signal asked to stop; bundles drain and commit.",
     "flow.assigned": "Partitions were given to bundles.",
+    "flow.fenced": "Tasks of earlier leaders write no more, and what they left open is aborted.",
     "flow.led": "This node leads the flow, with this epoch.",
     "flow.rebalanced": "The loads of bundles were uneven for a while: these partitions change "
     "hands, each drained and committed before its new bundle begins.",
@@ -58,6 +59,10 @@ EVENTS: Final = {
     "offset_syncs.loaded": "Earlier offset syncs were read back.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
     "positions.late": "Positions could not be written in time; they are written again later.",
+    "positions.group_refused": "The target does not take an offset for the mirror's group; the "
+    "position stands in the positions topic alone.",
+    "positions.unstable": "A transaction on the positions topic stays open; positions written "
+    "after it began are not seen.",
     "progress.unreadable": "A record of the progress topic is damaged; it is passed over.",
     "remote_topic.created": "A remote topic was created, or got more partitions.",
     "remote_topic.deleted": "A remote topic was deleted because its source topic is gone "
@@ -70,6 +75,8 @@ EVENTS: Final = {
     "all the same.",
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
     "up is not fenced.",
+    "source.transaction_aborted": "A task ended while a transaction was open; readers of committed "
+    "records see nothing of it, and it is mirrored again.",
     "source.fetch_failed": "A fetch from a source broker failed; it is tried again.",
     "source.gap_closed": "Something missing that was reported as open is over.",
     "source.gap_found": "Data are missing between the source and its copy: kind, offsets, and "

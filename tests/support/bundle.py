@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flows.source.task import _run
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec, FetchSpec, GapSpec
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.herder.bundle import BundleSpec, ExactlyOnceSpec, FetchSpec, GapSpec
 from mm2.herder.control import Assignment, BundleState, encode_assignment
 from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress
 from tests.support.cluster import Cluster
@@ -34,6 +34,7 @@ class Bench:
         target: where they go, and where the internal topics are.
         unique: part of all names.
         fetch: how the source is read.
+        exactly_once: whether it writes in transactions.
         topics: topics of the source and their numbers of partitions.
         remote_configs: settings of their copies.
         gaps: what is done when data are missing.
@@ -50,6 +51,7 @@ class Bench:
     gaps: GapSpec = field(default_factory=lambda: GapSpec(look_every_s=0.3))
     client_ids: tuple[str, str] = ("test-consumer", "test-producer")
     changes: Mapping[str, Any] = field(default_factory=dict)
+    exactly_once: bool = False
 
     def __post_init__(self) -> None:
         """Creates all topics of the target."""
@@ -66,6 +68,11 @@ class Bench:
     def remote(topic: str) -> str:
         """The name of a topic's copy."""
         return f"A.{topic}"
+
+    @property
+    def group(self) -> GroupId:
+        """Whose offsets are positions, exactly once."""
+        return GroupId(f"__mm2-{self.unique}")
 
     @contextmanager
     def running(
@@ -138,5 +145,6 @@ class Bench:
             flush_interval_s=0.2,
             fetch=self.fetch,
             gaps=self.gaps,
+            exactly_once=ExactlyOnceSpec(group=self.group) if self.exactly_once else None,
         )
         return replace(spec, **self.changes)

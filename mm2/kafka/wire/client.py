@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import stamina
 from aiokafka import errors
@@ -260,7 +260,7 @@ class WireClient:
         """
         request = InitProducerIdRequest(transactional_id, transaction_timeout_ms)
         async for attempt in stamina.retry_context(
-            on=Unavailable, attempts=None, timeout=within_s, wait_initial=0.05, wait_max=1.0
+            on=Unavailable, attempts=None, timeout=within_s, wait_initial=0.02, wait_max=0.25
         ):
             with attempt:
                 return await self._ask_identity(request, transactional_id)
@@ -269,9 +269,11 @@ class WireClient:
     async def _ask_identity(
         self, request: InitProducerIdRequest, transactional_id: str | None
     ) -> ProducerIdentity:
-        async with self._translated():
-            node = await self._coordinator(transactional_id)
-            response = await self._client.send(node, request, group=Traffic.COORDINATOR)
+        if transactional_id is None:
+            node = int(self._client.get_random_node())
+        else:
+            node = await self.coordinator(CoordinationType.TRANSACTION, transactional_id)
+        response = await self.ask(node, request)
         code = response.error_code
         if code == Code.NONE:
             return ProducerIdentity(response.producer_id, response.producer_epoch)
@@ -280,12 +282,26 @@ class WireClient:
             raise Unavailable(self.alias, message)
         raise NotAuthorized(self.alias, message)
 
-    async def _coordinator(self, transactional_id: str | None) -> int:
-        if transactional_id is None:
-            return int(self._client.get_random_node())
-        return int(
-            await self._client.coordinator_lookup(CoordinationType.TRANSACTION, transactional_id)
-        )
+    async def coordinator(self, kind: CoordinationType, key: str) -> int:
+        """
+        The node that coordinates a group or a transactional id.
+
+        Raises:
+            Unavailable: no answer, or nobody does just now.
+            NotAuthorized: we may not use it.
+        """
+        async with self._translated():
+            return int(await self._client.coordinator_lookup(kind, key))
+
+    async def ask(self, node: int, request: object) -> Any:
+        """
+        What a node answers to any request, on the connection for coordinators.
+
+        Raises:
+            Unavailable: no answer.
+        """
+        async with self._translated():
+            return await self._client.send(node, request, group=Traffic.COORDINATOR)
 
     @asynccontextmanager
     async def _translated(self) -> AsyncIterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
-from mm2.core.positions import positions_of
+from mm2.core.positions import last_positions, positions_of
 
 _A = ClusterAlias("A")
 
@@ -35,6 +35,7 @@ def test_tombstones_and_nulls_are_no_position() -> None:
     for number, value in enumerate([None, b'{"offset":null}', b'{"offset":-2}', b"null"]):
         records += [(_key("A", "t", number), b'{"offset":4}'), (_key("A", "t", number), value)]
     assert positions_of(records, _A) == {}
+    assert last_positions(records, _A) == {_where("t", number): None for number in range(4)}
 
 
 def test_minus_one_is_the_position_before_the_first_record() -> None:

@@ -32,12 +32,6 @@ def test_a_file_without_a_flow_is_refused(tmp_path: Path) -> None:
         load_flows(path, None)
 
 
-def test_exactly_once_is_refused_and_not_ignored(tmp_path: Path) -> None:
-    path = _file(tmp_path, "A->B.enabled = true\nB.exactly.once.source.support = enabled\n")
-    with pytest.raises(ConfigErrors, match=r"B\.exactly\.once\.source\.support = enabled"):
-        load_flows(path, None)
-
-
 def test_the_mistakes_of_all_flows_come_together(tmp_path: Path) -> None:
     path = _file(tmp_path, "A->B.tasks.max = many\nB->A.offset.lag.max = 1x\n")
     with pytest.raises(ConfigErrors) as caught:

@@ -204,6 +204,7 @@ def test_a_recoded_batch_gives_back_what_it_took() -> None:
     bench.take(write_batch(_plain(0, 5)))
     (batch,) = bench.lane.queue
     assert bench.budget.used == bench.partition.queued == batch.size
+    bench.partition.landed(batch)
     bench.partition.acknowledge(batch, 0)
     assert bench.partition.queued == 0
     assert bench.partition.mirrored == 5

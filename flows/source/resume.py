@@ -1,0 +1,114 @@
+"""
+Where a task goes on: what the target says, and nothing else.
+
+Positions stand in Connect's records and, exactly once, in the offsets of the mirror's group too.
+Only what is committed counts, so what an earlier task left open is waited for; it has been fenced,
+and is being aborted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from flows.source.positions import lineages_of
+from mm2.core.exactly_once import latest_positions
+from mm2.core.lineage import Lineage
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.positions import last_positions
+from mm2.herder.bundle import BundleSpec
+from mm2.kafka.coordinators import Coordinators
+from mm2.kafka.log import read_to_end
+from mm2.kafka.wire.client import LATEST, WireClient
+
+log = structlog.get_logger()
+
+_LOOK_EVERY_S: Final = 0.02
+_ANSWER_WITHIN_S: Final = 30.0
+_STABLE_WITHIN_S: Final = 75.0
+"""Longer than transactions stay open that nobody ends: 60 s, by Kafka's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """
+    Where one partition goes on.
+
+    Attributes:
+        offset: upstream offset of the last record that the target has.
+        lineage: the logs that it speaks of.
+        is_complete: whether it stands in every place where it should.
+    """
+
+    offset: int
+    lineage: Lineage
+    is_complete: bool
+
+
+async def read_positions(
+    spec: BundleSpec, target: WireClient, partitions: Mapping[TopicPartition, TopicName]
+) -> dict[TopicPartition, Resumed]:
+    """
+    Reads where the partitions of a bundle were; those that were nowhere are left out.
+
+    Args:
+        spec: the bundle.
+        target: a client that tracks the positions topic.
+        partitions: source partitions and their remote topics.
+
+    Raises:
+        ClusterError: the target does not answer, or refuses.
+    """
+    await _wait_until_stable(spec, target)
+    records = await read_to_end(spec.flow.target, spec.target, spec.offsets_topic, newest_only=True)
+    stored = last_positions(((r.key, r.value) for r in records), spec.flow.source)
+    lineages = lineages_of(records, spec.flow.source)
+    group = await _group_offsets(spec, partitions)
+
+    def resumed(where: TopicPartition, offset: int) -> Resumed:
+        is_complete = stored.get(where) == offset and (
+            spec.exactly_once is None or group.get(where) == offset + 1
+        )
+        return Resumed(offset, lineages.get(where, Lineage()), is_complete)
+
+    positions = latest_positions(stored, group)
+    return {where: resumed(where, at) for where, at in positions.items() if where in partitions}
+
+
+async def _group_offsets(
+    spec: BundleSpec, partitions: Mapping[TopicPartition, TopicName]
+) -> dict[TopicPartition, int]:
+    """By source partition; the group knows the remote ones."""
+    if spec.exactly_once is None:
+        return {}
+    coordinators = Coordinators(spec.flow.target, spec.target, _ANSWER_WITHIN_S)
+    try:
+        offsets = await coordinators.offsets(spec.exactly_once.group)
+    finally:
+        await coordinators.close()
+    remotes = {p: TopicPartition(remote, p.partition) for p, remote in partitions.items()}
+    return {p: offsets[remote].offset for p, remote in remotes.items() if remote in offsets}
+
+
+async def _wait_until_stable(spec: BundleSpec, target: WireClient) -> None:
+    """A reader of committed records would stop before the first one that is undecided."""
+    topic = TopicName(spec.offsets_topic)
+    where = [TopicPartition(topic, number) for number in range(spec.offsets_partitions)]
+    ends = await target.list_offsets(where, LATEST)
+    try:
+        async with asyncio.timeout(_STABLE_WITHIN_S):
+            while True:
+                if await _is_stable(target, ends):
+                    return
+                await asyncio.sleep(_LOOK_EVERY_S)
+    except TimeoutError:
+        log.warning("positions.unstable", topic=topic, within_s=_STABLE_WITHIN_S)
+
+
+async def _is_stable(target: WireClient, ends: Mapping[TopicPartition, int]) -> bool:
+    stable = await target.list_offsets(ends, LATEST, read_committed=True)
+    return all(stable.get(where, 0) >= end for where, end in ends.items())

@@ -1,0 +1,308 @@
+"""
+Mirrors exactly once: records and positions in one transaction after the other.
+
+The order of a transaction (KIP-98, KIP-618, KIP-656):
+
+1. the partitions of waiting batches, and those of their positions, are added to it;
+2. the batches are sent, and further partitions are added as their batches come;
+3. at its boundary no more are sent, and what is under way is waited for;
+4. positions are written, as records and as offsets of the mirror's group;
+5. it is committed; only then do its records count, and are offset syncs published.
+
+What goes wrong in between ends the task, which aborts. The next one begins where the last
+committed transaction ended, because that is what the target says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from flows.source.gate import TransactionGate
+from flows.source.lane import Lane, Outgoing
+from flows.source.partition import Mirrored
+from flows.source.positions import PositionsTopic, Settled, has_moved
+from flows.source.produce import Producer
+from mm2.core.model import TopicPartition
+from mm2.errors import FlowError, Mm2Error, NotAuthorized
+from mm2.herder.bundle import ExactlyOnceSpec
+from mm2.kafka.wire.codes import Code, code_name
+from mm2.kafka.wire.transactions import TransactionalProducer, TransactionLost
+
+log = structlog.get_logger()
+
+_COMMIT_WITHIN_S: Final = 8.0
+_ABORT_WITHIN_S: Final = 2.0
+_LOOK_EVERY_S: Final = 1.0
+_OF_TIMEOUT: Final = 0.7
+"""A transaction that takes this part of ``transaction.timeout.ms`` is given up."""
+
+REFRESH_S: Final = 600.0
+"""
+How often offsets of idle partitions are committed anew.
+
+They expire ``offsets.retention.minutes`` after their commit: a week unless the target says else.
+"""
+
+
+class TransactionStuck(FlowError):
+    """A transaction could not be ended in time; a new task must start over."""
+
+    retriable = True
+
+
+class Transactions:
+    """
+    Commits batches and positions together.
+
+    Args:
+        spec: boundaries and limits.
+        flow: for messages.
+        gate: of the producer.
+        producer: the task's.
+        coordinators: end transactions.
+        topic: where positions are written as records.
+        partitions: of the task; may change at any time.
+        on_settled: is told of batches once they are committed.
+    """
+
+    def __init__(
+        self,
+        spec: ExactlyOnceSpec,
+        *,
+        flow: str,
+        gate: TransactionGate,
+        producer: Producer,
+        coordinators: TransactionalProducer,
+        topic: PositionsTopic,
+        partitions: Mapping[TopicPartition, Mirrored],
+        on_settled: Settled,
+    ) -> None:
+        self._spec = spec
+        self._flow = flow
+        self._gate = gate
+        self._producer = producer
+        self._coordinators = coordinators
+        self._topic = topic
+        self._partitions = partitions
+        self._on_settled = on_settled
+        self._limit_s = _OF_TIMEOUT * spec.timeout_ms / 1000
+        self._landed: dict[Mirrored, list[Outgoing]] = {}
+        self._size = 0
+        self._began: float | None = None
+        self._has_group = self._has_letters = False
+        self._moved: dict[Mirrored, None] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+        self._looked = self._refreshed = time.monotonic()
+
+    def appended(self, partition: Mirrored, batch: Outgoing) -> None:
+        """Takes note of a batch that the target has in the open transaction."""
+        self._landed.setdefault(partition, []).append(batch)
+        self._size += batch.size
+        batch.data = bytearray()  # only its numbers are wanted from here on
+        if partition.lane.is_idle or self._size >= self._spec.boundary.most_bytes:
+            self._gate.stirred.set()
+
+    async def commit(self, partitions: Iterable[Mirrored]) -> int:
+        """
+        Ends the open transaction; returns how many positions the target has then.
+
+        Raises:
+            TransactionStuck: that takes too long; nothing is known of the transaction then.
+        """
+        partitions = list(partitions)
+        self._moved |= dict.fromkeys(filter(has_moved, partitions))
+        if self._moved or self._landed:
+            committed = asyncio.get_running_loop().create_future()
+            self._waiting.append(committed)
+            self._gate.stirred.set()
+            try:
+                async with asyncio.timeout(_COMMIT_WITHIN_S):
+                    await committed
+            except TimeoutError as error:
+                # Whoever asks may be about to leave partitions to others.
+                raise TransactionStuck(self._flow, self._doubts()) from error
+        return sum(not has_moved(partition) for partition in partitions)
+
+    async def run(self) -> None:
+        """
+        Makes one transaction after the other, until cancelled; aborts the one that is open then.
+
+        Raises:
+            Fenced: a newer producer has our transactional id.
+            TransactionStuck: the transaction cannot be ended in time.
+            TransactionLost: the coordinator does not know it.
+            NotAuthorized: we may not use transactions, or the group.
+            FlowError: the target refuses to store positions for good.
+        """
+        try:
+            while True:
+                await self._one()
+        except TimeoutError as error:
+            await self._abort()
+            raise TransactionStuck(
+                self._flow, f"a transaction did not end in {self._limit_s:g} s: {self._doubts()}"
+            ) from error
+        except BaseException:
+            await self._abort()
+            raise
+
+    async def _one(self) -> None:
+        async with asyncio.timeout(None) as limit:
+            while not self._is_over():
+                await self._stir()
+                if self._gate.wanted:
+                    await self._take_in(limit)
+            await self._end(limit)
+
+    def _is_over(self) -> bool:
+        if self._waiting or self._moved:
+            return True
+        if self._began is None:
+            return False
+        return self._spec.boundary.is_reached(
+            age_s=time.monotonic() - self._began,
+            size=self._size,
+            is_drained=bool(self._landed) and all(lane.is_idle for lane in self._gate.members),
+        )
+
+    async def _stir(self) -> None:
+        """Waits until there is something to do."""
+        due_s = self._looked + _LOOK_EVERY_S - time.monotonic()
+        if self._began is not None:
+            due_s = min(due_s, self._began + self._spec.boundary.most_s - time.monotonic())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(due_s, 0)):
+                await self._gate.stirred.wait()
+        self._gate.stirred.clear()
+        if time.monotonic() >= self._looked + _LOOK_EVERY_S:
+            self._look()
+
+    def _look(self) -> None:
+        """Finds what no batch brings to light."""
+        self._looked = now = time.monotonic()
+        self._moved |= dict.fromkeys(filter(has_moved, self._partitions.values()))
+        if now >= self._refreshed + REFRESH_S:
+            self._refreshed = now
+            known = (p for p in self._partitions.values() if p.committed is not None)
+            self._moved |= dict.fromkeys(known)
+        if self._gate.unbar():
+            self._producer.wake()
+
+    async def _take_in(self, limit: asyncio.Timeout) -> None:
+        """Adds the lanes that wait, and where their positions go."""
+        wanted, self._gate.wanted = [lane for lane in self._gate.wanted if lane.queue], {}
+        sources = {each.lane: source for source, each in self._partitions.items()}
+        positions = {self._topic.lane_of(sources[lane]) for lane in wanted if lane in sources}
+        # Dead letters let positions pass what is in them, and in the same transaction.
+        self._has_letters |= any(lane not in sources for lane in wanted)
+        await self._add([*wanted, *positions], limit)
+        self._producer.wake()
+        await self._add_group()
+
+    async def _add(self, lanes: Iterable[Lane], limit: asyncio.Timeout) -> None:
+        """Adds partitions; those that the target does not have must wait, and try again."""
+        new = {lane.target: lane for lane in lanes if lane not in self._gate.members}
+        while new:
+            refused = await self._coordinators.add_partitions(new)
+            if not refused:
+                self._gate.members.update(new.values())
+                self._begin(limit)
+                return
+            for where, code in refused.items():
+                if code != Code.OPERATION_NOT_ATTEMPTED:
+                    lane = new.pop(where)
+                    lane.last_error = f"the target answers {code_name(code)}"
+                    self._gate.bar(lane)
+
+    def _begin(self, limit: asyncio.Timeout) -> None:
+        if self._began is None:
+            self._began = time.monotonic()
+            limit.reschedule(asyncio.get_running_loop().time() + self._limit_s)
+
+    async def _add_group(self) -> None:
+        if self._began is not None and not self._has_group:
+            await self._coordinators.add_offsets()
+            self._has_group = True
+
+    async def _end(self, limit: asyncio.Timeout) -> None:
+        """Commits what has landed and what has moved; who waits for that, waits no longer."""
+        self._gate.last = ()
+        waiting, self._waiting = self._waiting, []
+        lanes = list(self._gate.members)
+        await self._producer.wait_until(lambda: all(lane.is_settled for lane in lanes))
+        if self._has_letters:
+            self._moved |= dict.fromkeys(filter(has_moved, self._partitions.values()))
+        offsets = {partition: partition.mirrored for partition in self._moved}
+        offsets |= {
+            partition: max(partition.mirrored, batches[-1].offsets[-1])
+            for partition, batches in self._landed.items()
+        }
+        if offsets:
+            await self._write(offsets, limit)
+        if self._began is not None:
+            await self._coordinators.end(commit=True)
+        self._settle(offsets)
+        for each in waiting:
+            if not each.done():
+                each.set_result(None)
+
+    async def _write(self, offsets: Mapping[Mirrored, int], limit: asyncio.Timeout) -> None:
+        """Positions, in both places."""
+        lanes: dict[Lane, list[tuple[Mirrored, int]]] = {}
+        for partition, offset in offsets.items():
+            lane = self._topic.lane_of(partition.source)
+            lanes.setdefault(lane, []).append((partition, offset))
+        await self._add(lanes, limit)
+        for lane in lanes.keys() - self._gate.members:
+            raise TransactionLost(self._flow, f"{lane.target} cannot be written: {lane.last_error}")
+        await self._add_group()
+        self._gate.last = lanes
+        for lane, positions in lanes.items():
+            self._topic.write(lane, positions)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._producer.flush(lanes), name="positions")
+            group.create_task(self._commit_group(offsets), name="group-offsets")
+        self._topic.check(self._flow)
+
+    async def _commit_group(self, offsets: Mapping[Mirrored, int]) -> None:
+        refused = await self._coordinators.commit_offsets(
+            {partition.lane.target: offset + 1 for partition, offset in offsets.items()}
+        )
+        for where, code in refused.items():
+            if code == Code.TOPIC_AUTHORIZATION_FAILED:
+                needs = f"offsets of {self._spec.group} need Read on topic {where.topic}"
+                raise NotAuthorized(self._coordinators.alias, needs)
+            # The topic is gone, say; the position stands in the other place.
+            log.warning("positions.group_refused", partition=str(where), error=code_name(code))
+
+    def _settle(self, offsets: Mapping[Mirrored, int]) -> None:
+        landed, self._landed = self._landed, {}
+        for partition, batches in landed.items():
+            for batch in batches:
+                self._on_settled(partition, batch)
+        for partition, offset in offsets.items():
+            partition.committed = offset
+            self._moved.pop(partition, None)
+        self._size, self._began = 0, None
+        self._has_group = self._has_letters = False
+        self._gate.reset()
+        self._producer.wake()
+
+    def _doubts(self) -> str:
+        lanes = [lane for lane in self._gate.members if not lane.is_settled]
+        return ", ".join(f"{lane.target}: {lane.last_error}" for lane in lanes) or "no answer"
+
+    async def _abort(self) -> None:
+        """Leaves nothing open for readers to wait for, if the target can be asked."""
+        if self._began is None:
+            return
+        with suppress(Mm2Error, TimeoutError):
+            async with asyncio.timeout(_ABORT_WITHIN_S):
+                await self._coordinators.end(commit=False)
+                log.info("source.transaction_aborted", batches=sum(map(len, self._landed.values())))

@@ -1,0 +1,103 @@
+"""What exactly-once mirroring takes beside the bundles: bounds, and fencing (KIP-618)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from mm2.config.exactly_once import read_transactions
+from mm2.config.flow import FlowConfig, data_producer
+from mm2.core.exactly_once import mirror_group
+from mm2.core.model import SOURCE_CONNECTOR
+from mm2.errors import ClusterError, NotAuthorized
+from mm2.herder.bundle import BOUNDARY, ExactlyOnceSpec
+from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.wire.client import WireClient
+
+log = structlog.get_logger()
+
+_AT_THE_SAME_TIME: Final = 16
+_STRICT_WITHIN_S: Final = 60.0
+_ELSE_WITHIN_S: Final = 5.0
+
+
+def transactional_id(config: FlowConfig, bundle: int) -> str:
+    """The id under which a bundle's task writes, the same that Java's task of that number has."""
+    return f"{config.herder.group_id}-{SOURCE_CONNECTOR}-{bundle}"
+
+
+def exactly_once_spec(config: FlowConfig, producer: Mapping[str, str]) -> ExactlyOnceSpec | None:
+    """
+    Transactions as the user bounds them, well within the time that the target allows.
+
+    None unless the worker's ``exactly.once.source.support`` is "enabled". "preparing" is for Java's
+    leaders only, which must be able to fence before tasks write in transactions; ours always are.
+    """
+    if config.herder.exactly_once != "enabled":
+        return None
+    settings = read_transactions(
+        config.source.properties, flush_interval=config.herder.offset_flush_interval
+    )
+    timeout_ms = settings.timeout_ms(producer)
+    every_s = BOUNDARY.most_s if settings.every is None else settings.every.total_seconds()
+    boundary = replace(
+        BOUNDARY,
+        most_s=min(every_s, timeout_ms / 2000),
+        ends_when_drained=settings.every is None,
+    )
+    return ExactlyOnceSpec(
+        group=mirror_group(config.flow), timeout_ms=timeout_ms, boundary=boundary
+    )
+
+
+async def fence_earlier_tasks(config: FlowConfig, earlier: int) -> None:
+    """
+    Makes sure that no task of an earlier leader writes any more, and ends what it left open.
+
+    A partition may be in another bundle now, whose task reads its position before the old bundle's
+    id is used again, if it ever is: there may be fewer tasks than before (Java:
+    ``fenceZombieSourceTasks``).
+
+    Args:
+        config: the flow.
+        earlier: how many bundles there may have been.
+
+    Raises:
+        ClusterError: exactly once, when the target does not let us.
+    """
+    is_strict = config.herder.exactly_once == "enabled"
+    bundles = max(earlier, config.source.tasks_max) if is_strict else earlier
+    if bundles == 0:
+        return
+    properties = data_producer(config, 0).properties
+    client = WireClient(config.flow.target, aiokafka_settings(properties))
+    try:
+        await client.start()
+        ids = [transactional_id(config, bundle) for bundle in range(bundles)]
+        await _fence(client, ids, within_s=_STRICT_WITHIN_S if is_strict else _ELSE_WITHIN_S)
+    except ClusterError as error:
+        if is_strict:
+            raise
+        log.warning("source.fencing_unavailable", error=str(error))
+    else:
+        log.info("flow.fenced", tasks=bundles)
+    finally:
+        await client.close()
+
+
+async def _fence(client: WireClient, ids: list[str], *, within_s: float) -> None:
+    room = asyncio.Semaphore(_AT_THE_SAME_TIME)
+
+    async def fence(each: str) -> None:
+        async with room:
+            try:
+                await client.producer_identity(each, within_s=within_s)
+            except NotAuthorized as error:
+                needs = f"the mirror needs Write and Describe on transactional id {each}"
+                raise NotAuthorized(client.alias, f"{error}; {needs}") from error
+
+    await asyncio.gather(*(fence(each) for each in ids))
