@@ -15,11 +15,12 @@ import structlog
 from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
 from flows.source.lane import Lane, Outgoing, Verdict
+from flows.source.overlap import Overlap, find_overlaps
 from flows.source.partition import Mirrored
 from flows.source.positions import Committer
 from flows.source.produce import Producer
 from flows.source.report import Reporter
-from flows.source.resume import read_positions
+from flows.source.resume import Resumed, read_positions
 from flows.source.syncs import OffsetSyncs
 from flows.source.tolerance import Tolerance
 from flows.source.watching import Watch
@@ -107,14 +108,31 @@ class Assigned:
                 await self.source.track(topics)
                 await self.target.track(remotes | self._own_topics())
                 positions = await read_positions(self.spec, self.target, partitions)
+                overlaps = await self._overlaps(partitions, positions)
         for source, remote in partitions.items():
             mirrored = self._mirrored(source, TopicPartition(remote, source.partition))
             if (stored := positions.get(source)) is not None:
                 mirrored.continue_from(stored.offset, stored.lineage)
                 mirrored.committed = stored.offset if stored.is_complete else None
+                mirrored.overlap = overlaps.get(mirrored.lane.target)
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.watch.wake()
+
+    async def _overlaps(
+        self,
+        partitions: Mapping[TopicPartition, TopicName],
+        positions: Mapping[TopicPartition, Resumed],
+    ) -> dict[TopicPartition, Overlap]:
+        """What the target has beyond the positions; in transactions there is no such thing."""
+        if self.spec.exactly_once is not None:
+            return {}
+        ends = {
+            TopicPartition(partitions[source], source.partition): stored.lineage.remote_end
+            for source, stored in positions.items()
+            if stored.is_complete
+        }
+        return await find_overlaps(self.target, ends)
 
     def _own_topics(self) -> set[str]:
         """What the task writes beside the copies."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from math import inf
 from typing import Final
 
@@ -11,6 +12,7 @@ from flows.source.aborted import AbortedTransactions
 from flows.source.budget import Budget
 from flows.source.grouping import Policy, groups
 from flows.source.partition import Mirrored
+from flows.source.passing import pass_by
 from flows.source.produce import Producer
 from flows.source.recode import recode
 from flows.source.strips import Piece, each_batch, pieces
@@ -62,6 +64,8 @@ class Intake:
         if partition.position is None:
             return
         aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
+        if partition.overlap is not None:
+            self._pass_by(partition, fetched)
         limit = min(self._policy.most_bytes, partition.lane.most_bytes)
         found = _continuing(
             partition,
@@ -79,6 +83,12 @@ class Intake:
             partition.pause_until = time.monotonic() + pause_s
             if partition.corrupt >= _MOST_CORRUPT_READS:
                 self._tolerance.unreadable(partition, fetched.records, str(error))
+
+    def _pass_by(self, partition: Mirrored, fetched: FetchedPartition) -> None:
+        """Leaves out what the target has already; damage is met again on the usual way."""
+        aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
+        with suppress(ValueError):
+            pass_by(partition, fetched.records, aborted)
 
     def _pass_on(self, partition: Mirrored, pieces: Sequence[Piece], how: Compression) -> None:
         """Sends the records of some pieces, as one batch if possible."""

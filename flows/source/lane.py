@@ -61,6 +61,11 @@ class Outgoing:
     is_doubtful: bool = False
 
     @property
+    def next_offset(self) -> int:
+        """Downstream offset behind its last record; -1 if not known."""
+        return NO_OFFSET if self.base_offset < 0 else self.base_offset + len(self.offsets)
+
+    @property
     def is_appended(self) -> bool:
         """Whether the target has it for certain."""
         return self.answer in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER)

@@ -8,6 +8,7 @@ from uuid import UUID
 import structlog
 
 from flows.source.lane import Lane, Outgoing
+from flows.source.overlap import Overlap
 from mm2.core.continuity import CatchingUp, GapKind, Pinned
 from mm2.core.lineage import UNKNOWN_EPOCH, Lineage
 from mm2.core.model import NO_OFFSET, TopicPartition
@@ -49,6 +50,8 @@ class Mirrored:
         is_remote_there: whether the remote topic is there, and is the one with ``remote_id``.
         catching_up: since when the copy is behind.
         pinned: what a transaction holds back.
+        remote_end: offset behind the copy of ``mirrored`` on the target; -1 if not known.
+        overlap: what the target has behind that from an earlier task.
         skipped: records and unreadable offsets that were passed over, as ``errors.tolerance`` says.
         begins_empty: it had no record at all when it was first looked at.
         pause_until: by the monotonic clock, in seconds; it is not fetched before.
@@ -83,6 +86,8 @@ class Mirrored:
     is_remote_there: bool = False
     catching_up: CatchingUp = field(default_factory=CatchingUp)
     pinned: Pinned = field(default_factory=Pinned)
+    remote_end: int = NO_OFFSET
+    overlap: Overlap | None = None
     skipped: int = 0
     begins_empty: bool = False
     pause_until: float = 0.0
@@ -127,6 +132,7 @@ class Mirrored:
             topic_id=self.topic_id,
             remote_id=self.remote_id,
             leader_epoch=self.leader_epoch,
+            remote_end=self.remote_end,
             caught_up_ms=self.catching_up.caught_up_ms,
         )
 
@@ -135,7 +141,7 @@ class Mirrored:
         self.position = offset + 1
         self.mirrored = self.committed = offset
         self.topic_id, self.remote_id = lineage.topic_id, lineage.remote_id
-        self.leader_epoch = lineage.leader_epoch
+        self.leader_epoch, self.remote_end = lineage.leader_epoch, lineage.remote_end
         self.catching_up.begin(offset + 1, lineage.caught_up_ms)
 
     def begin_at(self, offset: int, now_ms: int) -> None:
@@ -144,8 +150,14 @@ class Mirrored:
         # Committed even before a first record, or a restart would not begin at the same offset.
         self.mirrored = offset - 1
         self.begins_empty, self.committed = offset == 0, None
-        self.leader_epoch = UNKNOWN_EPOCH
+        self.leader_epoch, self.remote_end, self.overlap = UNKNOWN_EPOCH, NO_OFFSET, None
         self.catching_up.begin(offset, now_ms)
+
+    def found(self, offset: int) -> None:
+        """The target has a record at its ``remote_end`` already: it is not copied again."""
+        self.position = offset + 1
+        self.mirrored = offset
+        self.remote_end += 1
 
     def follows(self, leader_epoch: int) -> bool:
         """
@@ -199,6 +211,7 @@ class Mirrored:
         self.uncommitted -= 1
         # A record behind it may have been skipped already, in the same transaction.
         self.mirrored = max(self.mirrored, batch.offsets[-1])
+        self.remote_end = batch.next_offset
         self.records += len(batch.offsets)
         self.bytes += batch.size
         if batch.max_timestamp >= 0:

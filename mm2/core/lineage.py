@@ -4,9 +4,9 @@ Which logs a position speaks of.
 An offset alone does not say whether the log it was taken from still exists: a topic may have been
 deleted and created again under its name, or its end been cut off by an unclean leader election. So
 each position record carries, in a header, the topic ids of both sides (KIP-516), the leader epoch
-of the last record (KIP-320), and when the copy had last caught up. Key and value stay Connect's
-own, and a position written by Java or by hand simply has no header: then nothing is known, and
-nothing is concluded.
+of the last record (KIP-320), where its copy is, and when the copy had last caught up. Key and value
+stay Connect's own, and a position written by Java or by hand simply has no header: then nothing is
+known, and nothing is concluded.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Self
 from uuid import UUID
+
+from mm2.core.model import NO_OFFSET
 
 HEADER: Final = "mm2.lineage"
 _VERSION: Final = 1
@@ -32,12 +34,14 @@ class Lineage:
         topic_id: of the source topic; None if not known.
         remote_id: of the remote topic; None if not known.
         leader_epoch: of the source's leader that appended the last record; -1 if not known.
+        remote_end: offset behind the copy of the last record on the target; -1 if not known.
         caught_up_ms: when the copy was last known to be complete, ms since the epoch; -1 if never.
     """
 
     topic_id: UUID | None = None
     remote_id: UUID | None = None
     leader_epoch: int = UNKNOWN_EPOCH
+    remote_end: int = NO_OFFSET
     caught_up_ms: int = NEVER
 
     def encode(self) -> bytes:
@@ -47,6 +51,7 @@ class Lineage:
             "topic": None if self.topic_id is None else str(self.topic_id),
             "remote": None if self.remote_id is None else str(self.remote_id),
             "epoch": self.leader_epoch,
+            "remoteEnd": self.remote_end,
             "caughtUp": self.caught_up_ms,
         }
         return json.dumps(fields, separators=(",", ":")).encode()
@@ -60,6 +65,7 @@ class Lineage:
                 topic_id=_id(fields["topic"]),
                 remote_id=_id(fields["remote"]),
                 leader_epoch=int(fields["epoch"]),
+                remote_end=int(fields.get("remoteEnd", NO_OFFSET)),
                 caught_up_ms=int(fields["caughtUp"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError):

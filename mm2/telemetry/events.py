@@ -84,6 +84,8 @@ EVENTS: Final = {
     "source.look_failed": "A cluster could not be looked at this time; it is looked at again.",
     "source.not_drained": "Partitions could not be emptied in time before a stop; what was not "
     "acknowledged is mirrored after the next start.",
+    "source.overlap_passed": "A new task found records on the target that the last position did "
+    "not know of, and did not copy them again; is_complete=false: up to the first that differs.",
     "source.partition_failed": "A partition stops for the reason given, the others go on. Where a "
     "record is the reason, it tries again after errors.retry.delay.max.ms.",
     "source.partitions_assigned": "A task took partitions on; how many had a position.",

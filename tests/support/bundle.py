@@ -6,10 +6,14 @@ control records written by hand.
 from __future__ import annotations
 
 import asyncio
+import pickle
+import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 from flows.source.task import _run
@@ -22,6 +26,7 @@ from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, create_topic, produce
 
 STOP_WITHIN_S = 20.0
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass
@@ -94,6 +99,22 @@ class Bench:
                 error = future.exception(STOP_WITHIN_S)
         if error is not None and not fails:
             raise error
+
+    @contextmanager
+    def detached(self) -> Iterator[Popen[bytes]]:
+        """Runs a task in a process of its own, which may be stopped or killed."""
+        self._epoch += 1
+        self.command(BundleState.RUNNING)
+        run = "import pickle, sys; from flows.source.task import run_bundle as r"
+        command = [sys.executable, "-c", f"{run}; r(pickle.load(sys.stdin.buffer))"]
+        with Popen(command, stdin=PIPE, cwd=_ROOT) as process:
+            assert process.stdin is not None
+            process.stdin.write(pickle.dumps(self._spec(self._epoch)))
+            process.stdin.close()
+            try:
+                yield process
+            finally:
+                process.kill()
 
     def command(self, state: BundleState) -> None:
         """Writes an assignment of all partitions."""

@@ -1,0 +1,78 @@
+"""Tasks that are killed or paused: what they leave, and what they may no longer write."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.support.batches import CODECS, Plain, write_batch
+from tests.support.bundle import Bench
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.raw import contents, write
+from tests.support.records import create_topic
+
+pytestmark = pytest.mark.broker
+
+
+def _numbered(first: int, count: int, *, codec: int = 0) -> bytes:
+    records = [Plain(offset=n, timestamp=n + 1, value=b"%d" % (first + n)) for n in range(count)]
+    return write_batch(records, codec_number=codec)
+
+
+def _numbers(cluster: Cluster, topic: str) -> list[int]:
+    return [int(content[2]) for content in contents(cluster.bootstrap, topic)]  # type: ignore[call-overload]  # the value of a record
+
+
+def _await(cluster: Cluster, topic: str, count: int) -> None:
+    eventually(lambda: _numbers(cluster, topic), until=lambda found: len(found) >= count)
+
+
+def test_what_a_killed_task_had_copied_without_saying_so_is_not_copied_again(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str
+) -> None:
+    """At least once allows duplicates; there are none where the target's end can be read."""
+    create_topic(cluster_a.bootstrap, topic_name)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    remote = bench.remote(topic_name)
+    write(cluster_a.bootstrap, topic_name, _numbered(0, 10))
+    with bench.running():
+        _await(cluster_b, remote, 10)
+    bench.changes = {"flush_interval_s": 3_600.0}
+    for kill in range(2):
+        first = 10 + kill * 50
+        with bench.detached():
+            for codec in CODECS:
+                batch = _numbered(first + codec * 10, 10, codec=codec)
+                write(cluster_a.bootstrap, topic_name, batch)
+            _await(cluster_b, remote, first + 50)
+    bench.changes = {}
+    with bench.running() as totals:
+        write(cluster_a.bootstrap, topic_name, _numbered(110, 10))
+        _await(cluster_b, remote, 120)
+    assert _numbers(cluster_b, remote) == list(range(120))
+    assert totals.result()["records"] == 10
+
+
+def test_a_paused_task_that_wakes_up_writes_nothing_more(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str
+) -> None:
+    """Design 2.4: the newer task's first batch fences the older one on that partition."""
+    create_topic(cluster_a.bootstrap, topic_name)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    remote = bench.remote(topic_name)
+    write(cluster_a.bootstrap, topic_name, _numbered(0, 10))
+    with bench.detached() as paused:
+        _await(cluster_b, remote, 10)
+        eventually(lambda: bench.progress()[topic_name, 0].position == 9)
+        paused.send_signal(signal.SIGSTOP)
+        with bench.running():
+            write(cluster_a.bootstrap, topic_name, _numbered(10, 10))
+            _await(cluster_b, remote, 20)
+            paused.send_signal(signal.SIGCONT)
+            for more in range(20, 100, 10):
+                write(cluster_a.bootstrap, topic_name, _numbered(more, 10))
+            assert paused.wait(30) != 0, "it ends with an error"
+            _await(cluster_b, remote, 100)
+    assert _numbers(cluster_b, remote) == list(range(100))
