@@ -5,7 +5,7 @@ The source flow's control side: leads the flow, keeps its plan current, and runs
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from math import inf
@@ -38,10 +38,14 @@ from mm2.herder.supervision import every, keep_running
 from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
 from mm2.herder.watch import Watch
 from mm2.kafka.log import LogTail, Record, read_to_end
+from mm2.kafka.settings import milliseconds
 from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
+
+_METADATA_AGE_MS: Final = 300_000
+"""Java's default of ``metadata.max.age.ms``."""
 
 _RETRY_INCOMPLETE_S: Final = 10.0
 """A remote topic that could not be created is tried again soon, not at the next refresh."""
@@ -252,7 +256,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         max_request_size=config.data.max_request_size,
         merge_bytes=min(config.data.batch_size, config.data.max_request_size),
         compression=compression_of(config.data),
-        fetch=_fetch(config.data, rack=consumer.get("client.rack", "").strip()),
+        fetch=_fetch(config.data, consumer),
         gaps=GapSpec(
             fails=source.gaps_fail,
             remote_fails=source.remote_gaps_fail,
@@ -284,7 +288,8 @@ def compression_of(data: DataSettings) -> Compression | None:
     return Compression(CODEC_NAMES.index(data.codec), data.level)
 
 
-def _fetch(data: DataSettings, *, rack: str) -> FetchSpec:
+def _fetch(data: DataSettings, consumer: Mapping[str, str]) -> FetchSpec:
+    lease_ms = milliseconds(consumer, "metadata.max.age.ms", _METADATA_AGE_MS)
     return FetchSpec(
         max_bytes=data.fetch_max_bytes,
         max_partition_bytes=data.fetch_partition_bytes,
@@ -292,5 +297,6 @@ def _fetch(data: DataSettings, *, rack: str) -> FetchSpec:
         max_wait_ms=data.fetch_wait_ms,
         read_committed=data.read_committed,
         reset=data.reset,
-        rack=rack,
+        rack=consumer.get("client.rack", "").strip(),
+        replica_lease_s=lease_ms / 1000,
     )
