@@ -1,0 +1,45 @@
+"""What a bundle's task is told of the user's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mm2.driver.app import load_flows
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.source import bundle_spec
+
+_CLUSTERS = "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\n"
+
+
+def _spec(folder: Path, text: str = "") -> BundleSpec:
+    path = folder / "mm2.properties"
+    path.write_text(f"{_CLUSTERS}A->B.enabled = true\n{text}")
+    (flow,) = load_flows(path, ["B"])
+    return bundle_spec(flow, 3, 1, "syncs")
+
+
+def test_client_ids_are_javas_so_that_quotas_keep_working(tmp_path: Path) -> None:
+    """Behaviours 1.5; C079."""
+    spec = _spec(tmp_path)
+    assert spec.source["client.id"] == "A->B|MirrorSourceConnector-3|replication-consumer"
+    assert spec.target["client.id"] == "connector-producer-MirrorSourceConnector-3"
+
+
+def test_the_users_client_ids_count(tmp_path: Path) -> None:
+    spec = _spec(tmp_path, "A.consumer.client.id = east\nB.producer.client.id = west\n")
+    assert spec.source["client.id"] == "east|A->B|MirrorSourceConnector-3|replication-consumer"
+    assert spec.target["client.id"] == "west"
+
+
+def test_the_rack_and_how_often_to_ask_for_a_better_replica_are_the_consumers(
+    tmp_path: Path,
+) -> None:
+    spec = _spec(tmp_path, "A.consumer.client.rack = east\nA.consumer.metadata.max.age.ms = 5000\n")
+    assert (spec.fetch.rack, spec.fetch.replica_lease_s) == ("east", 5.0)
+    assert (_spec(tmp_path).fetch.rack, _spec(tmp_path).fetch.replica_lease_s) == ("", 300.0)
+
+
+def test_limits_are_those_of_the_file(tmp_path: Path) -> None:
+    spec = _spec(tmp_path, "A->B.flow.byte.rate.limit = 1000\nB.producer.buffer.memory = 9000000\n")
+    assert (spec.byte_rate_limit, spec.buffer_memory) == (1000, 9_000_000)
+    assert _spec(tmp_path).byte_rate_limit == -1
