@@ -39,6 +39,7 @@ class Mirrored:
         diverged: offsets that the target has and the source no longer has.
         gaps: what was found missing, the last of each kind.
         topic_id: of the source topic that ``position`` speaks of.
+        former_id: of the topic that was there before it, as far as we have seen.
         remote_id: of the remote topic that it speaks of.
         leader_epoch: of the last batch taken; -1 if not known.
         settled_epoch: of the source's leader when the position was last compared with its log.
@@ -76,6 +77,7 @@ class Mirrored:
     diverged: int = 0
     gaps: dict[GapKind, GapReport] = field(default_factory=dict)
     topic_id: UUID | None = None
+    former_id: UUID | None = None
     remote_id: UUID | None = None
     leader_epoch: int = UNKNOWN_EPOCH
     settled_epoch: int = UNKNOWN_EPOCH

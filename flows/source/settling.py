@@ -172,6 +172,10 @@ class Settler:
         self, partition: Mirrored, topic: TopicMetadata, start: int, epoch_end: int
     ) -> None:
         position = partition.position or 0
+        if topic.topic_id is not None and topic.topic_id == partition.former_id:
+            # This broker has not heard of the topic that we have seen.
+            partition.pause_until = time.monotonic() + _PAUSE_S
+            return
         gap = recreated(
             position,
             known=partition.topic_id,
@@ -186,7 +190,8 @@ class Settler:
             partition.pause_until = time.monotonic() + _PAUSE_S
         elif self._go_on(partition, gap):
             if gap.kind is GapKind.TOPIC_RECREATED:
-                partition.topic_id, partition.known_end = topic.topic_id, NO_OFFSET
+                partition.former_id, partition.topic_id = partition.topic_id, topic.topic_id
+                partition.known_end = NO_OFFSET
             self._settled(partition, topic)
 
     def _go_on(self, partition: Mirrored, gap: Gap) -> bool:

@@ -16,11 +16,15 @@ from mm2.herder.control import (
     BundleState,
     Lease,
     Limit,
+    MissingTopic,
     decode,
     encode_assignment,
+    encode_gap,
     encode_lease,
     encode_limit,
+    encode_missing,
 )
+from mm2.herder.progress import GapReport
 
 _topics = st.text(max_size=6).map(TopicName)
 _partitions = st.dictionaries(
@@ -49,6 +53,29 @@ def test_leases_survive(lease: Lease) -> None:
 @given(st.builds(Limit, bytes_per_second=st.none() | st.integers(-1, 1 << 50)))
 def test_limits_survive(limit: Limit) -> None:
     assert decode(*encode_limit(limit)) == limit
+
+
+@given(st.builds(MissingTopic, topic=_topics, epoch=st.integers(0, 1 << 40)))
+def test_wishes_for_topics_survive(missing: MissingTopic) -> None:
+    assert decode(*encode_missing(missing)) == missing
+
+
+def test_gaps_are_kept_for_people_and_nobody_acts_on_them() -> None:
+    where = TopicPartition(TopicName("t-1"), 2)
+    report = GapReport(kind="records-expired", first=3, end=5, time_ms=7)
+    key, value = encode_gap(where, report)
+    assert key == b"gap-records-expired-2-t-1"
+    assert json.loads(value) == {
+        "version": 1,
+        "topic": "t-1",
+        "partition": 2,
+        "kind": "records-expired",
+        "first": 3,
+        "end": 5,
+        "time_ms": 7,
+        "is_open": False,
+    }
+    assert decode(key, value) is None
 
 
 def test_a_limit_that_is_removed_is_none() -> None:
@@ -86,7 +113,7 @@ def test_fields_of_a_newer_release_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"{", b"[]", b"5", b"{}", b"\xff", b'{"epoch":"x"}'])
-@pytest.mark.parametrize("key", [b"lease", b"bundle-0"])
+@pytest.mark.parametrize("key", [b"lease", b"bundle-0", b"missing-t"])
 def test_damage_is_named(key: bytes, value: bytes) -> None:
     with pytest.raises(SchemaError, match=f"control record '{key.decode()}' cannot be read"):
         decode(key, value)

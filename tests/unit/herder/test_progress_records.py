@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mm2.errors import SchemaError
 from mm2.herder.progress import (
     BundleProgress,
+    GapReport,
     PaceProgress,
     PartitionProgress,
     decode_progress,
@@ -30,6 +31,18 @@ _partition = st.builds(
     lag=_number,
     latency_ms=_number,
     lost=_number,
+    diverged=_number,
+    gaps=st.lists(
+        st.builds(
+            GapReport,
+            kind=st.text(max_size=9),
+            first=_number,
+            end=_number,
+            time_ms=_number,
+            is_open=st.booleans(),
+        ),
+        max_size=2,
+    ).map(tuple),
     error=st.none() | st.text(max_size=9),
 )
 _bundle = st.builds(
