@@ -34,6 +34,9 @@ log = structlog.get_logger()
 
 _COMMIT_WITHIN_S: Final = 5.0
 
+Position = tuple[TopicPartition, int, Lineage]
+"""A source partition, the offset of its last mirrored record, and the logs that it speaks of."""
+
 Settled = Callable[[Mirrored, Outgoing], None]
 """Learns of each batch that will not be undone any more, in order."""
 
@@ -54,6 +57,11 @@ def has_moved(partition: Mirrored) -> bool:
     if partition.mirrored == NO_OFFSET:
         return partition.begins_empty and partition.committed != NO_OFFSET
     return partition.mirrored != partition.committed
+
+
+def position_of(partition: Mirrored, offset: int) -> Position:
+    """The position at ``offset``, to be stored as it is now whatever happens meanwhile."""
+    return partition.source, offset, partition.lineage
 
 
 class Committer(Protocol):
@@ -107,12 +115,12 @@ class PositionsTopic:
         """The way that the positions of a source partition take."""
         return self._place(partition)[1]
 
-    def write(self, lane: Lane, offsets: Iterable[tuple[Mirrored, int]]) -> None:
+    def write(self, lane: Lane, positions: Iterable[Position]) -> None:
         """Sends positions, which must be of this lane, as one batch."""
         now = self._now_ms()
         records = [
-            Record(number, now, _body(self._place(partition.source)[0], partition, offset))
-            for number, (partition, offset) in enumerate(offsets)
+            Record(number, now, _body(self._place(source)[0], offset, lineage))
+            for number, (source, offset, lineage) in enumerate(positions)
         ]
         batch = encode(records, UNCOMPRESSED)
         self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
@@ -205,11 +213,11 @@ class Positions:
 
     async def _commit(self, partitions: list[Mirrored]) -> int:
         moved: list[tuple[Mirrored, int, Lane]] = []
-        entries: dict[Lane, list[tuple[Mirrored, int]]] = {}
+        entries: dict[Lane, list[Position]] = {}
         for partition in filter(has_moved, partitions):
             lane = self._topic.lane_of(partition.source)
             if lane.is_idle or lane in entries:
-                entries.setdefault(lane, []).append((partition, partition.mirrored))
+                entries.setdefault(lane, []).append(position_of(partition, partition.mirrored))
                 moved.append((partition, partition.mirrored, lane))
         for lane, pairs in entries.items():
             self._topic.write(lane, pairs)
@@ -223,7 +231,6 @@ class Positions:
         return len(written)
 
 
-def _body(key: bytes, partition: Mirrored, offset: int) -> bytes:
+def _body(key: bytes, offset: int, lineage: Lineage) -> bytes:
     """Connect's own key and value, and a header that Connect passes over."""
-    lineage = (HEADER.encode(), partition.lineage.encode())
-    return keyed_body(key, encode_position(offset), [lineage])
+    return keyed_body(key, encode_position(offset), [(HEADER.encode(), lineage.encode())])

@@ -67,6 +67,7 @@ async def read_positions(
     records = await read_to_end(spec.flow.target, spec.target, spec.offsets_topic, newest_only=True)
     stored = last_positions(((r.key, r.value) for r in records), spec.flow.source)
     lineages = lineages_of(records, spec.flow.source)
+    known = {where for where, lineage in lineages.items() if lineage.is_known}
     group = await _group_offsets(spec, partitions)
 
     def resumed(where: TopicPartition, offset: int) -> Resumed:
@@ -75,7 +76,9 @@ async def read_positions(
         )
         return Resumed(offset, lineages.get(where, Lineage()), is_complete)
 
-    positions = latest_positions(stored, group)
+    # Where a lineage says which log a record speaks of, the group, which cannot say it, is not
+    # asked: it may be ahead because it still speaks of an earlier one.
+    positions = latest_positions(stored, {w: o for w, o in group.items() if w not in known})
     return {where: resumed(where, at) for where, at in positions.items() if where in partitions}
 
 

@@ -26,7 +26,7 @@ import structlog
 from flows.source.gate import TransactionGate
 from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
-from flows.source.positions import PositionsTopic, Settled, has_moved
+from flows.source.positions import Position, PositionsTopic, Settled, has_moved, position_of
 from flows.source.produce import Producer
 from mm2.core.model import TopicPartition
 from mm2.errors import FlowError, Mm2Error, NotAuthorized
@@ -254,10 +254,10 @@ class Transactions:
 
     async def _write(self, offsets: Mapping[Mirrored, int], limit: asyncio.Timeout) -> None:
         """Positions, in both places."""
-        lanes: dict[Lane, list[tuple[Mirrored, int]]] = {}
+        lanes: dict[Lane, list[Position]] = {}
         for partition, offset in offsets.items():
             lane = self._topic.lane_of(partition.source)
-            lanes.setdefault(lane, []).append((partition, offset))
+            lanes.setdefault(lane, []).append(position_of(partition, offset))
         await self._add(lanes, limit)
         for lane in lanes.keys() - self._gate.members:
             raise TransactionLost(self._flow, f"{lane.target} cannot be written: {lane.last_error}")

@@ -44,6 +44,11 @@ class Lineage:
     remote_end: int = NO_OFFSET
     caught_up_ms: int = NEVER
 
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known of the source's log."""
+        return self.topic_id is not None or self.leader_epoch != UNKNOWN_EPOCH
+
     def encode(self) -> bytes:
         """The header's value: JSON with a version, so that a later release may say more."""
         fields = {

@@ -24,6 +24,7 @@ from tests.support.records import create_topic
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 
+_MODES = pytest.mark.parametrize("exactly_once", [False, True])
 _FAILING = GapSpec(fails=True, remote_fails=True, look_every_s=0.3)
 
 
@@ -73,13 +74,20 @@ def _kept(bench: Bench, kind: str) -> list[dict[str, object]]:
     return [json.loads(r.value or b"") for r in records if (r.key or b"").startswith(prefix)]
 
 
+@_MODES
 @pytest.mark.parametrize("is_running", [True, False])
 def test_a_recreated_topic_is_copied_again_from_its_start(
-    *, cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, is_running: bool
+    *,
+    cluster_a: Cluster,
+    cluster_b: Cluster,
+    unique: str,
+    topic_name: str,
+    is_running: bool,
+    exactly_once: bool,
 ) -> None:
     """The new log is longer than the position, so that no offset tells."""
     create_topic(cluster_a.bootstrap, topic_name)
-    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, exactly_once=exactly_once)
     old, new = [b"1", b"2", b"3"], [b"a", b"b", b"c", b"d", b"e"]
     with bench.running():
         _write(cluster_a, topic_name, *old)
@@ -272,12 +280,19 @@ def _position_headers(bench: Bench) -> bytes:
     return dict(records[-1].headers)[b"mm2.lineage"] or b"" if records else b""
 
 
+@_MODES
 @pytest.mark.parametrize("is_running", [True, False])
 def test_a_remote_topic_that_comes_back_empty_is_filled_again(
-    *, cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, is_running: bool
+    *,
+    cluster_a: Cluster,
+    cluster_b: Cluster,
+    unique: str,
+    topic_name: str,
+    is_running: bool,
+    exactly_once: bool,
 ) -> None:
     create_topic(cluster_a.bootstrap, topic_name)
-    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, exactly_once=exactly_once)
     remote = bench.remote(topic_name)
     values = [b"0", b"1", b"2"]
     _write(cluster_a, topic_name, *values)
@@ -352,3 +367,24 @@ def test_a_deleted_source_topic_is_waited_for_in_silence(
         _write(cluster_a, first, b"new")
         _copied(bench, first, [b"0", b"new"])
     assert capsys.readouterr().out.count("source.topic_missing") == 1
+
+
+def test_what_was_gone_stays_gone_when_exactly_once_is_switched_off_and_on_again(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str
+) -> None:
+    """The group still holds a position of the old topic, which is further on."""
+    create_topic(cluster_a.bootstrap, topic_name)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, exactly_once=True)
+    _write(cluster_a, topic_name, *(b"%d" % n for n in range(9)))
+    with bench.running():
+        eventually(lambda: b"8" in _values(cluster_b, bench.remote(topic_name)))
+    bench.exactly_once = False
+    _recreate(cluster_a, topic_name)
+    _write(cluster_a, topic_name, b"a")
+    with bench.running():
+        eventually(lambda: b"a" in _values(cluster_b, bench.remote(topic_name)))
+    bench.exactly_once = True
+    _write(cluster_a, topic_name, *(b"b%d" % n for n in range(12)))
+    with bench.running() as totals:
+        eventually(lambda: b"b11" in _values(cluster_b, bench.remote(topic_name)))
+    assert totals.result()["records"] == 12

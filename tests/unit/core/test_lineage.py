@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -43,3 +44,9 @@ def test_of_a_position_without_the_header_nothing_is_known(
     headers: list[tuple[str, bytes | None]],
 ) -> None:
     assert Lineage.of(headers) == Lineage()
+
+
+def test_an_id_or_an_epoch_tells_a_log() -> None:
+    assert Lineage(topic_id=UUID(int=1)).is_known
+    assert Lineage(leader_epoch=0).is_known
+    assert not Lineage(remote_id=UUID(int=1), caught_up_ms=5).is_known

@@ -168,12 +168,14 @@ def test_a_broker_that_has_not_heard_of_the_new_topic_is_not_believed() -> None:
     assert bench.forgotten == [_WHERE]
 
 
-@pytest.mark.parametrize(("queued", "error"), [(1, None), (0, "topic-recreated: offsets 10 to 10")])
-def test_it_goes_back_only_with_nothing_under_way(queued: int, error: str | None) -> None:
+@pytest.mark.parametrize(
+    ("uncommitted", "error"), [(1, None), (0, "topic-recreated: offsets 10 to 10")]
+)
+def test_it_goes_back_only_with_nothing_under_way(uncommitted: int, error: str | None) -> None:
     bench = _Bench(fails=True)
     bench.at(9)
     bench.source.topic_id = _NEW
-    bench.partition.queued = queued
+    bench.partition.uncommitted = uncommitted
     assert not bench.settle()
     assert bench.partition.position == 10
     assert bench.partition.error == error
@@ -294,7 +296,7 @@ def test_outside_of_the_log_it_stops_if_the_user_says_so() -> None:
 def test_what_is_under_way_is_waited_for_before_a_position_is_judged() -> None:
     bench = _Bench()
     bench.at(29, leader_epoch=-1)
-    bench.partition.queued = 1
+    bench.partition.uncommitted = 1
     bench.out_of_range()
     assert (bench.partition.position, bench.kinds) == (30, [])
 
