@@ -18,9 +18,11 @@ import structlog
 
 from flows.source.gaps import Gaps
 from flows.source.partition import Mirrored
+from flows.source.starts import Starts
 from mm2.core.continuity import Gap, GapKind, out_of_range, recreated, truncated
 from mm2.core.lineage import UNKNOWN_EPOCH
 from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.starts import Begin
 from mm2.herder.bundle import FetchSpec
 from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
@@ -62,6 +64,7 @@ class Settler:
         self._gaps = gaps
         self._now_ms = now_ms
         self._forget = forget
+        self._starts = Starts(client, read_committed=spec.read_committed, now_ms=now_ms)
 
     async def settle(self, partitions: Sequence[Mirrored]) -> None:
         """
@@ -129,21 +132,19 @@ class Settler:
     async def _locate(
         self, partitions: Sequence[Mirrored], topics: Mapping[str, TopicMetadata]
     ) -> None:
-        """Gives partitions without a position one, as ``auto.offset.reset`` says."""
-        if not partitions:
-            return
-        if self._spec.reset == "none":
-            for partition in partitions:
+        """Gives partitions without a position one, as ``auto.offset.reset`` and rules say."""
+        starts = {p.source: self._spec.start(p.source) for p in partitions}
+        for partition in partitions:
+            if starts[partition.source].begin is Begin.NOWHERE:
+                del starts[partition.source]
                 partition.fail("it has no position yet, and auto.offset.reset=none")
-            return
-        timestamp = LATEST if self._spec.reset == "latest" else EARLIEST
-        found = await self._client.list_offsets(
-            (p.source for p in partitions), timestamp, read_committed=self._spec.read_committed
-        )
+        found = await self._starts.find(starts)
         for partition in partitions:
             if (offset := found.get(partition.source)) is not None:
                 partition.begin_at(offset, self._now_ms())
-                partition.begins_empty = timestamp == LATEST and offset == 0
+                # Any other place may be another one after a restart.
+                is_fixed = starts[partition.source].begin is Begin.EARLIEST
+                partition.begins_empty = offset == 0 and not is_fixed
                 self._settled(partition, topics[partition.source.topic])
 
     async def _compare(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from mm2.config.definition import Check, Definition, Key, Type, Value, between, one_of
+from mm2.core.starts import parse_reset
 
 MAX_FETCH: Final = 16 << 20
 MAX_PARTITION_FETCH: Final = 4 << 20
@@ -27,10 +28,11 @@ def _gzip_level(value: Value) -> str | None:
 
 
 def _reset(value: Value) -> str | None:
-    complaint = one_of("earliest", "latest", "none")(value)
-    if complaint and str(value).startswith("by_duration:"):
-        return f"{complaint}; by_duration is not supported by mm2"
-    return complaint
+    try:
+        parse_reset(str(value))
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _key(name: str, type_: Type, default: str | None, doc: str, check: Check | None = None) -> Key:
@@ -73,7 +75,7 @@ CONSUMER_KEYS: Final = (
         "auto.offset.reset",
         Type.STRING,
         "earliest",
-        "Where a partition without a position begins: earliest, latest or none.",
+        "Where a partition without a position begins: earliest, latest, none or by_duration:PT1H.",
         _reset,
     ),
 )

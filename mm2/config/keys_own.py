@@ -12,7 +12,9 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.definition import Check, Definition, Key, Type, between, one_of
+from mm2.config.definition import Check, Definition, Key, Type, Value, between, one_of
+from mm2.core.starts import RULES_KEY, parse_rules
+from mm2.errors import ConfigError
 
 SPARK_PREFIX: Final = "spark."
 """Top-level keys beginning so are passed to the Spark session as they are."""
@@ -105,6 +107,16 @@ def _retention(topic: str, definition: Definition) -> Key:
     )
 
 
+def start_rules(value: Value) -> str | None:
+    """Accepts what says where partitions begin."""
+    assert isinstance(value, tuple)  # noqa: S101 - only a list key carries this check
+    try:
+        parse_rules(str(item) for item in value)
+    except ConfigError as error:
+        return error.message
+    return None
+
+
 def _source(
     name: str, type_: Type, default: str | None, doc: str, *, check: Check | None = None
 ) -> Key:
@@ -153,6 +165,16 @@ OWN_KEYS: Final = (
         Type.BOOLEAN,
         "false",
         "Whether a copied rule is deleted on the target when it is gone from the source.",
+    ),
+    _source(
+        RULES_KEY,
+        Type.LIST,
+        "",
+        "Where partitions without a position begin, the first that holds: topic=where or"
+        " topic:partition=where; topic is a regular expression, where is earliest, latest, an"
+        " offset, a time (2026-11-21T09:30:00Z) or by_duration:PT1H. Others begin where"
+        " auto.offset.reset of the source's consumer says.",
+        check=start_rules,
     ),
     _source(
         "source.topic.deleted.policy",

@@ -20,6 +20,7 @@ from mm2.config.settings import (
     SourceSettings,
 )
 from mm2.core.model import SourceAndTarget
+from mm2.core.starts import RULES_KEY, parse_rules
 from mm2.errors import ConfigError
 
 DEFAULT_FLUSH_INTERVAL: Final = timedelta(seconds=1)
@@ -120,6 +121,7 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         replication_factor=parsed.number("replication.factor"),
         replication_factor_of_source=parsed.number("replication.factor") == _DEFAULT_FACTOR
         and parsed.text("replication.factor.default.from") == "source",
+        starts=parse_rules(parsed.words(RULES_KEY)),
         acls_prefixed=parsed.switch("sync.topic.acls.prefixed.enabled"),
         acls_deleted=parsed.switch("sync.topic.acls.delete.enabled"),
         deletes_topics=parsed.text("source.topic.deleted.policy") == "delete",

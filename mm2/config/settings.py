@@ -18,6 +18,7 @@ from mm2.config.clients import (
 from mm2.config.data_clients import DataSettings
 from mm2.config.keys_clients import ClientKind
 from mm2.core.model import SourceAndTarget
+from mm2.core.starts import StartRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +115,7 @@ class SourceSettings(ConnectorSettings):
         replication_factor: replicas of new remote topics; -1 is a default.
         replication_factor_of_source: whether that default is the source topic's own factor, and not
             that of the target's brokers.
+        starts: where partitions without a position begin, before ``auto.offset.reset`` is asked.
         acls_prefixed: whether rules for prefixes are copied too.
         acls_deleted: whether copied rules go when the source's are gone.
         deletes_topics: whether remote topics go when the source's are gone.
@@ -142,6 +144,7 @@ class SourceSettings(ConnectorSettings):
     use_defaults_from: str
     replication_factor: int
     replication_factor_of_source: bool
+    starts: tuple[StartRule, ...]
     acls_prefixed: bool
     acls_deleted: bool
     deletes_topics: bool

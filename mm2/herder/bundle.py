@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.core.exactly_once import Boundary
-from mm2.core.model import GroupId, SourceAndTarget
+from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
+from mm2.core.starts import Start, StartRule, parse_reset, start_of
 from mm2.kafka.wire.codecs import Compression
 
 
@@ -50,7 +51,9 @@ class FetchSpec:
         rack: where we stand, for brokers that know of a nearer replica (``client.rack``).
         replica_lease_s: seconds until the leader is asked again for a better one
             (``metadata.max.age.ms``).
-        reset: where to begin without a position: ``earliest``, ``latest`` or ``none``.
+        reset: where to begin without a position (``auto.offset.reset``): ``earliest``, ``latest``,
+            ``none`` or ``by_duration:...``.
+        starts: where single topics and partitions begin (``source.start.offsets``).
     """
 
     max_bytes: int = 16 << 20
@@ -61,6 +64,11 @@ class FetchSpec:
     rack: str = ""
     replica_lease_s: float = 300.0
     reset: str = "earliest"
+    starts: tuple[StartRule, ...] = ()
+
+    def start(self, where: TopicPartition) -> Start:
+        """Where a partition without a position begins."""
+        return start_of(where, self.starts, parse_reset(self.reset))
 
 
 BOUNDARY: Final = Boundary(most_s=0.25, most_bytes=64 << 20, ends_when_drained=True)

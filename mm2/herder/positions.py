@@ -16,9 +16,10 @@ from mm2.config.flow import FlowConfig
 from mm2.core.alterations import LogRange
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
+from mm2.core.exactly_once import latest_positions, mirror_group
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.positions import positions_of
+from mm2.core.positions import last_positions
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.topics import accepted_topics
 from mm2.kafka.log import Record, read_to_end
@@ -49,8 +50,17 @@ class PositionStore:
         Raises:
             ClusterError: the target does not answer, or has no such topic.
         """
+        return {where: at for where, at in (await self.last()).items() if at is not None}
+
+    async def last(self) -> dict[TopicPartition, int | None]:
+        """
+        As ``load``, with None for partitions whose position was deleted.
+
+        Raises:
+            ClusterError: the target does not answer, or has no such topic.
+        """
         records = await self._records()
-        return positions_of(((r.key, r.value) for r in records), self._flow.source)
+        return last_positions(((r.key, r.value) for r in records), self._flow.source)
 
     async def keys_of(self, partitions: Collection[object]) -> list[bytes]:
         """Keys under which something is stored for any of these, whatever they may be (C204)."""
@@ -119,7 +129,8 @@ class FlowPositions:
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
         self._source = config.flow.source
         self._accepts = accepted_topics(config)
-        self._group = f"__mm2-{config.flow}"
+        self._group = mirror_group(config.flow)
+        self._is_exactly_once = config.herder.exactly_once == "enabled"
         self._clusters = clusters
         self.policy: ReplicationPolicy = build_policy(config.source.properties)
         self.store = PositionStore(config)
@@ -131,16 +142,23 @@ class FlowPositions:
         Raises:
             ClusterError: the target does not answer, or has no positions topic.
         """
-        positions = await self.store.load()
+        records = await self.store.last()
+        if not self._is_exactly_once:
+            return latest_positions(records, {})
         committed = await self._clusters.target.list_group_offsets(self._group)
-        for where in positions:
-            if (found := committed.get(self._remote(where))) is not None:
-                positions[where] = max(positions[where], found.offset - 1)
-        return positions
+        group = {
+            where: committed[remote].offset
+            for where in records
+            if (remote := self._remote(where)) in committed
+        }
+        return latest_positions(records, group)
 
     async def apply(self, positions: Mapping[TopicPartition, int | None]) -> None:
         """
         Makes these the positions; None deletes one. Safe to repeat after a failure.
+
+        What the group has is changed also if the flow mirrors at least once now: it would count
+        again otherwise when that changes.
 
         Raises:
             ClusterError: the target does not take all of them.

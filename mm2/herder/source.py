@@ -256,7 +256,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         max_request_size=config.data.max_request_size,
         merge_bytes=min(config.data.batch_size, config.data.max_request_size),
         compression=compression_of(config.data),
-        fetch=_fetch(config.data, consumer),
+        fetch=_fetch(config, consumer),
         gaps=GapSpec(
             fails=source.gaps_fail,
             remote_fails=source.remote_gaps_fail,
@@ -288,7 +288,8 @@ def compression_of(data: DataSettings) -> Compression | None:
     return Compression(CODEC_NAMES.index(data.codec), data.level)
 
 
-def _fetch(data: DataSettings, consumer: Mapping[str, str]) -> FetchSpec:
+def _fetch(config: FlowConfig, consumer: Mapping[str, str]) -> FetchSpec:
+    data = config.data
     lease_ms = milliseconds(consumer, "metadata.max.age.ms", _METADATA_AGE_MS)
     return FetchSpec(
         max_bytes=data.fetch_max_bytes,
@@ -297,6 +298,7 @@ def _fetch(data: DataSettings, consumer: Mapping[str, str]) -> FetchSpec:
         max_wait_ms=data.fetch_wait_ms,
         read_committed=data.read_committed,
         reset=data.reset,
+        starts=config.source.starts,
         rack=consumer.get("client.rack", "").strip(),
         replica_lease_s=lease_ms / 1000,
     )

@@ -93,6 +93,8 @@ EVENTS: Final = {
     "source.record_skipped": "A record that the target refuses, or a batch that cannot be read, is "
     "passed over, as errors.tolerance=all says.",
     "source.report_failed": "A progress report could not be written.",
+    "source.start_moved": "A partition was to begin at an offset that its log does not have; it "
+    "begins at the nearest one.",
     "source.stopped": "A task has drained and committed; its totals.",
     "source.topic_missing": "A source topic is not there any more; it is waited for.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",

@@ -208,6 +208,8 @@ def test_members_of_javas_group_are_a_running_flow(flow: _Flow) -> None:
 def test_offsets_of_the_exactly_once_group_are_moved_too(flow: _Flow) -> None:
     """A task goes on at the later of the two, so one alone would be of no effect."""
     group, remote = f"__mm2-{flow.source}->T", f"{flow.source}.{flow.topic}"
+    settings = "T.exactly.once.source.support = enabled\n"
+    flow.file.write_text(flow.file.read_text() + settings)
     create_topic(flow.target, remote, 2)
     flow.ok("alter", "--topic", flow.topic, "--to-offset", "2", "--execute")
     commit_group(flow.target, group, {(remote, 0): 6, (remote, 1): 6})

@@ -365,3 +365,21 @@ def test_missing_data_are_reported_and_mirroring_goes_on_unless_the_user_wishes_
 def test_a_policy_for_missing_data_that_is_none_is_a_mistake(key: str) -> None:
     (mistake,) = _mistakes(**{key: "ignore"})
     assert mistake.key == key
+
+
+def test_starts_of_partitions_are_read() -> None:
+    source = _config(**{"source.start.offsets": "orders:2=17, .*=latest"}).source
+    assert [(rule.topic, rule.partition) for rule in source.starts] == [("orders", 2), (".*", None)]
+    (mistake,) = _mistakes(**{"A->B.source.start.offsets": "orders=soon"})
+    assert mistake.key == "A->B.source.start.offsets"
+    assert "'soon' is no time" in mistake.message
+
+
+@pytest.mark.parametrize(
+    "key", ["A.consumer.auto.offset.reset", "A->B.source.consumer.auto.offset.reset"]
+)
+def test_a_wrong_start_for_all_is_a_mistake(key: str) -> None:
+    assert _config(**{key: "by_duration:PT1H"}).source.source_consumer(None)
+    (mistake,) = _mistakes(**{key: "begin"})
+    assert (mistake.key, mistake.value) == (key, "begin")
+    assert "must be earliest, latest, none or by_duration" in mistake.message
