@@ -2,16 +2,30 @@
 Spark's Python daemon, with what a task needs already imported.
 
 Spark forks each worker from this process (``spark.python.daemon.module``): a bundle then starts
-without importing anything, and workers share the memory of their code.
+without importing anything, and workers share the memory of their code. Where the driver runs on
+this machine, it has imported all of that before, and a fork of it takes over.
 """
 
 import importlib
 
-from pyspark.daemon import manager
+from flows.spark.zygote import hand_over
 
-_NEEDED = ("pyspark.worker", "flows.source.task")
+_NEEDED = ("pyspark.daemon", "pyspark.worker", "flows.source.task")
 
-if __name__ == "__main__":
+
+def import_needed() -> None:
+    """Imports what a worker needs."""
     for module in _NEEDED:
         importlib.import_module(module)
-    manager()
+
+
+def main() -> None:
+    """Serves Spark until it closes the standard input."""
+    if hand_over():
+        return
+    import_needed()
+    importlib.import_module("pyspark.daemon").manager()
+
+
+if __name__ == "__main__":
+    main()

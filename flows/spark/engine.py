@@ -10,22 +10,19 @@ task starts seconds later because it imports pandas (docs/adr/0001).
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from subprocess import DEVNULL, TimeoutExpired
-from threading import Thread
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
+from flows.spark.jvm import DEFAULTS, Jvm
 from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
 from mm2.telemetry.logs import relay
@@ -38,20 +35,7 @@ BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 _SPARE_SLOTS: Final = 16
 """Slots cannot be added to a running local Spark, and cost nothing while unused."""
 
-_LINES_KEPT: Final = 50
 _CANCEL_AGAIN_S: Final = 1.0
-_JVM_ENDS_WITHIN_S: Final = 4.0
-
-_DEFAULTS: Final = {
-    "spark.app.name": "mm2",
-    "spark.ui.enabled": "false",
-    "spark.speculation": "false",
-    "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto",
-    "spark.python.worker.reuse": "true",
-    "spark.python.daemon.module": "flows.spark.daemon",
-    "spark.log.level": "ERROR",
-}
 
 
 class BundleFailed(Exception):
@@ -66,18 +50,29 @@ class SparkEngine:
         settings: ``spark.*`` keys of the user, over our defaults.
         bundles: how many bundles there are at the start; slots are reserved for more.
         task: what a bundle's task runs.
+        jvm: one that is on its way already; it becomes the engine's.
+        environment: more variables for JVMs that are started later.
     """
 
-    def __init__(self, settings: Mapping[str, str], *, bundles: int, task: BundleTask) -> None:
-        self._settings = {**_DEFAULTS, **settings}
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        *,
+        bundles: int,
+        task: BundleTask,
+        jvm: Jvm | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._settings = {**DEFAULTS, **settings}
         self._settings.setdefault("spark.master", f"local[{bundles * 2 + _SPARE_SLOTS},1]")
         self._bundles = bundles
         self._task = task
+        self._jvm = jvm
+        self._environment = environment
         self._context: SparkContext | None = None
         self._starting = asyncio.Lock()
         # Py4J blocks a thread for as long as a job runs.
         self._threads = ThreadPoolExecutor(bundles * 2 + _SPARE_SLOTS, "spark")
-        self._chatter: deque[str] = deque(maxlen=_LINES_KEPT)
 
     async def start(self) -> None:
         """
@@ -88,12 +83,10 @@ class SparkEngine:
         """
         async with self._starting:
             loop = asyncio.get_running_loop()
-            current = self._context
-            if current is not None and not await loop.run_in_executor(
-                self._threads, self._is_alive, current
+            if self._context is not None and not await loop.run_in_executor(
+                self._threads, self._is_alive, self._context
             ):
-                self._context = None
-                await loop.run_in_executor(self._threads, self._shut_down, current)
+                await loop.run_in_executor(self._threads, self._shut_down)
             if self._context is None:
                 self._context = await loop.run_in_executor(self._threads, self._launch)
 
@@ -123,60 +116,32 @@ class SparkEngine:
     async def stop(self) -> None:
         """Ends the application; its JVM and Python workers are gone when this returns."""
         loop = asyncio.get_running_loop()
-        context, self._context = self._context, None
-        if context is not None:
-            await loop.run_in_executor(self._threads, self._shut_down, context)
+        await loop.run_in_executor(self._threads, self._shut_down)
         self._threads.shutdown(wait=False)
 
     def _launch(self) -> SparkContext:
-        # PySpark keeps the JVM that it has started, also when that is gone.
-        SparkContext._gateway = None  # noqa: SLF001
-        SparkContext._jvm = None  # noqa: SLF001
-        SparkContext._active_spark_context = None  # noqa: SLF001
-        conf = SparkConf(loadDefaults=False)
-        for key, value in self._settings.items():
-            conf.set(key, value)
-        # Spark finds its workers' interpreter here, and nowhere else when it is embedded.
-        python = self._settings.get("spark.pyspark.python", sys.executable)
-        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = python
+        if self._jvm is None:
+            self._jvm = Jvm(self._settings, environment=self._environment)
         # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
-        read, write = os.pipe()
-        listener = Thread(target=self._listen, args=(os.fdopen(read, "rb"),), daemon=True)
-        listener.start()
+        self._jvm.listen(relay)
         try:
-            popen = {"stdout": DEVNULL, "stderr": write, "start_new_session": True}
-            gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]  # no types
-            context = SparkContext(conf=conf, gateway=gateway)
+            context = context_of(self._jvm, self._settings)
         except Py4JJavaError as error:
             raise FatalError(f"Spark does not start: {_reason(error)}") from None
         except Exception as error:
-            os.close(write)
-            write = -1
-            listener.join(_JVM_ENDS_WITHIN_S)
-            words = [line for line in self._chatter if "Exception" in line or "Error" in line]
-            raise FatalError(f"Spark does not start: {' '.join(words[:1]) or error}") from error
-        finally:
-            if write >= 0:
-                os.close(write)
+            self._jvm.end()
+            raise FatalError(f"Spark does not start: {self._jvm.last_words()}") from error
         slots = context.defaultParallelism
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
         if slots < self._bundles:
             log.error("spark.too_narrow", slots=slots, bundles=self._bundles, key="spark.master")
         return context
 
-    def _listen(self, stream: IO[bytes]) -> None:
-        """Repeats the log lines of tasks, and keeps Spark's last words for when it fails."""
-        for line in io.TextIOWrapper(stream, errors="replace"):
-            if not relay(line.rstrip()):
-                self._chatter.append(line.rstrip())
-
-    @staticmethod
-    def _is_alive(context: SparkContext) -> bool:
-        # There is no public way to ask either question.
-        gateway: Any = context._gateway  # noqa: SLF001
-        java: Any = context._jsc  # noqa: SLF001
+    def _is_alive(self, context: SparkContext) -> bool:
+        java: Any = context._jsc  # noqa: SLF001 - there is no public way to ask
         try:
-            return gateway.proc.poll() is None and not java.sc().isStopped()
+            is_running = self._jvm is not None and self._jvm.process.poll() is None
+            return is_running and not java.sc().isStopped()
         except (Py4JError, OSError, AttributeError):
             return False
 
@@ -201,19 +166,45 @@ class SparkEngine:
         with suppress(Py4JError, OSError):
             context.cancelJobGroup(spec.name)
 
-    def _shut_down(self, context: SparkContext) -> None:
-        gateway: Any = context._gateway  # noqa: SLF001
-        with suppress(Py4JError, OSError, AttributeError):
-            context.stop()
-        with suppress(Py4JError, OSError):
-            gateway.shutdown()
-        # The JVM ends when its standard input does.
-        gateway.proc.stdin.close()
-        try:
-            gateway.proc.wait(_JVM_ENDS_WITHIN_S)
-        except TimeoutExpired:
-            gateway.proc.kill()
-            gateway.proc.wait()
+    def _shut_down(self) -> None:
+        context, self._context = self._context, None
+        jvm, self._jvm = self._jvm, None
+        if context is not None:
+            gateway: Any = context._gateway  # noqa: SLF001 - there is no public way to end it
+            with suppress(Py4JError, OSError, AttributeError):
+                context.stop()
+            with suppress(Py4JError, OSError):
+                gateway.shutdown()
+        if jvm is not None:
+            jvm.end()
+
+
+def context_of(jvm: Jvm, settings: Mapping[str, str]) -> SparkContext:
+    """
+    Makes a SparkContext in a JVM.
+
+    Raises:
+        JvmEnded: the JVM does not start.
+        Py4JJavaError: Spark does not.
+    """
+    # Spark finds its workers' interpreter here, and nowhere else when it is embedded.
+    python = settings.get("spark.pyspark.python", sys.executable)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = python
+    # PySpark keeps the JVM that it has known, also when that is gone.
+    SparkContext._gateway = None  # noqa: SLF001
+    SparkContext._jvm = None  # noqa: SLF001
+    SparkContext._active_spark_context = None  # noqa: SLF001
+    conf = SparkConf(loadDefaults=False)
+    for key, value in settings.items():
+        conf.set(key, value)
+    listens = jvm.gateway()
+    # PySpark's way to be told of a JVM that runs already.
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(listens.port)
+    os.environ["PYSPARK_GATEWAY_SECRET"] = listens.secret
+    try:
+        return SparkContext(conf=conf, gateway=launch_gateway(conf))  # type: ignore[no-untyped-call]
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
 
 def _reason(error: Py4JJavaError) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from mm2.errors import ConfigError, ConfigErrors
-from mm2.telemetry.logs import configure_logs
 
 _EXIT_ARGUMENTS: Final = 255
 _EXIT_NO_ARGUMENTS: Final = 1
@@ -66,7 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if words[0] == "-daemon":
         sys.exit(_daemon(words[1:]))
     options = _parser().parse_args(words)
-    configure_logs()
     status = _run(options.config, options.clusters)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -77,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _run(path: Path, clusters: Sequence[str] | None) -> int:
     # The driver brings the whole data plane with it; --help and bad arguments answer at once.
-    from mm2.driver.app import run  # noqa: PLC0415
+    from mm2.driver.start import run  # noqa: PLC0415
 
     try:
         return run(path, clusters)

@@ -12,23 +12,18 @@ import signal
 import socket
 import uuid
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import structlog
 import uvloop
 
 from flows.checkpoint.flow import run_checkpoints
 from flows.heartbeat.flow import run_heartbeats
-from flows.source.task import run_bundle
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import load_maker
+from mm2.config.flow import FlowConfig
 from mm2.core.model import ClusterAlias
-from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
+from mm2.errors import FatalError, root_cause
 from mm2.herder.herder import Herder
-
-if TYPE_CHECKING:
-    from flows.spark.engine import SparkEngine
+from mm2.herder.ports import BundleRunner
 
 log = structlog.get_logger()
 
@@ -41,30 +36,14 @@ EXIT_START: Final = 3
 """Exit statuses of Java's driver (C002)."""
 
 
-def load_flows(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
-    """
-    The flows of a file, restricted to those into ``clusters`` if any are named (C004).
+class Engine(BundleRunner, Protocol):
+    """What runs bundles, with a life of its own."""
 
-    Raises:
-        ConfigErrors: everything that is wrong with the file, together.
-        ConfigError: no flow is left (C005).
-    """
-    maker = load_maker(path)
-    wanted = [
-        flow for flow in maker.cluster_pairs() if not clusters or flow.target in set(clusters)
-    ]
-    if not wanted:
-        raise ConfigError("No source->target replication flows.")
-    flows: list[FlowConfig] = []
-    problems: list[ConfigError] = []
-    for flow in wanted:
-        try:
-            flows.append(flow_config(maker, flow))
-        except ConfigErrors as errors:
-            problems += [p for p in errors.problems if str(p) not in {str(q) for q in problems}]
-    if problems:
-        raise ConfigErrors(problems)
-    return flows
+    async def start(self) -> None:
+        """Starts it if it does not run."""
+
+    async def stop(self) -> None:
+        """Ends it with all that it has started."""
 
 
 class MirrorMaker:
@@ -73,11 +52,12 @@ class MirrorMaker:
 
     Args:
         flows: what to run.
+        engine: runs their bundles.
     """
 
-    def __init__(self, flows: Sequence[FlowConfig]) -> None:
+    def __init__(self, flows: Sequence[FlowConfig], engine: Engine) -> None:
         self._flows = flows
-        self._engine = _engine(flows)
+        self._engine = engine
         self._herders = [
             Herder(
                 target,
@@ -129,38 +109,23 @@ class MirrorMaker:
                 task.cancel()
 
 
-def _engine(flows: Sequence[FlowConfig]) -> SparkEngine:
-    # Spark is imported here and not above: everything but running flows works without it.
-    from flows.spark.engine import SparkEngine  # noqa: PLC0415
-
-    bundles = sum(flow.source.tasks_max for flow in flows if flow.source.runs)
-    settings: dict[str, str] = {}
-    for flow in flows:
-        settings |= flow.spark
-    return SparkEngine(settings, bundles=max(1, min(bundles, 256)), task=run_bundle)
-
-
 def _worker_ids(flows: Sequence[FlowConfig]) -> dict[ClusterAlias, str]:
     """A name for this node in each cluster's herder; changes at each start, as Java's (C480)."""
     node = f"{socket.getfqdn()}/{uuid.uuid4()}"
     return {flow.flow.target: f"{node}/{flow.flow.target}" for flow in flows}
 
 
-def run(path: Path, clusters: Sequence[str] | None = None) -> int:
+def run_flows(flows: Sequence[FlowConfig], engine: Engine) -> int:
     """
-    Runs the flows of a file in the foreground; returns the exit status.
+    Runs flows in the foreground; returns the exit status.
 
     SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once.
-
-    Raises:
-        ConfigErrors: the file is wrong.
-        ConfigError: it holds no flow to run.
     """
-    return uvloop.run(_run(load_flows(path, clusters)))
+    return uvloop.run(_run(flows, engine))
 
 
-async def _run(flows: Sequence[FlowConfig]) -> int:
-    maker = MirrorMaker(flows)
+async def _run(flows: Sequence[FlowConfig], engine: Engine) -> int:
+    maker = MirrorMaker(flows, engine)
     signals: list[int] = []
 
     def stop(number: int) -> None:

@@ -61,24 +61,29 @@ async def test_one_bundle_fails_another_goes_on_and_nothing_is_left_behind(tmp_p
         return {"records": spec.index}
 
     before = {process.pid for process in psutil.Process().children(recursive=True)}
-    async with _engine(task, {"spark.app.name": "of-the-test"}) as engine:
+    async with _engine(task) as engine:
         steady = asyncio.ensure_future(engine.run(_spec(1)))
         with pytest.raises(BundleFailed, match="ValueError: of bundle 0"):
             await engine.run(_spec(0))
         assert not steady.done()
-        assert _settings(before)["spark.app.name"] == "of-the-test"
         (tmp_path / "go").touch()
         assert await steady == {"records": 1}
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
     assert [p.name() for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
 
 
-def _settings(before: set[int]) -> dict[str, str]:
-    """The settings on the command line of the JVM that came up since."""
-    children = psutil.Process().children(recursive=True)
-    (jvm,) = [p for p in children if p.pid not in before and p.name() == "java"]
-    words = [word.partition("=") for word in jvm.cmdline() if word.startswith("spark.")]
-    return {key: value for key, _, value in words}
+async def test_the_settings_of_the_user_reach_spark_and_its_jvm() -> None:
+    def task(_: BundleSpec) -> Totals:
+        return {}
+
+    settings = {"spark.app.name": "of-the-test", "spark.driver.memory": "600m"}
+    async with _engine(task, settings) as engine:
+        await engine.start()
+        (context,) = [engine._context]
+        assert context is not None
+        assert context.appName == "of-the-test"
+        (jvm,) = [p for p in psutil.Process().children() if p.name() == "java"]
+        assert "-Xmx600m" in jvm.cmdline()
 
 
 async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -> None:

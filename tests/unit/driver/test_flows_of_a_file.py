@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.driver.app import load_flows
+from mm2.driver.flows_of_file import load_flows
 from mm2.errors import ConfigError, ConfigErrors
 
 _CLUSTERS = "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\n"

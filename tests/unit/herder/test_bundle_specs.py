@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mm2.driver.app import load_flows
+from mm2.driver.flows_of_file import load_flows
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.source import bundle_spec
 

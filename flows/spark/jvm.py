@@ -1,0 +1,229 @@
+"""
+Spark's JVM: how it is started, and how this process reaches it.
+
+PySpark starts it by a shell script and a first JVM that only works out the second one's command
+line, and it does so when the SparkContext is made. Here the JVM is started directly, and before
+this process imports anything large: both then start at the same time. Where Spark needs more than
+that (a cluster as master, jars to fetch, a Spark of the user's own), its script does as always.
+
+Imports nothing of PySpark, which takes longer to import than the JVM takes to start.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import shlex
+import shutil
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from threading import Thread
+from typing import IO, Final
+
+from flows.spark.archive import archive_of
+
+DEFAULTS: Final = {
+    "spark.app.name": "mm2",
+    "spark.ui.enabled": "false",
+    "spark.speculation": "false",
+    # Spark asks for no less; what the heap really takes stays far below.
+    "spark.driver.memory": "512m",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms32m -Xss512k",
+    "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "flows.spark.daemon",
+    "spark.log.level": "ERROR",
+}
+"""Settings of Spark that the user's are put over."""
+
+_GATEWAY: Final = "org.apache.spark.api.python.PythonGatewayServer"
+_TO_SPARKS_SCRIPT: Final = (
+    "spark.jars",
+    "spark.submit.",
+    "spark.driver.extraClassPath",
+    "spark.driver.extraLibraryPath",
+    "spark.driver.defaultJavaOptions",
+)
+_OWN_SPARK: Final = {"SPARK_HOME", "SPARK_CONF_DIR"}
+_OPENED: Final = (
+    "java.io",
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
+"""Packages of the JDK that Spark reaches into."""
+
+_LINES_KEPT: Final = 50
+_LOOK_EVERY_S: Final = 0.01
+_ENDS_WITHIN_S: Final = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """Where the JVM listens for this process, and the word that it wants to hear."""
+
+    port: int
+    secret: str
+
+
+class JvmEnded(Exception):
+    """The JVM ended before it listened; the message is the most telling of its last words."""
+
+
+class Jvm:
+    """
+    A started JVM.
+
+    Args:
+        settings: of Spark; those that are the JVM's take effect here.
+        environment: more variables for it and for the Python processes that it starts.
+        options: more options of the JVM.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        options: tuple[str, ...] = (),
+    ) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="mm2-jvm-"))
+        self._told = self._folder / "gateway"
+        command = direct_command(settings, options) or _spark_submit(settings)
+        self.process: Popen[bytes] = Popen(  # noqa: S603 - Java, with the user's own options
+            command,
+            stdin=PIPE,
+            stdout=DEVNULL,
+            stderr=PIPE,
+            start_new_session=True,
+            env={
+                **os.environ,
+                "SPARK_HOME": str(spark_home()),
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
+                # One memory arena of the C library a thread is what a JVM of many threads wastes.
+                "MALLOC_ARENA_MAX": "2",
+                **(environment or {}),
+            },
+        )
+        self.chatter: deque[str] = deque(maxlen=_LINES_KEPT)
+        self._listener: Thread | None = None
+
+    def listen(self, relay: Callable[[str], bool]) -> None:
+        """Passes on the lines that tasks print; keeps the JVM's last words."""
+        stream = self.process.stderr
+        assert stream is not None  # noqa: S101 - a pipe, as asked for
+
+        def follow(stream: IO[bytes]) -> None:
+            for line in io.TextIOWrapper(stream, errors="replace"):
+                if not relay(line.rstrip()):
+                    self.chatter.append(line.rstrip())
+
+        self._listener = Thread(target=follow, args=(stream,), daemon=True)
+        self._listener.start()
+
+    def gateway(self) -> Gateway:
+        """
+        Waits until the JVM listens.
+
+        Raises:
+            JvmEnded: it never will.
+        """
+        while not self._told.exists():
+            if self.process.poll() is not None:
+                raise JvmEnded(self.last_words())
+            time.sleep(_LOOK_EVERY_S)
+        told = self._told.read_bytes()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return Gateway(port=int.from_bytes(told[:4], "big"), secret=told[8:].decode())
+
+    def last_words(self) -> str:
+        """The first error that the JVM has printed, or what its status was."""
+        if self._listener is not None:
+            self._listener.join(_ENDS_WITHIN_S)
+        words = [line for line in self.chatter if "Exception" in line or "Error" in line]
+        return words[0] if words else f"the JVM ended with status {self.process.poll()}"
+
+    def end(self, *, within_s: float = _ENDS_WITHIN_S) -> None:
+        """Ends the JVM: it stops when its standard input does, or is killed."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        try:
+            self.process.wait(within_s)
+        except TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def spark_home() -> Path:
+    """The folder of the installed PySpark, or the user's own Spark."""
+    if own := os.environ.get("SPARK_HOME"):
+        return Path(own)
+    found = importlib.util.find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        raise ModuleNotFoundError("PySpark is not installed: pip install 'mm2[spark]'")
+    return Path(found.submodule_search_locations[0])
+
+
+def is_local(settings: Mapping[str, str]) -> bool:
+    """Whether Spark runs in one JVM on this machine, and asks for nothing special there."""
+    master, _, _ = settings.get("spark.master", "local").partition("[")
+    return master == "local" and not any(key.startswith(_TO_SPARKS_SCRIPT) for key in settings)
+
+
+def direct_command(settings: Mapping[str, str], options: tuple[str, ...] = ()) -> list[str] | None:
+    """The command line of a JVM for a local Spark; None where only Spark's script knows."""
+    java, jars = java_launcher(), sparks_jars()
+    if java is None or not is_local(settings) or _OWN_SPARK & os.environ.keys():
+        return None
+    archive = archive_of(java, jars)
+    return [
+        str(java),
+        f"-Xmx{settings['spark.driver.memory']}",
+        *([f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []),
+        "-Xshare:auto",
+        "-XX:-UsePerfData",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        "-Djdk.reflect.useDirectMethodHandle=false",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        *shlex.split(settings["spark.driver.extraJavaOptions"]),
+        *options,
+        "-cp",
+        ":".join(map(str, jars)),
+        _GATEWAY,
+    ]
+
+
+def sparks_jars() -> list[Path]:
+    """The class path, in a fixed order, as a class data archive demands."""
+    return sorted((spark_home() / "jars").glob("*.jar"))
+
+
+def java_launcher() -> Path | None:
+    """Java, where Spark's own scripts look for it."""
+    if home := os.environ.get("JAVA_HOME"):
+        return Path(home) / "bin" / "java"
+    found = shutil.which("java")
+    return Path(found) if found else None
+
+
+def _spark_submit(settings: Mapping[str, str]) -> list[str]:
+    words = [str(spark_home() / "bin" / "spark-submit")]
+    for key, value in settings.items():
+        words += ["--conf", f"{key}={value}"]
+    return [*words, "pyspark-shell"]

@@ -1,0 +1,155 @@
+"""
+A process that has imported all that tasks need, from which Spark's Python daemon is forked.
+
+Importing takes a new Python process a second or two of CPU, and the driver has imported the same:
+so it forks itself once, before it has threads, connections or an event loop. When Spark starts its
+daemon (``flows.spark.daemon``), that one hands its streams over to a fork of the zygote and waits
+for it to end. All processes share the memory of their code.
+
+Only for a local Spark; elsewhere, or when there is no zygote, the daemon imports by itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Final, NoReturn
+
+VARIABLE: Final = "MM2_ZYGOTE"
+"""The environment variable that names the socket."""
+
+_LENGTH: Final = struct.Struct(">I")
+_STREAMS: Final = (0, 1, 2)
+
+
+class Zygote:
+    """
+    The socket at which forks are asked for, and, once ``fork`` was called, the process behind it.
+
+    The process ends when this one does, however that happens.
+    """
+
+    def __init__(self) -> None:
+        # Of this user alone: whoever can connect can run code as we do.
+        self._folder = Path(tempfile.mkdtemp(prefix="mm2-zygote-"))
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(self._folder / "socket"))
+        self._listener.listen()
+        self._lifeline: socket.socket | None = None
+        self._pid = 0
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What Spark's JVM must be told, so that its daemon finds the socket."""
+        return {VARIABLE: str(self._folder / "socket")}
+
+    def fork(self, *unwanted: IO[bytes] | None) -> None:
+        """
+        Forks; call it when everything is imported, and no thread runs yet.
+
+        Args:
+            unwanted: open streams that must not stay open in the new process.
+        """
+        sys.stdout.flush()
+        sys.stderr.flush()
+        gc.freeze()
+        ours, its = socket.socketpair()
+        self._pid = os.fork()
+        if not self._pid:
+            for each in (ours, *unwanted):
+                if each is not None:
+                    each.close()
+            _serve(self._listener, its, self._folder)
+        its.close()
+        self._listener.close()
+        self._lifeline = ours
+        gc.unfreeze()
+
+    def end(self) -> None:
+        """Ends the process; what it has forked ends with Spark."""
+        if self._lifeline is not None:
+            self._lifeline.close()
+            os.waitpid(self._pid, 0)
+            self._lifeline = None
+
+
+def _serve(listener: socket.socket, lifeline: socket.socket, folder: Path) -> NoReturn:
+    """The zygote's own life: waits, and forks."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        _fork_daemons(listener, lifeline)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
+
+def _fork_daemons(listener: socket.socket, lifeline: socket.socket) -> None:
+    poller = select.poll()
+    for each in (listener, lifeline):
+        poller.register(each, select.POLLIN)
+    while lifeline.fileno() not in dict(poller.poll()):
+        client, _ = listener.accept()
+        if not os.fork():
+            listener.close()
+            lifeline.close()
+            _become_daemon(client)
+        client.close()
+
+
+def _become_daemon(client: socket.socket) -> NoReturn:
+    """Takes the place of the daemon that Spark has started; the client's end tells it of ours."""
+    status = 1
+    try:
+        length, streams, _, _ = socket.recv_fds(client, _LENGTH.size, len(_STREAMS))
+        with client.makefile("rb") as stream:
+            environment = json.loads(stream.read(*_LENGTH.unpack(length)))
+        for standard, given in zip(_STREAMS, streams, strict=True):
+            os.dup2(given, standard)
+            os.close(given)
+        sys.argv = ["pyspark.daemon"]
+        os.environ.clear()
+        os.environ.update(environment)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        from pyspark.daemon import manager  # noqa: PLC0415 - imported long since
+
+        manager()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    finally:
+        os._exit(status)
+
+
+def hand_over() -> bool:
+    """
+    Has a fork of the zygote do this process's work, and returns when it is done.
+
+    Returns:
+        False if there is no zygote: then nobody has done it.
+    """
+    path = os.environ.get(VARIABLE)
+    if path is None:
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as zygote:
+        try:
+            zygote.connect(path)
+        except OSError:
+            return False
+        environment = json.dumps(dict(os.environ)).encode()
+        socket.send_fds(zygote, [_LENGTH.pack(len(environment))], _STREAMS)
+        zygote.sendall(environment)
+        # Spark must see an end of the streams when the fork ends, not when this process does.
+        for stream in _STREAMS:
+            os.close(stream)
+        zygote.recv(1)
+    return True

@@ -1,0 +1,36 @@
+"""The flows that a configuration file asks for; imports little, because the start waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import load_maker
+from mm2.errors import ConfigError, ConfigErrors
+
+
+def load_flows(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
+    """
+    The flows of a file, restricted to those into ``clusters`` if any are named (C004).
+
+    Raises:
+        ConfigErrors: everything that is wrong with the file, together.
+        ConfigError: no flow is left (C005).
+    """
+    maker = load_maker(path)
+    wanted = [
+        flow for flow in maker.cluster_pairs() if not clusters or flow.target in set(clusters)
+    ]
+    if not wanted:
+        raise ConfigError("No source->target replication flows.")
+    flows: list[FlowConfig] = []
+    problems: list[ConfigError] = []
+    for flow in wanted:
+        try:
+            flows.append(flow_config(maker, flow))
+        except ConfigErrors as errors:
+            problems += [p for p in errors.problems if str(p) not in {str(q) for q in problems}]
+    if problems:
+        raise ConfigErrors(problems)
+    return flows

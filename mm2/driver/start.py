@@ -1,0 +1,68 @@
+"""
+The order of a start, which is what makes it quick.
+
+Spark's JVM is started as soon as the configuration is known, and comes up while this process
+imports everything else. Then this process forks the one that tasks will be forked from, which needs
+all imports done and nothing else begun; and then the event loop starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from flows.spark.jvm import DEFAULTS, Jvm, is_local
+from flows.spark.zygote import Zygote
+from mm2.config.flow import FlowConfig
+from mm2.driver.flows_of_file import load_flows
+
+_MOST_BUNDLES: Final = 256
+
+
+def run(path: Path, clusters: Sequence[str] | None = None) -> int:
+    """
+    Runs the flows of a file in the foreground; returns the exit status.
+
+    Raises:
+        ConfigErrors: the file is wrong.
+        ConfigError: it holds no flow to run.
+    """
+    configs = load_flows(path, clusters)
+    settings = dict(DEFAULTS)
+    for config in configs:
+        settings |= config.spark
+    if not any(config.source.runs for config in configs):
+        return _run(configs, settings, None, None)
+    zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
+    jvm = Jvm(settings, environment=zygote.environment if zygote else None)
+    return _run(configs, settings, jvm, zygote)
+
+
+def _run(
+    configs: Sequence[FlowConfig], settings: dict[str, str], jvm: Jvm | None, zygote: Zygote | None
+) -> int:
+    # What takes long to import, and only now: see above.
+    from flows.source.task import run_bundle  # noqa: PLC0415
+    from flows.spark.daemon import import_needed  # noqa: PLC0415
+    from flows.spark.engine import SparkEngine  # noqa: PLC0415
+    from mm2.driver.app import run_flows  # noqa: PLC0415
+    from mm2.telemetry.logs import configure_logs  # noqa: PLC0415
+
+    configure_logs()
+    if zygote is not None and jvm is not None:
+        import_needed()
+        zygote.fork(jvm.process.stdin, jvm.process.stderr)
+    bundles = sum(config.source.tasks_max for config in configs if config.source.runs)
+    engine = SparkEngine(
+        settings,
+        bundles=max(1, min(bundles, _MOST_BUNDLES)),
+        task=run_bundle,
+        jvm=jvm,
+        environment=zygote.environment if zygote else None,
+    )
+    try:
+        return run_flows(configs, engine)
+    finally:
+        if zygote is not None:
+            zygote.end()

@@ -1,0 +1,125 @@
+"""The process that Spark's Python daemon is forked from."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows.spark.engine import SparkEngine
+from flows.spark.zygote import VARIABLE
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.herder.bundle import BundleSpec
+from tests.support.eventually import eventually_async
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
+
+PROGRAM = """
+import sys, types
+from flows.spark.daemon import import_needed
+from flows.spark.zygote import Zygote
+
+import_needed()
+sys.modules["known_to_the_zygote"] = types.ModuleType("known_to_the_zygote")
+zygote = Zygote()
+zygote.fork()
+print(zygote.environment["MM2_ZYGOTE"], flush=True)
+sys.stdin.read()
+zygote.end()
+"""
+"""What the driver does, without the rest of it."""
+
+SPEC = BundleSpec(
+    flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+    index=0,
+    epoch=1,
+    source={},
+    target={},
+    transactional_id="",
+    offsets_topic="",
+    offsets_partitions=1,
+    control_topic="",
+    progress_topic="",
+)
+
+
+class Driver:
+    """A process with a zygote."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self.process.stdout is not None
+        self.socket = Path(self.process.stdout.readline().decode().strip())
+        self.family = psutil.Process(self.process.pid).children(recursive=True)
+
+    def grow(self) -> None:
+        """Remembers what the zygote has forked."""
+        self.family = psutil.Process(self.process.pid).children(recursive=True)
+
+    async def is_gone(self) -> bool:
+        """Whether nothing that it has started is left."""
+        return not self.socket.exists() and not any(each.is_running() for each in self.family)
+
+
+@pytest.fixture
+def driver() -> Iterator[Driver]:
+    with_zygote = Driver()
+    yield with_zygote
+    for each in with_zygote.family:
+        if each.is_running():
+            each.kill()
+    with_zygote.process.kill()
+    with_zygote.process.communicate()
+
+
+async def test_a_worker_is_forked_from_the_zygote_and_ends_with_spark(
+    driver: Driver,
+) -> None:
+    def task(_: BundleSpec) -> dict[str, int]:
+        import os
+        import sys
+
+        return {"pid": os.getpid(), "knows": "known_to_the_zygote" in sys.modules}
+
+    engine = SparkEngine({}, bundles=1, task=task, environment={VARIABLE: str(driver.socket)})
+    try:
+        totals = await engine.run(SPEC)
+        driver.grow()
+        assert totals["pid"] in {each.pid for each in driver.family}
+        assert totals["knows"]
+    finally:
+        await engine.stop()
+
+    async def only_the_zygote_is_left() -> bool:
+        return len(psutil.Process(driver.process.pid).children(recursive=True)) == 1
+
+    await eventually_async(only_the_zygote_is_left)
+
+
+async def test_without_a_zygote_the_daemon_imports_by_itself(tmp_path: Path) -> None:
+    def task(_: BundleSpec) -> dict[str, int]:
+        return {"records": 7}
+
+    environment = {VARIABLE: str(tmp_path / "nobody-listens")}
+    engine = SparkEngine({}, bundles=1, task=task, environment=environment)
+    try:
+        assert await engine.run(SPEC) == {"records": 7}
+    finally:
+        await engine.stop()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_the_zygote_ends_with_its_driver_however_that_ends(
+    driver: Driver, number: signal.Signals
+) -> None:
+    assert len(driver.family) == 1
+    driver.process.send_signal(number)
+    driver.process.wait()
+    await eventually_async(driver.is_gone)

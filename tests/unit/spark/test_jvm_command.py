@@ -1,0 +1,63 @@
+"""When Spark's JVM is started directly, and with which archive of classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.spark.archive import archive_of
+from flows.spark.jvm import DEFAULTS, direct_command, java_launcher, sparks_jars
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+
+
+def test_the_users_memory_and_options_are_the_jvms() -> None:
+    settings = {"spark.driver.memory": "2g", "spark.driver.extraJavaOptions": "-Da='b c' -Dd"}
+    command = direct_command({**DEFAULTS, **settings})
+    assert command is not None
+    assert {"-Xmx2g", "-Da=b c", "-Dd"} <= {*command}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark.master": "spark://host:7077"},
+        {"spark.master": "local-cluster[2,1,512]"},
+        {"spark.jars.packages": "a:b:1"},
+        {"spark.driver.extraClassPath": "/x.jar"},
+    ],
+)
+def test_what_only_sparks_script_knows_is_left_to_it(settings: dict[str, str]) -> None:
+    assert direct_command({**DEFAULTS, **settings}) is None
+
+
+def test_a_spark_of_the_users_own_is_left_to_its_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
+    assert direct_command(dict(DEFAULTS)) is None
+
+
+def test_an_archive_is_used_if_there_is_one() -> None:
+    java = java_launcher()
+    assert java is not None
+    archive = archive_of(java, sparks_jars())
+    flag = f"-XX:SharedArchiveFile={archive}"
+    assert flag not in (direct_command(dict(DEFAULTS)) or [])
+    archive.parent.mkdir(parents=True)
+    archive.touch()
+    assert flag in (direct_command(dict(DEFAULTS)) or [])
+
+
+def test_other_jars_have_an_archive_of_their_own(tmp_path: Path) -> None:
+    java, jar = tmp_path / "java", tmp_path / "a.jar"
+    for file in (java, jar):
+        file.write_text("1")
+    before = archive_of(java, [jar])
+    assert archive_of(java, [jar]) == before
+    jar.write_text("22")
+    assert archive_of(java, [jar]) != before
