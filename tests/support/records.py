@@ -17,6 +17,7 @@ from confluent_kafka import (
     TIMESTAMP_CREATE_TIME,
     TIMESTAMP_LOG_APPEND_TIME,
     Consumer,
+    KafkaError,
     KafkaException,
     Message,
     Producer,
@@ -151,6 +152,35 @@ def consume(
             if time.monotonic() > deadline:
                 raise AssertionError(f"{len(found)} of {count} records of {topic} in {timeout} s")
     return sorted(found, key=lambda sample: (sample.partition, sample.offset))
+
+
+def everything(
+    bootstrap: str, topic: str, *, settings: Mapping[str, str | int] | None = None
+) -> list[Sample]:
+    """All records of partition 0 up to its end, as a consumer sees them."""
+    found: list[Sample] = []
+    with _consumer(bootstrap, {"enable.partition.eof": 1, **(settings or {})}) as consumer:
+        consumer.assign(_partitions(consumer, topic)[:1])
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            message = consumer.poll(0.1)
+            if message is None:
+                continue
+            error = message.error()
+            if error is None:
+                found.append(_sample(message))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return found
+    raise AssertionError(f"no end of {topic} after {len(found)} records in {DEADLINE_S} s")
+
+
+def ends(bootstrap: str, topics: Sequence[str]) -> list[int]:
+    """The end offsets of partition 0 of each topic."""
+    with _consumer(bootstrap, {}) as consumer:
+        return [
+            consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=DEADLINE_S)[1]
+            for topic in topics
+        ]
 
 
 def commit_group(bootstrap: str, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
