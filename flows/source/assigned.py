@@ -154,7 +154,7 @@ class Assigned:
 
     def _mirrored(self, source: TopicPartition, target: TopicPartition) -> Mirrored:
         # A lane lives as long as its producer id: the broker remembers its sequence numbers.
-        lane = self._lanes.setdefault(target, Lane(target))
+        lane = self._lanes.setdefault(target, Lane(target, merges=True))
         mirrored = Mirrored(source, lane)
 
         def acknowledged(batch: Outgoing) -> None:

@@ -114,13 +114,13 @@ def groups(
                 piece.verify()
             if not is_void:
                 kind = policy.kind(piece, position)
-                together = _together(common, kind)
+                both = together(common, kind)
                 size += len(piece.data)
-                if group and (together is None or size > limit):
+                if group and (both is None or size > limit):
                     yield Group(group, common or policy.of(group[0]), end, epoch)
-                    group, size, together = [], len(piece.data), kind
+                    group, size, both = [], len(piece.data), kind
                 group.append(piece)
-                common = together if len(group) > 1 else kind
+                common = both if len(group) > 1 else kind
             end, epoch = piece.last_offset + 1, piece.leader_epoch
     except CorruptBatch as error:
         trouble = error
@@ -130,7 +130,7 @@ def groups(
         raise trouble
 
 
-def _together(one: Compression | None, other: Compression | None) -> Compression | None:
+def together(one: Compression | None, other: Compression | None) -> Compression | None:
     """How batches of two kinds are compressed when they become one; None if they may not."""
     if one is None or other is None:
         return None

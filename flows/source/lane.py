@@ -49,6 +49,7 @@ class Outgoing:
         base_offset: downstream offset of its first record, once appended.
         size: bytes that it took of the memory budget; the parts of a split batch share them.
         is_doubtful: whether the target may have it although it did not say so.
+        is_fixed: whether it may not become one with others: it was sent, or cannot be read.
     """
 
     data: bytearray
@@ -59,6 +60,7 @@ class Outgoing:
     answer: int | None = None
     base_offset: int = NO_OFFSET
     is_doubtful: bool = False
+    is_fixed: bool = False
 
     @property
     def next_offset(self) -> int:
@@ -89,6 +91,7 @@ class Lane:
         flying: batches sent and not yet reported, in order.
         unanswered: how many of those the broker has not answered.
         most_bytes: the target refused a batch of twice as many; so many may be merged.
+        merges: whether batches that wait may become one.
         attempts: failures in a row.
         corruptions: how often in a row the broker found a batch damaged.
         disorders: how often in a row it missed what comes before.
@@ -108,6 +111,7 @@ class Lane:
     flying: deque[Outgoing] = field(default_factory=deque)
     unanswered: int = 0
     most_bytes: int = 1 << 31
+    merges: bool = False
     attempts: int = 0
     corruptions: int = 0
     disorders: int = 0

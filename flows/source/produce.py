@@ -16,7 +16,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
+from flows.source.backlog import merged
 from flows.source.batch import SEQUENCE_MASK, restamp
+from flows.source.grouping import Policy
 from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing, Verdict
 from flows.source.recode import halve
 from mm2.core.model import NO_OFFSET
@@ -69,6 +71,7 @@ class Producer:
         identity: the producer id and epoch that the batches are stamped with.
         request_timeout_ms: how long a broker may take to have a batch on all its replicas.
         max_request_size: bytes of batches in one request; a single larger batch goes alone.
+        policy: how batches that wait are merged.
         gate: says when batches may be sent, in transactions; None sends them outside of any.
         clock: tells seconds.
     """
@@ -81,6 +84,7 @@ class Producer:
         identity: ProducerIdentity,
         request_timeout_ms: int = 30_000,
         max_request_size: int = 4 << 20,
+        policy: Policy | None = None,
         gate: Gate | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -89,6 +93,7 @@ class Producer:
         self._identity = identity
         self._timeout_ms = request_timeout_ms
         self._max_request = max_request_size
+        self._policy = policy or Policy()
         self._gate = gate
         self._clock = clock
         self._ready: dict[Lane, None] = {}
@@ -258,10 +263,11 @@ class Producer:
         taken: list[tuple[Lane, Outgoing]] = []
         size = 0
         for lane in lanes:
-            batch = lane.queue[0]
+            batch = self._head(lane)
             if taken and size + len(batch.data) > self._max_request:
                 break
             lane.queue.popleft()
+            batch.is_fixed = True
             lane.flying.append(batch)
             lane.unanswered += 1
             size += len(batch.data)
@@ -272,6 +278,13 @@ class Producer:
         group.create_task(self._request(node, taken), name=f"produce-{node}")
         if self._ready:
             self._work.set()
+
+    def _head(self, lane: Lane) -> Outgoing:
+        """The next batch to send; what waits behind it goes with it if it is small."""
+        if lane.merges and len(lane.queue) > 1 and (one := merged(lane, self._policy)):
+            one.data = self._stamped(one.data, one.sequence)
+            lane.queue.appendleft(one)
+        return lane.queue[0]
 
     async def _request(self, node: int, taken: list[tuple[Lane, Outgoing]]) -> None:
         batches = [(*lane.target, batch.data) for lane, batch in taken]
@@ -367,7 +380,7 @@ class Producer:
         parts = []
         for half in halve(batch.data, batch.offsets):
             data = self._stamped(half.data, sequence)
-            part = Outgoing(data, sequence, half.offsets, half.max_timestamp, size=0)
+            part = Outgoing(data, sequence, half.offsets, half.max_timestamp, 0, is_fixed=True)
             parts.append(part)
             sequence = _after(sequence, part)
         parts[-1].size = batch.size

@@ -106,12 +106,14 @@ class SourceTask:
         self._partitions: dict[TopicPartition, Mirrored] = {}
         budget = Budget(spec.buffer_memory)
         gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
+        policy = Policy(compression=spec.compression, most_bytes=spec.merge_bytes)
         self._producer = Producer(
             flow=str(spec.flow),
             client=target,
             identity=identity,
             max_request_size=spec.max_request_size,
             gate=gate,
+            policy=policy,
         )
         self._positions = make_committer(
             spec,
@@ -136,7 +138,7 @@ class SourceTask:
             budget,
             self._tolerance,
             read_committed=spec.fetch.read_committed,
-            policy=Policy(compression=spec.compression, most_bytes=spec.merge_bytes),
+            policy=policy,
         )
         limit = RateLimit(time.monotonic)
         self._reporter = Reporter(

@@ -13,13 +13,9 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +38,10 @@ _COMPACTED = {
 }
 _APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 _KINDS: Sequence[dict[str, str]] = ({}, {}, _APPEND_TIME, _COMPACTED, _COMPACTED | _APPEND_TIME)
+_HEADERS: Sequence[list[tuple[str, str | bytes | None]]] = (
+    [],
+    [("h", b"1"), ("h", None), ("", b"\xff"), ("é", b"")],
+)
 _SIZES = (0, 1, 10, 90, 90, 90, 2_000, 200_000)
 
 
@@ -124,7 +124,7 @@ class Author:
                 topic,
                 key=key if self.topics[topic] else random.choice((None, b"", key)),
                 value=random.choice((None, random.randbytes(size // 2) + b"x" * (size // 2))),
-                headers=random.choice(([], [("h", b"1"), ("h", None), ("", b"\xff"), ("é", b"")])),
+                headers=random.choice(_HEADERS),
                 partition=0,
                 timestamp=self.clock_ms,
             )

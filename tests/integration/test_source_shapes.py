@@ -66,20 +66,21 @@ def test_every_shape_with_every_codec_is_copied_byte_for_byte(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
     topics = {f"{unique}-{codec}": 2 for codec in CODECS}
+    many = [record for first in range(0, 70, 7) for record in _shapes(first)]
     for codec, topic in zip(CODECS, topics, strict=True):
         create_topic(cluster_a.bootstrap, topic, 2)
         for partition in (0, 1):
             batches = [
-                write_batch([*_shapes(), *_shapes(7)], codec_number=codec),
+                write_batch(many, codec_number=codec),
                 write_batch([Plain(timestamp=-1)], codec_number=codec),
             ]
             write(cluster_a.bootstrap, topic, *batches[partition:], partition=partition)
     bench = Bench(cluster_a, cluster_b, unique, topics)
     with bench.running() as totals:
         for topic in topics:
-            _copied(bench, topic, 15)
+            _copied(bench, topic, 71)
             _copied(bench, topic, 1, partition=1)
-    assert totals.result()["records"] == 16 * len(topics)
+    assert totals.result()["records"] == 72 * len(topics)
     for codec, topic in zip(CODECS, topics, strict=True):
         source = log_of(cluster_a.bootstrap, topic)
         copy = log_of(cluster_b.bootstrap, bench.remote(topic))

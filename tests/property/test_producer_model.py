@@ -40,6 +40,7 @@ class Script:
         pauses_ms: before each batch.
         bad: which record of all is refused for good, and how; None for none.
         skips: whether the lane goes on without it.
+        merges: whether batches that wait may become one.
         node: that leads the partition at first.
         sequence: of the first record.
     """
@@ -48,6 +49,7 @@ class Script:
     pauses_ms: tuple[int, ...] = ()
     bad: tuple[int, str] | None = None
     skips: bool = False
+    merges: bool = False
     node: int = 0
     sequence: int = 0
 
@@ -91,6 +93,7 @@ _scripts = st.builds(
     pauses_ms=st.lists(st.sampled_from([0, 0, 5, 40]), max_size=9).map(tuple),
     bad=st.none() | st.tuples(st.integers(0, 12), st.sampled_from(["poison", "large"])),
     skips=st.booleans(),
+    merges=st.booleans(),
     node=st.integers(0, 1),
     sequence=st.sampled_from([0, _LAST_SEQUENCE - 2]),
 )
@@ -132,7 +135,9 @@ async def _copy(
 def _sent(number: int, script: Script) -> Sent:
     acked: list[Outgoing] = []
     target = TopicPartition(TopicName("t"), number)
-    return Sent(script, Lane(target, acked.append, sequence=script.sequence), acked)
+    return Sent(
+        script, Lane(target, acked.append, sequence=script.sequence, merges=script.merges), acked
+    )
 
 
 def _decide(producer: Producer, each: Sent) -> None:

@@ -1,0 +1,103 @@
+"""What waits in a lane becomes fewer batches, with the same records in the same order."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.source.backlog import merged
+from flows.source.grouping import Policy
+from flows.source.lane import Lane, Outgoing
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.codecs import Compression
+from tests.support.batches import Plain, read_batch, read_header, write_batch
+
+_TARGET = TopicPartition(TopicName("A.t"), 0)
+
+
+def _waiting(*offsets: list[int], codecs: tuple[int, ...] = (), size: int = 1) -> Lane:
+    """A lane in which batches with records of these source offsets wait."""
+    lane = Lane(_TARGET, merges=True)
+    for number, sources in enumerate(offsets):
+        codec = codecs[number] if codecs else 0
+        records = [
+            Plain(offset=n, timestamp=source, value=b"%d" % source + b"x" * size)
+            for n, source in enumerate(sources)
+        ]
+        data = bytearray(write_batch(records, codec_number=codec, producer=(7, 1, lane.sequence)))
+        lane.queue.append(Outgoing(data, lane.sequence, sources, sources[-1], len(data)))
+        lane.sequence += len(sources)
+    return lane
+
+
+def _values(batch: Outgoing) -> list[int]:
+    return [int((record.value or b"").rstrip(b"x")) for record in read_batch(batch.data)]
+
+
+def test_small_batches_that_wait_become_one() -> None:
+    lane = _waiting([5, 6], [7], [8, 9])
+    sizes = sum(batch.size for batch in lane.queue)
+    one = merged(lane, Policy())
+    assert one is not None
+    assert (one.sequence, one.size, one.max_timestamp) == (0, sizes, 9)
+    assert one.offsets == range(5, 10)
+    assert _values(one) == [5, 6, 7, 8, 9]
+    assert not lane.queue
+
+
+def test_offsets_with_gaps_are_kept_one_by_one() -> None:
+    one = merged(_waiting([5], [8]), Policy())
+    assert one is not None
+    assert one.offsets == [5, 8]
+
+
+@pytest.mark.parametrize(
+    ("codecs", "policy", "codec", "left"),
+    [
+        ((0, 3, 0), Policy(), 3, 0),
+        ((3, 3, 4), Policy(), 3, 1),
+        ((2, 2, 2), Policy(compression=Compression(2)), 2, 0),
+    ],
+)
+def test_codecs_are_kept(codecs: tuple[int, ...], policy: Policy, codec: int, left: int) -> None:
+    lane = _waiting([1], [2], [3], codecs=codecs)
+    one = merged(lane, policy)
+    assert one is not None
+    assert read_header(one.data).attributes == codec
+    assert len(lane.queue) == left
+
+
+def test_no_more_is_merged_than_the_target_takes() -> None:
+    lane = _waiting([1], [2], [3], [4], size=500)
+    lane.most_bytes = 1_500
+    one = merged(lane, Policy())
+    assert one is not None
+    assert list(one.offsets) == [1, 2]
+    assert [list(batch.offsets) for batch in lane.queue] == [[3], [4]]
+
+
+def test_what_was_sent_before_is_left_as_it_was() -> None:
+    """A broker knows it by its first and last sequence number."""
+    lane = _waiting([1], [2], [3])
+    lane.queue[0].is_fixed = True
+    assert merged(lane, Policy()) is None
+    lane = _waiting([1], [2], [3])
+    lane.queue[2].is_fixed = True
+    one = merged(lane, Policy())
+    assert one is not None
+    assert list(one.offsets) == [1, 2]
+
+
+def test_large_batches_and_single_ones_are_left_alone() -> None:
+    assert merged(_waiting([1]), Policy()) is None
+    assert merged(_waiting([1], [2], size=20_000), Policy()) is None
+    assert merged(_waiting([*range(65)], [65]), Policy()) is None
+
+
+def test_what_cannot_be_read_is_sent_as_it_is_and_not_tried_again() -> None:
+    lane = _waiting([1], [2])
+    lane.queue[1].data[-1:] = b""
+    lane.queue[1].data[8:12] = (len(lane.queue[1].data) - 12).to_bytes(4)
+    before = [bytes(batch.data) for batch in lane.queue]
+    assert merged(lane, Policy()) is None
+    assert [bytes(batch.data) for batch in lane.queue] == before
+    assert lane.queue[0].is_fixed
