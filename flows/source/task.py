@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Final
 
@@ -50,6 +50,9 @@ from mm2.telemetry.logs import configure_task_logs
 
 log = structlog.get_logger()
 
+Connect = Callable[[str, Mapping[str, object]], WireClient]
+"""Makes the client of the target from its alias and settings."""
+
 _DRAIN_WITHIN_S: Final = 8.0
 _PROMOTE_EVERY_S: Final = 60.0
 """Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
@@ -69,9 +72,9 @@ def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
         return uvloop.run(_run(spec))
 
 
-async def _run(spec: BundleSpec) -> Mapping[str, int]:
+async def _run(spec: BundleSpec, connect: Connect = WireClient) -> Mapping[str, int]:
     async with AsyncExitStack() as stack:
-        task = await SourceTask.open(spec, stack)
+        task = await SourceTask.open(spec, stack, connect)
         try:
             await task.run()
         except BaseExceptionGroup as error:
@@ -199,10 +202,12 @@ class SourceTask:
             self._syncs.acknowledged(partition, batch)
 
     @classmethod
-    async def open(cls, spec: BundleSpec, stack: AsyncExitStack) -> SourceTask:
+    async def open(
+        cls, spec: BundleSpec, stack: AsyncExitStack, connect: Connect = WireClient
+    ) -> SourceTask:
         """Connects to both clusters and takes over the bundle's producer id."""
         source = WireClient(spec.flow.source, aiokafka_settings(spec.source))
-        target = WireClient(spec.flow.target, aiokafka_settings(spec.target))
+        target = connect(spec.flow.target, aiokafka_settings(spec.target))
         for client in (source, target):
             await client.start()
             stack.push_async_callback(client.close)

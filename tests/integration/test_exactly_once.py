@@ -4,32 +4,194 @@ Exactly once: what readers of committed records see of a mirror, whatever happen
 
 from __future__ import annotations
 
-import pytest
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from functools import partial
 
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient
+
+from mm2.core.connect_offsets import decode_key, decode_offset
+from mm2.errors import Fenced
 from tests.support.bundle import Bench
-from tests.support.cluster import Cluster
-from tests.support.records import Sample, consume, create_topic, produce
+from tests.support.cluster import Cluster, KafkaCluster
+from tests.support.eventually import eventually
+from tests.support.interrupted import Interruption, Stopped
+from tests.support.raw import log_of, records_in
+from tests.support.records import Sample, committed, create_topic, produce
 
 pytestmark = pytest.mark.broker
 
-_COMMITTED = {"isolation.level": "read_committed"}
+_PARTITIONS = 2
+_NEVER = 1 << 30
 
 
-def _samples(first: int, count: int, partitions: int = 1) -> list[Sample]:
+def _bench(source: Cluster, target: Cluster, unique: str, *, exactly_once: bool = True) -> Bench:
+    create_topic(source.bootstrap, f"{unique}-t", _PARTITIONS)
+    return Bench(source, target, unique, {f"{unique}-t": _PARTITIONS}, exactly_once=exactly_once)
+
+
+def _write(bench: Bench, first: int, count: int) -> int:
+    """Writes numbered records; returns how many there are then."""
+    (topic,) = bench.topics
+    samples = [
+        Sample(value=b"%d" % n, partition=n % _PARTITIONS) for n in range(first, first + count)
+    ]
+    produce(bench.source.bootstrap, topic, samples)
+    return first + count
+
+
+def _copied(bench: Bench) -> list[int]:
+    """What readers of committed records see, by partition."""
+    (topic,) = bench.topics
+    found = committed(bench.target.bootstrap, bench.remote(topic))
+    return [int(sample.value or b"") for sample in found]
+
+
+def _wait(bench: Bench, total: int) -> None:
+    eventually(partial(_copied, bench), until=lambda found: len(found) >= total, timeout=60)
+
+
+def _in_order(total: int) -> list[int]:
+    return [n for number in range(_PARTITIONS) for n in range(number, total, _PARTITIONS)]
+
+
+def _everything(bench: Bench) -> list[int]:
+    """What readers see who do not care whether it is committed."""
+    (topic,) = bench.topics
     return [
-        Sample(key=b"%d" % n, value=b"v%d" % n, partition=n % partitions, timestamp_ms=1000 + n)
-        for n in range(first, first + count)
+        int(record.value or b"")
+        for number in range(_PARTITIONS)
+        for record in records_in(
+            log_of(bench.target.bootstrap, bench.remote(topic), partition=number)
+        )
     ]
 
 
-def test_each_record_comes_once_over_restarts(
+def _group_offsets(bench: Bench) -> dict[int, int]:
+    """As Kafka's own tools show them."""
+    admin = AdminClient({"bootstrap.servers": bench.target.bootstrap})
+    (asked,) = admin.list_consumer_group_offsets(
+        [ConsumerGroupTopicPartitions(bench.group)]
+    ).values()
+    (topic,) = bench.topics
+    offsets = asked.result(10).topic_partitions
+    assert {each.topic for each in offsets} == {bench.remote(topic)}
+    return {each.partition: each.offset for each in offsets}
+
+
+def _record_offsets(bench: Bench) -> dict[int, int]:
+    """As Connect would read them."""
+    found = {}
+    for sample in committed(bench.target.bootstrap, f"{bench.unique}-offsets"):
+        _, where = decode_key(sample.key or b"")
+        found[int(where.fields()["partition"])] = decode_offset(sample.value) or 0
+    return found
+
+
+def test_each_record_comes_once_over_restarts_and_positions_stand_in_both_places(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
-    create_topic(cluster_a.bootstrap, f"{unique}-t", 3)
-    bench = Bench(cluster_a, cluster_b, unique, {f"{unique}-t": 3}, exactly_once=True)
-    for turn in range(3):
-        produce(cluster_a.bootstrap, f"{unique}-t", _samples(turn * 30, 30, 3))
+    bench, total = _bench(cluster_a, cluster_b, unique), 0
+    for _ in range(2):
+        total = _write(bench, total, 31)
         with bench.running():
-            consume(cluster_b.bootstrap, f"A.{unique}-t", 30 * (turn + 1), settings=_COMMITTED)
-    found = consume(cluster_b.bootstrap, f"A.{unique}-t", 90, settings=_COMMITTED)
-    assert sorted(s.value or b"" for s in found) == sorted(s.value or b"" for s in _samples(0, 90))
+            _wait(bench, total)
+    assert _copied(bench) == _in_order(total)
+    assert _group_offsets(bench) == {0: 31, 1: 31}
+    assert _record_offsets(bench) == {0: 30, 1: 30}
+
+
+def test_between_at_least_and_exactly_once_the_position_is_kept(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    bench, total = _bench(cluster_a, cluster_b, unique, exactly_once=False), 0
+    for mode in (False, True, False, True):
+        bench.exactly_once = mode
+        total = _write(bench, total, 10)
+        with bench.running():
+            _wait(bench, total)
+    assert _copied(bench) == _in_order(total)
+    assert _group_offsets(bench) == {0: total // 2, 1: total // 2}
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_a_task_killed_after_any_of_its_steps_is_made_up_for(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, *, exactly_once: bool
+) -> None:
+    bench, total = _bench(cluster_a, cluster_b, unique, exactly_once=exactly_once), 0
+    taken: set[str] = set()
+    for step in range(1, 30):
+        total = _write(bench, total, 4)
+        interruption = Interruption(step)
+        bench.connect = interruption.connect
+        with bench.running(fails=True) as run:
+            eventually(
+                lambda: run.done() or set(_copied(bench)) == set(range(total))  # noqa: B023
+            )
+        taken |= {each.split()[0] for each in interruption.steps}
+        if not interruption.is_over:
+            break
+        assert isinstance(run.exception(), Stopped)
+    copied = _copied(bench)
+    if exactly_once:
+        assert copied == _in_order(total)
+        assert len(_everything(bench)) > total, "nothing was ever aborted"
+        assert taken == {
+            "InitProducerIdRequest",
+            "AddPartitionsToTxnRequest",
+            "AddOffsetsToTxnRequest",
+            "produce",
+            "TxnOffsetCommitRequest",
+            "EndTxnRequest",
+        }
+    else:
+        assert list(dict.fromkeys(copied)) == _in_order(total)
+        assert taken == {"InitProducerIdRequest", "produce"}
+
+
+def test_a_task_that_was_replaced_is_fenced_and_leaves_nothing_behind(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    bench, total = _bench(cluster_a, cluster_b, unique), 0
+
+    def flows(first: Future[Mapping[str, int]]) -> bool:
+        nonlocal total
+        total = _write(bench, total, 2)
+        return first.done()
+
+    with bench.running(epoch=1, fails=True) as first:
+        total = _write(bench, total, 10)
+        _wait(bench, total)
+        with bench.running(epoch=1):
+            eventually(partial(flows, first))
+            _wait(bench, total)
+    assert isinstance(first.exception(), Fenced)
+    assert _copied(bench) == _in_order(total)
+
+
+def test_a_broker_that_dies_in_mid_transaction_costs_nothing(
+    cluster_a: Cluster, unique: str
+) -> None:
+    due, is_down = ["produce", "EndTxnRequest"], threading.Event()
+    with KafkaCluster("B") as target:
+
+        def kill(step: str) -> None:
+            if due and step.startswith(due[0]) and not is_down.is_set():
+                del due[0]
+                target.kill()
+                is_down.set()
+
+        bench, total = _bench(cluster_a, target, unique), 0
+        bench.connect = Interruption(_NEVER, kill).connect
+        with bench.running():
+            while due:
+                total = _write(bench, total, 100)
+                assert is_down.wait(30)
+                total = _write(bench, total, 100)
+                target.restart()
+                is_down.clear()
+            _wait(bench, total)
+        assert _copied(bench) == _in_order(total)

@@ -16,11 +16,12 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-from flows.source.task import _run
+from flows.source.task import Connect, _run
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.herder.bundle import BundleSpec, ExactlyOnceSpec, FetchSpec, GapSpec
 from mm2.herder.control import Assignment, BundleState, encode_assignment
 from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress
+from mm2.kafka.wire.client import WireClient
 from tests.support.cluster import Cluster
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, create_topic, produce
@@ -40,6 +41,7 @@ class Bench:
         unique: part of all names.
         fetch: how the source is read.
         exactly_once: whether it writes in transactions.
+        connect: makes the client of the target.
         topics: topics of the source and their numbers of partitions.
         remote_configs: settings of their copies.
         gaps: what is done when data are missing.
@@ -57,6 +59,7 @@ class Bench:
     client_ids: tuple[str, str] = ("test-consumer", "test-producer")
     changes: Mapping[str, Any] = field(default_factory=dict)
     exactly_once: bool = False
+    connect: Connect = WireClient
 
     def __post_init__(self) -> None:
         """Creates all topics of the target."""
@@ -91,7 +94,7 @@ class Bench:
         self._epoch = self._epoch + 1 if epoch is None else epoch
         self.command(BundleState.RUNNING)
         with ThreadPoolExecutor(1) as executor:
-            future = executor.submit(lambda: asyncio.run(_run(self._spec(self._epoch))))
+            future = executor.submit(self._run)
             try:
                 yield future
             finally:
@@ -115,6 +118,9 @@ class Bench:
                 yield process
             finally:
                 process.kill()
+
+    def _run(self) -> Mapping[str, int]:
+        return asyncio.run(_run(self._spec(self._epoch), self.connect))
 
     def command(self, state: BundleState) -> None:
         """Writes an assignment of all partitions."""

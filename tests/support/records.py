@@ -183,6 +183,29 @@ def ends(bootstrap: str, topics: Sequence[str]) -> list[int]:
         ]
 
 
+def committed(bootstrap: str, topic: str) -> list[Sample]:
+    """All that a reader of committed records sees of a topic now, by partition and offset."""
+    found: list[Sample] = []
+    settings: dict[str, str | int] = {
+        "isolation.level": "read_committed",
+        "enable.partition.eof": True,
+    }
+    deadline = time.monotonic() + DEADLINE_S
+    with _consumer(bootstrap, settings) as consumer:
+        partitions = _partitions(consumer, topic)
+        consumer.assign(partitions)
+        open_ = {each.partition for each in partitions}
+        while open_:
+            message = consumer.poll(0.1)
+            if message is not None and (error := message.error()) is None:
+                found.append(_sample(message))
+            elif message is not None and error and error.code() == KafkaError._PARTITION_EOF:
+                open_.discard(message.partition() or 0)
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{topic} is not read to its end in {DEADLINE_S} s")
+    return sorted(found, key=lambda sample: (sample.partition, sample.offset))
+
+
 def commit_group(bootstrap: str, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
     """Commits offsets for a group that has no members."""
     with _consumer(bootstrap, {"group.id": group}) as consumer:
