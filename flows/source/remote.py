@@ -62,9 +62,9 @@ class RemoteTopics:
         self._forget = forget
         self._missing: set[TopicName] = set()
 
-    async def look(self, partitions: Sequence[Mirrored]) -> bool:
+    async def look(self, partitions: Sequence[Mirrored]) -> None:
         """
-        Looks at all remote topics once; whether all are there.
+        Looks at all remote topics once.
 
         Raises:
             Unavailable: a cluster does not answer.
@@ -82,16 +82,20 @@ class RemoteTopics:
             else:
                 error = topic.error or Code.UNKNOWN_TOPIC_OR_PARTITION
                 partition.lane.last_error = f"the target answers {code_name(error)}"
-        await self._note_missing({TopicName(name) for name in gone})
-        return not gone
+        # Where the source topic is gone as well, nobody misses the copy.
+        missed = {p.lane.target.topic for p in partitions if not p.is_missing}
+        await self._note_missing(missed & gone)
 
     def _hold(self, partition: Mirrored) -> None:
         """Writes nothing more, so that nothing of the middle gets into a new, empty topic."""
         partition.is_remote_there = partition.is_settled = False
         if not self._producer.withdraw(partition.lane):
             return
-        if self._fails and partition.remote_id is not None:
-            partition.fail(f"the remote topic {partition.lane.target.topic} was deleted")
+        topic = partition.lane.target.topic
+        # A single broker that has just started may not know a topic that is there.
+        is_certain = topic in self._missing and partition.remote_id is not None
+        if self._fails and is_certain and not partition.is_missing:
+            partition.fail(f"the remote topic {topic} was deleted")
 
     async def _compare(self, partition: Mirrored, found: UUID | None) -> None:
         known = partition.remote_id

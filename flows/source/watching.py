@@ -29,6 +29,7 @@ from mm2.kafka.wire.metadata import TopicMetadata
 log = structlog.get_logger()
 
 _SETTINGS_KEPT_S: Final = 300.0
+_LOOKED_AT_IN_A_SECOND: Final = 400
 _STORE_EVERY_MS: Final = 3_600_000
 """How often the time of being complete is stored for a compacted topic without new records."""
 
@@ -81,8 +82,13 @@ class Watch:
             self._wake.clear()
             await self._look(list(self._partitions.values()))
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._spec.look_every_s):
+                async with asyncio.timeout(self._interval_s):
                     await self._wake.wait()
+
+    @property
+    def _interval_s(self) -> float:
+        """Longer with thousands of partitions, so that looking costs no more than a few ms/s."""
+        return self._spec.look_every_s + len(self._partitions) / _LOOKED_AT_IN_A_SECOND
 
     async def _look(self, partitions: Sequence[Mirrored]) -> None:
         if not partitions:

@@ -103,7 +103,8 @@ class GapSpec:
             (``target.topic.deleted.policy=fail``); else the topic is created and filled again.
         hanging_after_s: a transaction that is open for longer is reported, in seconds
             (``source.hanging.transaction.timeout.ms``).
-        look_every_s: how often topic ids, leaders and log ends are looked at, in seconds.
+        look_every_s: how often topic ids, leaders and log ends are looked at, in seconds; less
+            often with thousands of partitions.
     """
 
     fails: bool = False

@@ -1,0 +1,196 @@
+"""What becomes of copies whose remote topic is gone, or is another one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import cast
+from uuid import UUID
+
+import pytest
+
+from flows.source.gaps import Gaps
+from flows.source.lane import Lane, Outgoing
+from flows.source.partition import Mirrored
+from flows.source.produce import Producer
+from flows.source.remote import RemoteTopics
+from mm2.core.lineage import Lineage
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.herder.bundle import BundleSpec, GapSpec
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
+from mm2.kafka.writer import Writer
+from tests.support.batches import Plain, write_batch
+from tests.support.fake_broker import FakeCluster, Trouble
+
+_SOURCE = TopicPartition(TopicName("t"), 0)
+_TARGET = TopicPartition(TopicName("A.t"), 0)
+_OLD, _NEW = UUID(int=1), UUID(int=2)
+
+
+class _Cluster:
+    """What is asked of both clusters."""
+
+    def __init__(self) -> None:
+        self.topic_id: UUID | None = _OLD
+        self.error = 0
+
+    async def describe(self, topics: Iterable[str]) -> dict[str, TopicMetadata]:
+        found = {} if self.error else {0: PartitionMetadata(0, 0, 1, 0)}
+        topic_id = None if self.error else self.topic_id
+        return {name: TopicMetadata(name, self.error, topic_id, False, found) for name in topics}
+
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], at: int
+    ) -> dict[TopicPartition, int]:
+        del at
+        return dict.fromkeys(partitions, 3)
+
+
+class _Bench:
+    """A partition with a batch that nobody sends; the remote topic was ``_OLD`` so far."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.cluster = _Cluster()
+        self.wishes: list[TopicName] = []
+        lane = Lane(_TARGET, on_dropped=self._dropped)
+        self.partition = Mirrored(_SOURCE, lane)
+        self.partition.continue_from(9, Lineage(remote_id=_OLD))
+        self.producer = Producer(
+            flow="A->B",
+            client=cast("WireClient", FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)),
+            identity=ProducerIdentity(5, 1),
+        )
+        spec = BundleSpec(
+            flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+            index=0,
+            epoch=1,
+            source={},
+            target={},
+            transactional_id="t",
+            offsets_topic="o",
+            offsets_partitions=1,
+            control_topic="c",
+            progress_topic="p",
+            gaps=GapSpec(remote_fails=fails),
+        )
+        client = cast("WireClient", self.cluster)
+        self.remote = RemoteTopics(
+            source=client,
+            target=client,
+            producer=self.producer,
+            gaps=Gaps(spec, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None),
+            fails=fails,
+            now_ms=lambda: 1,
+            ask_for=self._wish,
+            forget=lambda _: None,
+        )
+
+    async def _wish(self, topic: TopicName) -> None:
+        self.wishes.append(topic)
+
+    def _dropped(self, batches: Iterable[Outgoing]) -> None:
+        self.partition.position = next(iter(batches)).offsets[0]
+
+    def send(self) -> None:
+        data = write_batch([Plain(offset=0, value=b"x")])
+        self.producer.send(self.partition.lane, data, [10], 0)
+        self.partition.position = 11
+
+    def look(self) -> None:
+        asyncio.run(self.remote.look([self.partition]))
+
+    def delete(self) -> None:
+        self.cluster.error = Code.UNKNOWN_TOPIC_OR_PARTITION
+
+    def create(self, topic_id: UUID | None) -> None:
+        self.cluster.error, self.cluster.topic_id = 0, topic_id
+
+
+@pytest.mark.parametrize("found", [_OLD, None])
+def test_a_topic_that_is_there_is_written_to(found: UUID | None) -> None:
+    bench = _Bench()
+    bench.create(found)
+    bench.look()
+    assert bench.partition.is_remote_there
+    assert bench.partition.remote_id == _OLD
+    assert bench.partition.position == 10
+
+
+def test_nothing_is_sent_to_a_topic_that_is_gone_and_it_is_wished_for() -> None:
+    bench = _Bench()
+    bench.look()
+    bench.partition.is_settled = True
+    bench.send()
+    bench.delete()
+    bench.look()
+    assert bench.partition.lane.is_idle
+    assert bench.partition.position == 10, "what was not sent is fetched again"
+    assert not bench.partition.is_remote_there
+    assert not bench.partition.is_settled
+    assert bench.wishes == ["A.t"]
+
+
+def test_a_topic_that_was_only_not_known_for_a_moment_is_gone_on_with() -> None:
+    bench = _Bench(fails=True)
+    bench.look()
+    bench.delete()
+    bench.look()
+    bench.create(_OLD)
+    bench.look()
+    assert bench.partition.is_remote_there
+    assert (bench.partition.position, bench.partition.error) == (10, None)
+    assert not bench.partition.gaps
+
+
+def test_a_new_topic_is_filled_from_the_start_of_the_source() -> None:
+    bench = _Bench()
+    bench.look()
+    bench.delete()
+    bench.look()
+    bench.create(_NEW)
+    bench.look()
+    assert bench.partition.position == 3
+    assert bench.partition.remote_id == _NEW
+    assert bench.partition.is_remote_there
+    (report,) = bench.partition.gaps.values()
+    assert (report.kind, report.first, report.end) == ("remote-recreated", 3, 10)
+
+
+def test_by_policy_it_stops_when_the_topic_is_certainly_gone() -> None:
+    bench = _Bench(fails=True)
+    bench.delete()
+    errors = []
+    for _ in range(2):
+        bench.look()
+        errors.append(bench.partition.error)
+    assert errors == [None, "the remote topic A.t was deleted"]
+    assert bench.wishes == []
+
+
+def test_by_policy_it_stops_when_the_topic_is_another() -> None:
+    bench = _Bench(fails=True)
+    bench.create(_NEW)
+    bench.look()
+    assert bench.partition.error == "remote-recreated: offsets 3 to 10"
+    assert not bench.partition.is_remote_there
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_the_copy_of_a_topic_that_is_gone_itself_is_not_missed(*, fails: bool) -> None:
+    bench = _Bench(fails=fails)
+    bench.partition.is_missing = True
+    bench.delete()
+    bench.look()
+    bench.look()
+    assert bench.partition.error is None
+    assert bench.wishes == []
+
+
+def test_a_topic_that_may_not_be_seen_is_waited_for_with_a_reason() -> None:
+    bench = _Bench()
+    bench.cluster.error = Code.TOPIC_AUTHORIZATION_FAILED
+    bench.look()
+    assert not bench.partition.is_remote_there
+    assert bench.partition.lane.last_error == "the target answers TOPIC_AUTHORIZATION_FAILED"
