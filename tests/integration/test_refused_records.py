@@ -47,8 +47,9 @@ def _report(bench: Bench, topic: str) -> PartitionProgress:
     return found
 
 
+@pytest.mark.parametrize("exactly_once", [False, True])
 def test_refused_records_go_to_the_dead_letter_topic_and_the_others_arrive_in_order(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, *, exactly_once: bool
 ) -> None:
     bad = (0, 5, 6, 17, 29, 40)
     create_topic(cluster_a.bootstrap, topic_name)
@@ -65,6 +66,7 @@ def test_refused_records_go_to_the_dead_letter_topic_and_the_others_arrive_in_or
         unique,
         {topic_name: 1},
         remote_configs=_COMPACTED,
+        exactly_once=exactly_once,
         changes={"errors": spec},
     )
     remote = bench.remote(topic_name)

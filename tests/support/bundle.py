@@ -45,6 +45,7 @@ class Bench:
         topics: topics of the source and their numbers of partitions.
         remote_configs: settings of their copies.
         gaps: what is done when data are missing.
+        replication_factor: of all topics on the target.
         client_ids: of the source's consumer and of the target's producer.
         changes: other fields of the bundle's specification.
     """
@@ -56,6 +57,7 @@ class Bench:
     fetch: FetchSpec = field(default_factory=lambda: FetchSpec(max_wait_ms=100))
     remote_configs: Mapping[str, str] = field(default_factory=dict)
     gaps: GapSpec = field(default_factory=lambda: GapSpec(look_every_s=0.3))
+    replication_factor: int = 1
     client_ids: tuple[str, str] = ("test-consumer", "test-producer")
     changes: Mapping[str, Any] = field(default_factory=dict)
     exactly_once: bool = False
@@ -65,12 +67,21 @@ class Bench:
         """Creates all topics of the target."""
         self._epoch = 0
         self._generation = 0
-        bootstrap = self.target.bootstrap
-        create_topic(bootstrap, self._name("control"), configs={"cleanup.policy": "compact"})
-        create_topic(bootstrap, self._name("offsets"), 2, {"cleanup.policy": "compact"})
-        create_topic(bootstrap, self._name("progress"))
+        compacted = {"cleanup.policy": "compact"}
+        self._create(self._name("control"), 1, compacted)
+        self._create(self._name("offsets"), 2, compacted)
+        self._create(self._name("progress"), 1, {})
         for topic, partitions in self.topics.items():
-            create_topic(bootstrap, self.remote(topic), partitions, self.remote_configs)
+            self._create(self.remote(topic), partitions, self.remote_configs)
+
+    def _create(self, topic: str, partitions: int, configs: Mapping[str, str]) -> None:
+        create_topic(
+            self.target.bootstrap,
+            topic,
+            partitions,
+            configs,
+            replication_factor=self.replication_factor,
+        )
 
     @staticmethod
     def remote(topic: str) -> str:
