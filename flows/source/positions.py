@@ -181,22 +181,36 @@ class Positions:
         self._flow = flow
         self._interval_s = interval_s
         self._on_settled = on_settled
+        self._has_new = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
 
     def appended(self, partition: Mirrored, batch: Outgoing) -> None:
         """Takes note of a batch that the target has."""
         self._on_settled(partition, batch)
+        if partition.committed is None:
+            self._has_new.set()
 
     async def run(self) -> None:
         """
         Commits at intervals, until cancelled.
 
+        A partition's first position is committed at once: without any, a task that takes over
+        would begin anew.
+
         Raises:
             FlowError: the target refuses to store positions for good.
         """
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._commit_first_positions(), name="first-positions")
+            while True:
+                await asyncio.sleep(self._interval_s)
+                await self.commit(self._partitions.values())
+
+    async def _commit_first_positions(self) -> None:
         while True:
-            await asyncio.sleep(self._interval_s)
-            await self.commit(self._partitions.values())
+            await self._has_new.wait()
+            self._has_new.clear()
+            await self.commit(p for p in self._partitions.values() if p.committed is None)
 
     async def commit(self, partitions: Iterable[Mirrored]) -> int:
         """
