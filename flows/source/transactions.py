@@ -278,8 +278,15 @@ class Transactions:
             if code == Code.TOPIC_AUTHORIZATION_FAILED:
                 needs = f"offsets of {self._spec.group} need Read on topic {where.topic}"
                 raise NotAuthorized(self._coordinators.alias, needs)
-            # The topic is gone, say; the position stands in the other place.
-            log.warning("positions.group_refused", partition=str(where), error=code_name(code))
+        if refused:
+            # Their topics are gone, say; the positions stand in the other place.
+            where, code = next(iter(refused.items()))
+            log.warning(
+                "positions.group_refused",
+                partitions=len(refused),
+                first=str(where),
+                error=code_name(code),
+            )
 
     def _settle(self, offsets: Mapping[Mirrored, int]) -> None:
         landed, self._landed = self._landed, {}

@@ -10,11 +10,15 @@ from concurrent.futures import Future
 from functools import partial
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from mm2.config.flow import flow_config
+from mm2.config.maker import MirrorMakerConfig
 from mm2.core.connect_offsets import decode_key, decode_offset
+from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import Fenced
+from mm2.herder.exactly_once import fence_earlier_tasks
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
@@ -195,3 +199,35 @@ def test_a_broker_that_dies_in_mid_transaction_costs_nothing(
                 is_down.clear()
             _wait(bench, total)
         assert _copied(bench) == _in_order(total)
+
+
+async def test_a_new_leader_ends_what_more_tasks_than_it_has_left_open(
+    cluster_b: Cluster, unique: str
+) -> None:
+    """As when ``tasks.max`` goes from 4 to 2 after a crash."""
+    create_topic(cluster_b.bootstrap, f"{unique}-r")
+    raw = {
+        "clusters": "A, B",
+        "A.bootstrap.servers": "nowhere:1",
+        "B.bootstrap.servers": cluster_b.bootstrap,
+        "B.group.id": unique,
+        "B.exactly.once.source.support": "enabled",
+        "A->B.tasks.max": "2",
+    }
+    maker = MirrorMakerConfig(raw=raw, lines=dict.fromkeys(raw, 1), environment={})
+    config = flow_config(maker, SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")))
+    fourth = Producer(
+        {
+            "bootstrap.servers": cluster_b.bootstrap,
+            "transactional.id": f"{unique}-MirrorSourceConnector-3",
+        }
+    )
+    fourth.init_transactions(20)
+    fourth.begin_transaction()
+    fourth.produce(f"{unique}-r", b"half")
+    fourth.flush(20)
+    await fence_earlier_tasks(config, earlier=4)
+    with pytest.raises(KafkaException):
+        fourth.commit_transaction(20)
+    produce(cluster_b.bootstrap, f"{unique}-r", [Sample(value=b"after")])
+    assert [s.value for s in committed(cluster_b.bootstrap, f"{unique}-r")] == [b"after"]

@@ -1,0 +1,76 @@
+"""What a principal of the mirror must be allowed to do exactly once, and what it is told else."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+
+from mm2.errors import NotAuthorized
+from tests.support.bundle import Bench
+from tests.support.cluster import Cluster, KafkaCluster
+from tests.support.eventually import eventually
+from tests.support.layout import Security
+from tests.support.records import Sample, committed, create_topic, produce
+
+pytestmark = pytest.mark.broker
+
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+def test_what_is_missing_is_named_and_the_mirror_runs_once_it_is_granted(
+    cluster_a: Cluster, unique: str
+) -> None:
+    restricted = KafkaCluster(
+        "B",
+        security=Security(users={"mirror": "secret"}),
+        properties={"allow.everyone.if.no.acl.found": "false"},
+    )
+    topic = f"{unique}-t"
+    create_topic(cluster_a.bootstrap, topic)
+    produce(cluster_a.bootstrap, topic, [Sample(value=b"once")])
+    with restricted as target:
+        bench = Bench(cluster_a, target, unique, {topic: 1}, exactly_once=True)
+        bench.changes = {"target": _client(target)}
+        for prefix in (unique, "A."):
+            for operation in (AclOperation.READ, AclOperation.WRITE):
+                _grant(target, ResourceType.TOPIC, prefix, operation)
+        _expect(bench, f"Write and Describe on '{unique}-task'")
+        _grant(target, ResourceType.TRANSACTIONAL_ID, unique, AclOperation.WRITE)
+        _expect(bench, f"group {bench.group}")
+        _grant(target, ResourceType.GROUP, bench.group, AclOperation.READ)
+        with bench.running():
+            eventually(lambda: committed(target.bootstrap, bench.remote(topic)))
+
+
+def _expect(bench: Bench, complaint: str) -> None:
+    with bench.running(fails=True) as run:
+        eventually(run.done)
+    error = run.exception()
+    assert isinstance(error, NotAuthorized)
+    assert complaint in str(error)
+
+
+def _client(cluster: KafkaCluster) -> dict[str, str]:
+    return {
+        "bootstrap.servers": cluster.listeners("SASL_PLAINTEXT"),
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": f'{_SCRAM} required username="mirror" password="secret";',
+    }
+
+
+def _grant(cluster: KafkaCluster, kind: ResourceType, prefix: str, operation: AclOperation) -> None:
+    binding = AclBinding(
+        kind,
+        prefix,
+        ResourcePatternType.PREFIXED,
+        "User:mirror",
+        "*",
+        operation,
+        AclPermissionType.ALLOW,
+    )
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    (granted,) = admin.create_acls([binding]).values()
+    granted.result(10)
