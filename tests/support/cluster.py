@@ -29,6 +29,7 @@ from confluent_kafka.admin import AdminClient
 
 from tests.support.layout import (
     HOST,
+    KAFKA_VERSION,
     LOG4J,
     KafkaMissing,
     Security,
@@ -61,8 +62,11 @@ class Cluster(Protocol):
 class _Node:
     """One broker and controller."""
 
-    def __init__(self, home: Path, ports: Mapping[str, int], options: Sequence[str]) -> None:
+    def __init__(
+        self, home: Path, ports: Mapping[str, int], options: Sequence[str], version: str
+    ) -> None:
         self.home = home
+        self._version = version
         self.ports = dict(ports)
         self.log = home / "broker.log"
         self.properties = home / "server.properties"
@@ -76,7 +80,9 @@ class _Node:
             for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")
         ]
         arguments = ["format", "-t", cluster_id, "-c", str(self.properties), *scram]
-        command = java_command("kafka.tools.StorageTool", *arguments, options=["-Xmx128m"])
+        command = java_command(
+            "kafka.tools.StorageTool", *arguments, options=["-Xmx128m"], version=self._version
+        )
         with (self.home / "format.log").open("wb") as output:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
@@ -90,7 +96,9 @@ class _Node:
             f"-Dbroker.log={self.log}",
             f"-Dlog4j2.configurationFile={log4j}",
         ]
-        command = java_command("kafka.Kafka", str(self.properties), options=options)
+        command = java_command(
+            "kafka.Kafka", str(self.properties), options=options, version=self._version
+        )
         self.process = Watched(command, self.home / "output.log")
 
     def end(self, *, timeout: float) -> None:
@@ -122,6 +130,7 @@ class KafkaCluster:
         properties: more server properties; they win.
         racks: of the nodes, in their order.
         security: the secured listeners to open.
+        version: of the brokers.
     """
 
     def __init__(
@@ -135,8 +144,10 @@ class KafkaCluster:
         properties: Mapping[str, str] | None = None,
         racks: Sequence[str] = (),
         security: Security | None = None,
+        version: str = KAFKA_VERSION,
     ) -> None:
         self.name = name
+        self._version = version
         self._brokers = brokers
         self._port = port
         self._options = [f"-Xmx{heap}", *options]
@@ -257,7 +268,7 @@ class KafkaCluster:
 
     def _node(self, number: int, home: Path, ports: Mapping[str, int], voters: str) -> _Node:
         home.mkdir()
-        node = _Node(home, ports, self._options)
+        node = _Node(home, ports, self._options, self._version)
         rack = {"broker.rack": self._racks[number - 1]} if self._racks else {}
         properties = broker_properties(
             node=number,

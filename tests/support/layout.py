@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 KAFKA_VERSION = "4.3.0"
+OLDER_VERSION = "3.9.1"
+"""The oldest version of brokers that mirrors are tested with."""
+
 ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / "build" / "kafka" / KAFKA_VERSION / "libs"
 
@@ -53,11 +56,12 @@ class Security:
     truststore: Path | None = None
 
 
-def jars() -> list[Path]:
+def jars(version: str = KAFKA_VERSION) -> list[Path]:
     """Kafka's jars in a fixed order, as a shared class archive demands."""
-    found = sorted(JARS.glob("*.jar"))
+    folder = ROOT / "build" / "kafka" / version / "libs"
+    found = sorted(folder.glob("*.jar"))
     if not found:
-        raise KafkaMissing(f"There are no Kafka jars in {JARS}: run ./scripts/fetch-kafka.")
+        raise KafkaMissing(f"There are no Kafka jars in {folder}: run ./scripts/fetch-kafka.")
     return found
 
 

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.layout import jars, java
+from tests.support.layout import KAFKA_VERSION, jars, java
 
 QUICK_START = (
     "-XX:+UseSerialGC",
@@ -25,9 +25,11 @@ _WATCHDOG = 'read _; kill -9 "$1"'
 """Reads from a pipe that nobody writes to: it ends when our process does, however that ends."""
 
 
-def java_command(main: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+def java_command(
+    main: str, *arguments: str, options: Sequence[str] = (), version: str = KAFKA_VERSION
+) -> list[str]:
     """The command line that runs a class of Kafka's jars, tuned for a quick start."""
-    classpath = ":".join(map(str, jars()))
+    classpath = ":".join(map(str, jars(version)))
     return [java(), *QUICK_START, *options, "-cp", classpath, main, *arguments]
 
 

@@ -3,6 +3,7 @@ Where the suite's clusters come from.
 
     MM2_TEST_BOOTSTRAP=host:port,host:port   running clusters: the first is A, the second B, ...
     MM2_TEST_PROVIDER=testcontainers         containers, one per cluster
+    MM2_TEST_VERSIONS=3.9.1,4.3.0            of the brokers that are started: A's, B's, ...
     otherwise                                subprocesses, or containers when Java or the jars are
                                              missing and Docker answers
 """
@@ -48,7 +49,7 @@ def provided(name: str) -> Iterator[Cluster]:
         with _container(name) as cluster:
             yield cluster
     else:
-        with KafkaCluster(name) as cluster:
+        with KafkaCluster(name, version=_version(name)) as cluster:
             yield cluster
 
 
@@ -59,6 +60,11 @@ def _given(name: str, addresses: str) -> RunningCluster:
     except IndexError:
         message = f"MM2_TEST_BOOTSTRAP={addresses} names no address for cluster {name}."
         raise KafkaMissing(message) from None
+
+
+def _version(name: str) -> str:
+    given = os.environ.get("MM2_TEST_VERSIONS", "").split(",")
+    return dict(zip(NAMES, given, strict=False)).get(name) or KAFKA_VERSION
 
 
 def _containers_wanted() -> bool:
@@ -87,7 +93,7 @@ def _container(name: str) -> Iterator[RunningCluster]:
 
     (port,) = free_ports(1)
     environment = _container_environment(port)
-    container = DockerContainer(f"apache/kafka:{KAFKA_VERSION}").with_bind_ports(port, port)
+    container = DockerContainer(f"apache/kafka:{_version(name)}").with_bind_ports(port, port)
     for key, value in environment.items():
         container = container.with_env(key, value)
     with container.waiting_for(LogMessageWaitStrategy("Kafka Server started")):
