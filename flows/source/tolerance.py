@@ -78,7 +78,7 @@ class Tolerance:
         self._budget = budget
         self._partitions = partitions
         self._changed = changed
-        self._refused_since: dict[Mirrored, float] = {}
+        self._refused: dict[Mirrored, tuple[int, float]] = {}
         self._letters: deque[tuple[Callable[[], None], Callable[[str], None]]] = deque()
         self._lane = Lane(
             TopicPartition(TopicName(spec.dead_letter_topic or ""), 0),
@@ -102,10 +102,8 @@ class Tolerance:
         if code not in RECORD_AT_FAULT or not self._spec.tolerates:
             self._stop(partition, _refusal(batch, code))
             return Verdict.STOP
-        since = self._refused_since.setdefault(partition, time.monotonic())
-        if time.monotonic() - since < self._spec.retry_timeout_s:
+        if self._is_worth_another(partition, batch.offsets[0]):
             return Verdict.RETRY
-        del self._refused_since[partition]
         failure = Failure(
             source=partition.source, offset=batch.offsets[0], stage=PRODUCED, code=code
         )
@@ -123,6 +121,14 @@ class Tolerance:
 
         self._report(failure, record, delivered, failed)
         return Verdict.WAIT
+
+    def _is_worth_another(self, partition: Mirrored, offset: int) -> bool:
+        """Whether a record has been refused for less than ``errors.retry.timeout``."""
+        now = time.monotonic()
+        refused, since = self._refused.get(partition, (offset, now))
+        since = since if refused == offset else now
+        self._refused[partition] = offset, since
+        return now - since < self._spec.retry_timeout_s
 
     def unreadable(self, partition: Mirrored, records: memoryview, reason: str) -> None:
         """

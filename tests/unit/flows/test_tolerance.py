@@ -1,0 +1,75 @@
+"""What is decided about a batch that the target refuses."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from flows.source.budget import Budget
+from flows.source.lane import Lane, Outgoing, Verdict
+from flows.source.partition import Mirrored
+from flows.source.produce import Producer
+from flows.source.tolerance import Tolerance
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundle import ErrorSpec
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.codes import Code
+from tests.support.batches import Plain, write_batch
+from tests.support.fake_broker import FakeCluster, Trouble
+
+_SOURCE = TopicPartition(TopicName("t"), 0)
+_TARGET = TopicPartition(TopicName("A.t"), 0)
+_BATCH = write_batch([Plain(offset=0, timestamp=3, key=b"k", value=b"v")])
+
+
+def _refused(spec: ErrorSpec, code: int) -> tuple[Verdict, Mirrored]:
+    partition = Mirrored(_SOURCE, Lane(_TARGET), position=9)
+    cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
+    producer = Producer(
+        flow="A->B", client=cast("WireClient", cluster), identity=ProducerIdentity(5, 1)
+    )
+    tolerance = Tolerance(
+        spec,
+        task=0,
+        producer=producer,
+        budget=Budget(1 << 20),
+        partitions={_SOURCE: partition},
+        changed=lambda: None,
+    )
+    batch = Outgoing(bytearray(_BATCH), 0, range(8, 9), 3, len(_BATCH))
+    return tolerance.refused(partition, batch, code), partition
+
+
+async def test_without_tolerance_the_partition_stops_and_tries_again_later() -> None:
+    verdict, partition = _refused(ErrorSpec(), Code.INVALID_RECORD)
+    assert verdict is Verdict.STOP
+    reason = "the target refuses the record at offset 8 for good: INVALID_RECORD"
+    assert (partition.error, partition.retry_at is None) == (reason, False)
+
+
+@pytest.mark.parametrize("code", [Code.UNSUPPORTED_COMPRESSION_TYPE, 44])
+async def test_what_is_no_records_fault_stops_even_a_tolerant_partition(code: int) -> None:
+    verdict, partition = _refused(ErrorSpec(tolerates=True), code)
+    assert verdict is Verdict.STOP
+    assert "refuses the batch at offset 8" in (partition.error or "")
+
+
+async def test_a_refused_record_is_tried_again_for_as_long_as_asked() -> None:
+    verdict, partition = _refused(
+        ErrorSpec(tolerates=True, retry_timeout_s=inf), Code.INVALID_TIMESTAMP
+    )
+    assert (verdict, partition.error) == (Verdict.RETRY, None)
+
+
+async def test_a_skipped_record_is_logged_with_its_contents_only_if_asked() -> None:
+    with capture_logs() as plain:
+        _refused(ErrorSpec(tolerates=True), Code.INVALID_RECORD)
+    with capture_logs() as full:
+        _refused(ErrorSpec(tolerates=True, logs_messages=True), Code.INVALID_RECORD)
+    (event,), (told,) = plain, full
+    assert (event["event"], event["upstream_offset"]) == ("source.record_skipped", 8)
+    assert "key" not in event
+    assert (told["key"], told["value"], told["timestamp_ms"]) == ("b'k'", "b'v'", 3)
