@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.source.batch import split
@@ -23,6 +23,7 @@ _BYTES = st.none() | st.binary(max_size=300)
 _HEADERS = st.lists(st.tuples(st.binary(max_size=9), _BYTES), max_size=70).map(tuple)
 
 
+@settings(deadline=None)
 @given(
     key=_BYTES,
     value=_BYTES,
@@ -102,6 +103,7 @@ def test_garbage_does_not_tell_where_it_ends() -> None:
     assert _offsets(b"\0" * 8 + b"\0\0\0\x05" + b"\0" * 5, 0) is None
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 100), st.integers(0, 100))
 def test_whatever_comes_it_only_ever_goes_forward(data: bytes, position: int, end: int) -> None:
     offsets = _offsets(data, position, end)

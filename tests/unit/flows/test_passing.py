@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.source.batch import CONTROL, TRANSACTIONAL, split
@@ -26,6 +26,7 @@ def _overlap(values: list[int]) -> Overlap:
 _BATCHES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(
     batches=_BATCHES,
     tail=st.lists(st.integers(0, 2), max_size=12),
