@@ -100,6 +100,22 @@ async def test_an_answer_that_cannot_be_read_closes_the_connection() -> None:
         assert not connection.connected()
 
 
+async def test_what_waits_behind_a_throttled_request_does_not_time_out() -> None:
+    """KIP-219: the broker reads nothing more until the time that it said is over."""
+
+    async def peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _, first = await _request(reader)
+        _answer(writer, first, struct.pack(">ihii", 10_000, 0, 0, 0))
+        await asyncio.sleep(1.3)
+        _, second = await _request(reader)
+        _answer(writer, second, struct.pack(">ihii", 0, 0, 0, 0))
+
+    request = FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1, read_committed=False, topics={})
+    async with _connected(peer, timeout_ms=1000) as connection:
+        answers = await asyncio.gather(connection.send(request), connection.send(request))
+        assert [answer.answer.throttle_ms for answer in answers] == [10_000, 0]
+
+
 async def test_small_requests_are_sent_at_once(cluster_a: Cluster) -> None:
     host, port = cluster_a.bootstrap.split(",")[0].split(":")
     connection = Connection(host, int(port))

@@ -49,6 +49,7 @@ class Connection(AIOKafkaConnection):
         self._requests: deque[_Asked] = deque()
         self._receiver: Receiver | None = None
         self._renew_at = float("inf")
+        self._deadlines: set[asyncio.Timeout] = set()
 
     async def connect(self) -> None:
         """
@@ -129,9 +130,20 @@ class Connection(AIOKafkaConnection):
         self._requests.append((correlation_id, struct, answer))
         return self._answered(answer)
 
+    def _wait_longer(self, throttle_ms: int) -> None:
+        """The broker leaves alone for so long what was sent after a request that it throttles."""
+        for deadline in self._deadlines:
+            when = deadline.when()
+            if when is not None and not deadline.expired():
+                deadline.reschedule(when + throttle_ms / 1000)
+
     async def _answered(self, answer: asyncio.Future[Response]) -> Response:
-        async with asyncio.timeout(self._request_timeout):
-            response = await answer
+        async with asyncio.timeout(self._request_timeout) as deadline:
+            self._deadlines.add(deadline)
+            try:
+                response = await answer
+            finally:
+                self._deadlines.discard(deadline)
         lifetime_ms = getattr(response, "session_lifetime_ms", 0)
         if lifetime_ms:
             self._renew_at = time.monotonic() + lifetime_ms / 1000 * _REAUTHENTICATE_AT
@@ -170,10 +182,13 @@ class Connection(AIOKafkaConnection):
         _, request, answer = self._requests[0]
         if not answer.done():
             try:
-                answer.set_result(_decoded(request, frame))
+                response = _decoded(request, frame)
             except Exception as error:  # noqa: BLE001 - struct, Unicode and index errors alike
                 self.close(CloseReason.OUT_OF_SYNC, error)
                 return
+            if isinstance(response, FrameResponse) and response.throttle_ms > 0:
+                self._wait_longer(response.throttle_ms)
+            answer.set_result(response)
         self._requests.popleft()
         self._last_action = time.monotonic()
 

@@ -154,6 +154,11 @@ class FrameResponse(Response):
     API_KEY: ClassVar[int] = -1
     API_VERSION: ClassVar[int] = -1
 
+    @property
+    def throttle_ms(self) -> int:
+        """For how long the broker reads nothing more from the connection (KIP-219)."""
+        return 0
+
     @classmethod
     @abc.abstractmethod
     def read(cls, frame: Frame) -> Self:

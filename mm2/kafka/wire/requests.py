@@ -82,6 +82,11 @@ class _FetchResponse(FrameResponse):
 
     answer: FetchAnswer
 
+    @property
+    def throttle_ms(self) -> int:
+        """For how long the broker reads nothing more from the connection."""
+        return self.answer.throttle_ms
+
     @classmethod
     def read(cls, frame: Frame) -> Self:
         response = cls()
@@ -220,6 +225,11 @@ class _ProduceResponse(FrameResponse):
     API_VERSION: ClassVar[int] = 7
 
     answer: ProduceAnswer
+
+    @property
+    def throttle_ms(self) -> int:
+        """For how long the broker reads nothing more from the connection."""
+        return self.answer.throttle_ms
 
     @classmethod
     def read(cls, frame: Frame) -> Self:
