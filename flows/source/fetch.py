@@ -19,7 +19,7 @@ from flows.source.budget import Budget
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.reading import Reading
-from flows.source.replicas import ReadReplicas
+from flows.source.replicas import NO_NODE, ReadReplicas
 from flows.source.settling import Settler
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
@@ -74,6 +74,7 @@ class Fetcher:
         self._limit = limit
         self._take = take
         self._replicas = ReadReplicas(
+            own_rack=spec.rack,
             leader=client.leader,
             is_known=lambda node: client.broker(node) is not None,
             lease_s=spec.replica_lease_s,
@@ -179,7 +180,7 @@ class Fetcher:
                     max_bytes=reserved,
                     read_committed=self._spec.read_committed,
                     topics=step.topics,
-                    rack=self._spec.rack,
+                    rack=self._replicas.rack,
                     session=step.session,
                     epoch=step.epoch,
                     forgotten=step.forgotten,
@@ -223,6 +224,8 @@ class Fetcher:
         """Whether another replica is to be asked instead: a better one, or again the leader."""
         if answer.error == Code.NONE:
             is_new = self._replicas.prefer(source, answer.preferred_replica)
+            if answer.preferred_replica not in {NO_NODE, self._replicas.reader(source)}:
+                self._stale.set()  # the metadata do not have it yet
         else:
             # Only the leader's word counts: a follower may lag behind, or be on its way out.
             is_new = self._replicas.forsake(source)

@@ -1,9 +1,9 @@
 """
 Which replica each partition is read from (KIP-392).
 
-A leader that knows of a replica nearer to our rack names it, and that one is asked from then on.
-What it cannot answer the leader is asked again, and after some time the leader is asked in any
-case: it may know of a better one.
+A leader that knows of a replica nearer to our rack names it, and gives no records; that one is
+asked from then on. What it cannot answer the leader is asked again, and after some time the leader
+is asked in any case: it may know of a better one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from mm2.core.model import TopicPartition
 
 NO_NODE: Final = -1
 
-_LEADER_FOR_S: Final = 5.0
+_NO_RACK_FOR_S: Final = 5.0
 """
 After trouble with a replica.
 
-The leader would name it again at once, and we would go to and fro.
+The leader would name it again at once, and only to those without a rack does it give records.
 """
 
 
@@ -30,18 +30,25 @@ class ReadReplicas:
     Remembers the preferred replicas of a task's partitions.
 
     Attributes:
+        own_rack: where we stand; empty: leaders are asked only.
         leader: says who leads a partition.
         is_known: says whether a node is one of the cluster's.
         lease_s: for how long a replica is asked before the leader is asked again, in seconds.
         clock: seconds, monotonic.
     """
 
+    own_rack: str
     leader: Callable[[TopicPartition], int | None]
     is_known: Callable[[int], bool]
     lease_s: float
     clock: Callable[[], float]
     _preferred: dict[TopicPartition, tuple[int, float]] = field(default_factory=dict)
-    _not_before: dict[TopicPartition, float] = field(default_factory=dict)
+    _no_rack_before: float = 0.0
+
+    @property
+    def rack(self) -> str:
+        """What to say of where we stand."""
+        return self.own_rack if self.clock() >= self._no_rack_before else ""
 
     def reader(self, partition: TopicPartition) -> int | None:
         """The node to ask for a partition; None while nobody is known to lead it."""
@@ -53,10 +60,15 @@ class ReadReplicas:
         return self.leader(partition)
 
     def prefer(self, partition: TopicPartition, node: int) -> bool:
-        """Learns what an answer says of a better replica; says whether that is news."""
-        if node == NO_NODE or not self.is_known(node) or node == self.reader(partition):
+        """
+        Learns what an answer says of a better replica; says whether it is to be asked.
+
+        One that is not known (yet) is not asked.
+        """
+        if node == NO_NODE or node == self.reader(partition):
             return False
-        if self.clock() < self._not_before.get(partition, 0.0):
+        if not self.is_known(node):
+            self._stay_with_leaders()
             return False
         self._preferred[partition] = (node, self.clock() + self.lease_s)
         return True
@@ -65,8 +77,11 @@ class ReadReplicas:
         """Goes back to the leader; says whether another replica was asked."""
         if self._preferred.pop(partition, None) is None:
             return False
-        self._not_before[partition] = self.clock() + _LEADER_FOR_S
+        self._stay_with_leaders()
         return True
+
+    def _stay_with_leaders(self) -> None:
+        self._no_rack_before = self.clock() + _NO_RACK_FOR_S
 
     def forsake_node(self, node: int) -> None:
         """Goes back to the leaders for all partitions that were read from a node."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from mm2.herder.bundle import FetchSpec
@@ -35,23 +33,17 @@ def _copied(bench: Bench, topic: str) -> int:
     return sum(p.records for (name, _), p in bench.progress().items() if name == topic)
 
 
-@pytest.mark.parametrize(
-    ("mebibytes", "changes"),
-    [
-        pytest.param(24, {"byte_rate_limit": 2 * _MIB}, id="limited"),
-        pytest.param(64, {"buffer_memory": 8 * _MIB}, id="short-of-memory"),
-    ],
-)
 def test_quiet_partitions_are_copied_while_busy_ones_have_a_backlog(
-    mebibytes: int, changes: Mapping[str, int], cluster_a: Cluster, cluster_b: Cluster, unique: str
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
-    """The busy partitions alone could take all of every fetch, and all memory."""
+    """The busy partitions alone could take all of every fetch; a limit makes that last."""
     hot, quiet = f"{unique}-hot", f"{unique}-quiet"
     create_topic(cluster_a.bootstrap, hot, _HOT)
     create_topic(cluster_a.bootstrap, quiet, _QUIET)
-    backlog = _fill(cluster_a, hot, mebibytes)
+    backlog = _fill(cluster_a, hot, 24)
     topics = {quiet: _QUIET, hot: _HOT}
     fetch = FetchSpec(max_wait_ms=100, max_bytes=_MIB, max_partition_bytes=_MIB)
+    changes = {"byte_rate_limit": _MIB // 2}
     bench = Bench(cluster_a, cluster_b, unique, topics, fetch=fetch, changes=changes)
     with bench.running():
         eventually(lambda: _copied(bench, hot))

@@ -17,7 +17,7 @@ from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, consume, create_topic
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(300)]
 
 _BUSY = (0, 2)
 _CONTROL = "mm2-control.A.internal"
@@ -90,7 +90,7 @@ def test_a_busy_partition_moves_under_traffic_and_each_record_is_copied_once_in_
     traffic = _Traffic(cluster_a.bootstrap, unique)
     with Mirror(tmp_path, text) as mirror:
         with traffic.flowing():
-            eventually(mirror.text, until=lambda t: "flow.rebalanced" in t, timeout=60)
+            eventually(mirror.text, until=lambda t: "flow.rebalanced" in t, timeout=100)
             holders = eventually(
                 lambda: _holders(cluster_b), until=lambda h: len({h.get(p) for p in _BUSY}) == 2
             )
@@ -116,11 +116,11 @@ def test_a_driver_killed_while_a_partition_moves_loses_nothing_and_keeps_the_ord
     traffic = _Traffic(cluster_a.bootstrap, unique)
     with traffic.flowing():
         with Mirror(tmp_path, text) as mirror:
-            eventually(mirror.text, until=lambda t: "flow.rebalanced" in t, timeout=60)
+            eventually(mirror.text, until=lambda t: "flow.rebalanced" in t, timeout=100)
             mirror.kill()
             mirror.wait_gone()
         with Mirror(tmp_path, text) as mirror:
-            eventually(mirror.text, until=lambda t: "flow.assigned" in t, timeout=60)
+            eventually(mirror.text, until=lambda t: "flow.assigned" in t, timeout=100)
             sent = traffic.sent + 20
             eventually(lambda: traffic.sent, until=lambda n: n > sent)
             eventually(
@@ -146,7 +146,7 @@ def test_partitions_stay_in_their_bundles_over_a_restart_with_more_tasks(
     for settings in runs:
         text = _text(cluster_a, cluster_b, unique, **settings)
         with Mirror(tmp_path, text) as mirror:
-            eventually(mirror.text, until=lambda t: "source.partitions_assigned" in t, timeout=60)
+            eventually(mirror.text, until=lambda t: "source.partitions_assigned" in t, timeout=100)
             assert mirror.stop() == 0
         holders.append(_holders(cluster_b))
     dealt, more = holders

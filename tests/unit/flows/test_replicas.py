@@ -15,6 +15,7 @@ class _World:
         self.now = 0.0
         self.nodes = {1, 2}
         self.replicas = ReadReplicas(
+            own_rack="east",
             leader=lambda _: 1,
             is_known=lambda node: node in self.nodes,
             lease_s=10,
@@ -52,18 +53,25 @@ def test_trouble_leads_back_to_the_leader() -> None:
     world.replicas.prefer(A, 2)
     assert world.replicas.forsake(A)
     assert not world.replicas.forsake(A)
-    world.now = 5
     world.replicas.prefer(A, 2)
     world.replicas.prefer(B, 2)
     world.replicas.forsake_node(2)
     assert (world.replicas.reader(A), world.replicas.reader(B)) == (1, 1)
 
 
-def test_after_trouble_the_leader_is_asked_for_a_while() -> None:
+def test_after_trouble_we_hide_our_rack_so_that_leaders_give_records() -> None:
     world = _World()
     world.replicas.prefer(A, 2)
+    assert world.replicas.rack == "east"
     world.replicas.forsake(A)
-    world.now = 4
-    assert not world.replicas.prefer(A, 2)
+    assert world.replicas.rack == ""
     world.now = 5
-    assert world.replicas.prefer(A, 2)
+    assert world.replicas.rack == "east"
+
+
+def test_a_replica_that_we_do_not_know_yet_is_not_asked_for_now() -> None:
+    world = _World()
+    assert not world.replicas.prefer(A, 3)
+    assert (world.replicas.reader(A), world.replicas.rack) == (1, "")
+    world.nodes.add(3)
+    assert world.replicas.prefer(A, 3)
