@@ -40,7 +40,7 @@ _REFRESH_MOST_S: Final = 2.0
 _MOST_DOUBLINGS: Final = 10
 _CORRUPT_RETRIES: Final = 3
 _SEQUENCE_RETRIES: Final = 3
-"""While a connection is being made, one request may overtake another."""
+"""What a broken connection had delivered may be looked at after what came on the next one."""
 
 _FORGOTTEN_AFTER_S: Final = 1.0
 """A broker may be told to forget idle producers at once (``producer.id.expiration.ms``)."""
