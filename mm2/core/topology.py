@@ -35,13 +35,33 @@ def should_replicate_topic(
     topic_filter: TopicFilter,
     heartbeats_replication: bool,
 ) -> bool:
-    """Decides whether a flow mirrors ``topic`` of its source cluster (C152)."""
+    """
+    Decides whether a flow mirrors ``topic`` of its source cluster (C152).
+
+    What mm2 and Connect keep for themselves is never mirrored. Java's policy forgets the herders'
+    topics when there is a separator of the user's own (C490).
+    """
     wanted = topic_filter.should_replicate_topic(topic) or (
         heartbeats_replication and policy.is_heartbeats_topic(topic)
     )
-    return (
-        wanted and not policy.is_internal_topic(topic) and not is_cycle(policy, topic, flow.target)
+    is_internal = policy.is_internal_topic(topic) or _is_of_a_herder(topic)
+    return wanted and not is_internal and not is_cycle(policy, topic, flow.target)
+
+
+def is_own_copy(policy: ReplicationPolicy, topic: TopicName, source: ClusterAlias) -> bool:
+    """
+    Tells whether a copy of ``topic`` would be copied again if both clusters were one and the same.
+
+    Java, which knows clusters by their aliases only, then copies without end (C418).
+    """
+    return policy.format_remote_topic(source, topic) == topic or any(
+        passed == source for passed in _sources(policy, topic)
     )
+
+
+def _is_of_a_herder(topic: TopicName) -> bool:
+    """Names that do not depend on the policy (C465)."""
+    return topic.startswith("mm2-") and topic.endswith(".internal")
 
 
 def count_hops(policy: ReplicationPolicy, topic: TopicName, source: ClusterAlias) -> int:

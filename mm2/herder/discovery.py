@@ -17,6 +17,7 @@ from mm2.core.filters import build_config_property_filter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription, TopicPlan, plan_topics
 from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.topology import is_own_copy
 from mm2.errors import NotAuthorized
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.memory import Memory
@@ -52,6 +53,7 @@ class Discovery:
         self._accepts = accepted_topics(config)
         self._property_filter = build_config_property_filter(properties)
         self._listed: set[TopicName] = set()
+        self._loops: set[TopicName] = set()
         self._mirrored: tuple[TopicDescription, ...] = ()
         memory = Memory(config)
         self._settings = TopicSettings(clusters, self._property_filter)
@@ -112,7 +114,19 @@ class Discovery:
 
     async def _source_topics(self) -> set[TopicName]:
         self._listed = await self._clusters.source.list_topics()
-        return {topic for topic in self._listed if self._accepts(topic)}
+        accepted = {topic for topic in self._listed if self._accepts(topic)}
+        return await self._without_loops(accepted)
+
+    async def _without_loops(self, topics: set[TopicName]) -> set[TopicName]:
+        """Leaves out what would be copied without end if both aliases are of one cluster (C418)."""
+        clusters, alias = self._clusters, self._config.flow.source
+        if await clusters.source.cluster_id() != await clusters.target.cluster_id():
+            return topics
+        loops = {topic for topic in topics if is_own_copy(self.policy, topic, alias)}
+        if loops != self._loops:
+            self._loops = loops
+            log.error("flow.mirrors_itself", topics=sorted(loops))
+        return topics - loops
 
     async def _configs_of_new(
         self, source: Iterable[TopicName], target: Collection[TopicName]

@@ -33,6 +33,8 @@ EVENTS: Final = {
     "flow.led": "This node leads the flow, with this epoch.",
     "flow.rebalanced": "The loads of bundles were uneven for a while: these partitions change "
     "hands, each drained and committed before its new bundle begins.",
+    "flow.mirrors_itself": "Both aliases of the flow are of one cluster; these topics would be "
+    "copied without end and are left out.",
     "flow.started": "Both clusters answer and the internal topics are there.",
     "flow.stopped": "The flow has drained and ended.",
     "flow.taken_over": "Another node leads the flow; this one stands back.",

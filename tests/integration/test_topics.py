@@ -4,7 +4,8 @@ What the source flow does to topics of the target: behaviours 5.3, 5.5, 5.6 and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -17,9 +18,11 @@ from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType
 from mm2.core.configs import AlterConfig, ConfigOperation
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.plan import CreateTopic, GrowTopic
+from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters, admin_clients
 from mm2.herder.discovery import Discovery
 from mm2.herder.positions import PositionStore
+from mm2.herder.source import SourceFlow
 from mm2.herder.topic_settings import alter_configs, create_topics
 from mm2.herder.topics import create_internal_topics
 from mm2.kafka.admin import Admin
@@ -82,6 +85,7 @@ async def _flow(
         "T.bootstrap.servers": target.bootstrap,
         f"{alias}->T.enabled": "true",
         "topics": f"{unique}.*",
+        "heartbeats.replication.enabled": "false",
         **QUICK,
         **(settings or {}),
     }
@@ -149,8 +153,12 @@ async def test_settings_follow_and_what_is_excluded_does_not(
 
         removed = AlterConfig(TopicName(unique), "retention.bytes", ConfigOperation.DELETE)
         await flow.clusters.source.incremental_alter_configs([removed])
-        await flow.discovery.sync_configs()
-        assert (await flow.settings(flow.remote))["retention.bytes"] == "-1", "C399"
+
+        async def followed() -> str | None:
+            await flow.discovery.sync_configs()
+            return (await flow.settings(flow.remote))["retention.bytes"]
+
+        await eventually_async(followed, until=lambda value: value == "-1")  # C399
         with capture_logs() as logs:
             await flow.discovery.sync_configs()
         assert logs == [], "C423, a bug of old Java: nothing to do, nothing to say"
@@ -403,9 +411,10 @@ async def test_a_copy_stays_if_the_topic_is_hidden_from_us(cluster_b: Cluster, u
             f"{alias}.sasl.mechanism": "PLAIN",
             f"{alias}.sasl.jaas.config": f'{module} required username="alice" password="secret";',
         }
+        owner = Admin("S", {"bootstrap.servers": hiding.bootstrap})
         async with _flow(hiding, cluster_b, unique, settings) as flow:
             await flow.look(1)
-            owner = Admin("S", {"bootstrap.servers": hiding.bootstrap})
+            await _settings_that_may_not_be_read_stop_one_topic_only(hiding, owner, flow)
             bob = AclBinding(name=unique, principal="User:bob", operation=AclOperation.READ)
             await owner.create_acls([bob])
             await owner.close()
@@ -420,6 +429,83 @@ async def test_a_copy_stays_if_the_topic_is_hidden_from_us(cluster_b: Cluster, u
             (reason,) = await eventually_async(kept)
             assert "TOPIC_AUTHORIZATION_FAILED" in reason
             assert flow.remote in await flow.clusters.target.list_topics()
+
+
+async def _settings_that_may_not_be_read_stop_one_topic_only(
+    cluster: Cluster, owner: Admin, flow: _Flow
+) -> None:
+    """C184: Java then creates none of the topics that are new."""
+    secret, open_ = TopicName(f"{flow.topic}-secret"), TopicName(f"{flow.topic}-open")
+    create_topic(cluster.bootstrap, secret)
+    create_topic(cluster.bootstrap, open_)
+    await owner.create_acls([_rule(secret, AclOperation.READ)])
+    await eventually_async(owner.describe_topic_acls)
+    with capture_logs() as logs:
+        assigned = await eventually_async(
+            flow.discovery.refresh, until=lambda a: TopicPartition(open_, 0) in a
+        )
+    assert TopicPartition(secret, 0) not in assigned
+    assert {e["topic"] for e in logs if e["event"] == "remote_topic.not_created"} == {secret}
+
+
+async def test_one_cluster_under_two_names_is_not_copied_without_end(
+    cluster_a: Cluster, unique: str
+) -> None:
+    """C418: Java goes on to A.A.A.topic."""
+    create_topic(cluster_a.bootstrap, unique)
+    async with _flow(cluster_a, cluster_a, unique, {"topics": f".*{unique}"}) as flow:
+        assert [each.topic for each in await flow.discovery.refresh()] == [unique]
+        await eventually_async(flow.clusters.source.list_topics, until=lambda t: flow.remote in t)
+        with capture_logs() as logs:
+            assert [each.topic for each in await flow.discovery.refresh()] == [unique]
+        (error,) = [e for e in logs if e["event"] == "flow.mirrors_itself"]
+        assert flow.remote in error["topics"]
+
+
+class _Idle:
+    """Runs bundles that do nothing."""
+
+    async def run(self, spec: BundleSpec) -> Mapping[str, int]:
+        await asyncio.Event().wait()
+        return {}
+
+
+@pytest.mark.parametrize("switch", ["true", "false"])
+async def test_jobs_run_at_their_intervals_or_not_at_all(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, switch: str
+) -> None:
+    """C105, C149: the first look at topics is taken in any case."""
+    create_topic(cluster_a.bootstrap, unique)
+    jobs = ("refresh.topics", "sync.topic.configs", "sync.topic.acls")
+    settings = {f"{job}.enabled": switch for job in jobs}
+    settings |= {f"{job}.interval.seconds": "1" for job in jobs}
+    async with _flow(cluster_a, cluster_b, unique, settings) as flow:
+        source, target = flow.clusters.source, flow.clusters.target
+        leader = SourceFlow(flow.config, flow.clusters, _Idle(), "test")
+        second = TopicName(f"{flow.remote}-2")
+        rule = _rule(unique, AclOperation.READ)
+
+        async def followed() -> tuple[bool, bool, bool]:
+            configs = await flow.settings(flow.remote)
+            is_known = second in await target.list_topics()
+            return is_known, configs["retention.bytes"] == "7", bool(await flow.rules())
+
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(leader.run())
+            await eventually_async(target.list_topics, until=lambda names: flow.remote in names)
+            await asyncio.sleep(0.5)  # the first sync, where there is one, is over
+            create_topic(cluster_a.bootstrap, f"{unique}-2")
+            change = AlterConfig(TopicName(unique), "retention.bytes", ConfigOperation.SET, "7")
+            await source.incremental_alter_configs([change])
+            await source.create_acls([rule])
+            if switch == "true":
+                await eventually_async(followed, until=all)
+            else:
+                await asyncio.sleep(2.5)
+                assert await followed() == (False, False, False)
+            running.cancel()
+        await source.delete_acls([rule])
+        await target.delete_acls(sorted(await flow.rules()))
 
 
 async def test_a_copy_stays_if_the_topic_was_excluded_before_it_was_deleted(

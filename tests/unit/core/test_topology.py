@@ -13,6 +13,7 @@ from mm2.core.topology import (
     count_hops,
     heartbeat_topics,
     is_cycle,
+    is_own_copy,
     remote_topics,
     replication_hops,
     should_replicate_topic,
@@ -197,6 +198,40 @@ def test_copied_heartbeats_are_told_by_the_separator() -> None:
     nothing = DefaultTopicFilter()
     assert replicated("heartbeats", policy=policy, topic_filter=nothing)
     assert not replicated("us-west.heartbeats", policy=policy, topic_filter=nothing)
+
+
+@pytest.mark.parametrize("kind", ["configs", "offsets", "status", "control", "progress"])
+@pytest.mark.parametrize("separator", [".", "_"])
+def test_topics_of_herders_are_never_mirrored(kind: str, separator: str) -> None:
+    """C490: Java forgets them when there are a separator and an exclude list of the user's own."""
+    policy = build_policy({"replication.policy.separator": separator})
+    assert not should_replicate_topic(
+        TopicName(f"mm2-{kind}.A.internal"),
+        flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+        policy=policy,
+        topic_filter=build_topic_filter({"topics": ".*", "topics.exclude": "none"}),
+        heartbeats_replication=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "topic", "loops"),
+    [
+        ("Default", "t", False),
+        ("Default", "B.t", False),
+        ("Default", "A.t", True),
+        ("Default", "B.A.t", True),
+        ("Identity", "t", True),
+        ("Identity", "heartbeats", False),
+        ("Identity", "A.heartbeats", True),
+    ],
+)
+def test_a_copy_of_ones_own_is_known(policy: str, topic: str, *, loops: bool) -> None:
+    """C418."""
+    built = build_policy(
+        {"replication.policy.class": f"{policy}ReplicationPolicy", "source.cluster.alias": "A"}
+    )
+    assert is_own_copy(built, TopicName(topic), ClusterAlias("A")) is loops
 
 
 def test_internal_topics_are_never_mirrored() -> None:
