@@ -63,6 +63,15 @@ class _Flow:
         found = await self.clusters.target.describe_topic_acls()
         return {rule for rule in found if rule.name.startswith(f"{self.alias}.{prefix}")}
 
+    async def begin(self) -> None:
+        """Looks until the topic has its copy: brokers may take a moment to know of a new one."""
+
+        async def looked() -> set[TopicName]:
+            await self.look(1)
+            return await self.clusters.target.list_topics()
+
+        await eventually_async(looked, until=lambda names: self.remote in names)
+
     async def look(self, times: int) -> None:
         for _ in range(times):
             await self.discovery.refresh()
@@ -346,7 +355,7 @@ async def test_a_deleted_topics_copy_stays_by_default(
     """C166, C413."""
     create_topic(cluster_a.bootstrap, unique)
     async with _flow(cluster_a, cluster_b, unique) as flow:
-        await flow.look(1)
+        await flow.begin()
         await flow.delete_source(unique)
         await flow.look(4)
         assert flow.remote in await flow.clusters.target.list_topics()
@@ -359,7 +368,7 @@ async def test_a_deleted_topics_copy_goes_on_demand_with_its_positions(
     for name in (unique, other):
         create_topic(cluster_a.bootstrap, name)
     async with _flow(cluster_a, cluster_b, unique, _DELETING) as flow:
-        await flow.look(1)
+        await flow.begin()
         store = PositionStore(flow.config)
         positions = {TopicPartition(TopicName(name), 0): 7 for name in (unique, other)}
         await store.save({**positions})
@@ -387,7 +396,7 @@ async def test_a_copy_stays_if_the_source_is_another_cluster(
     """A name that leads to another cluster must not delete what the first one had."""
     create_topic(cluster_a.bootstrap, unique)
     async with _flow(cluster_a, cluster_b, unique, _DELETING) as flow:
-        await flow.look(1)
+        await flow.begin()
         remote = flow.remote
     async with _flow(cluster_b, cluster_b, unique, _DELETING) as flow:
         with capture_logs() as logs:
@@ -413,7 +422,7 @@ async def test_a_copy_stays_if_the_topic_is_hidden_from_us(cluster_b: Cluster, u
         }
         owner = Admin("S", {"bootstrap.servers": hiding.bootstrap})
         async with _flow(hiding, cluster_b, unique, settings) as flow:
-            await flow.look(1)
+            await flow.begin()
             await _settings_that_may_not_be_read_stop_one_topic_only(hiding, owner, flow)
             bob = AclBinding(name=unique, principal="User:bob", operation=AclOperation.READ)
             await owner.create_acls([bob])
@@ -513,10 +522,10 @@ async def test_a_copy_stays_if_the_topic_was_excluded_before_it_was_deleted(
 ) -> None:
     create_topic(cluster_a.bootstrap, unique)
     async with _flow(cluster_a, cluster_b, unique, _DELETING) as flow:
-        await flow.look(1)
+        await flow.begin()
     settings = {**_DELETING, "topics.exclude": unique}
     async with _flow(cluster_a, cluster_b, unique, settings) as flow:
-        await flow.look(1)
+        await flow.begin()
         await flow.delete_source(unique)
         await flow.look(4)
         assert flow.remote in await flow.clusters.target.list_topics()
