@@ -82,11 +82,16 @@ def _numbers(samples: list[Sample], partition: int) -> list[int]:
     return [int((s.value or b"")[:6]) for s in samples if s.partition == partition]
 
 
+@pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
 def test_a_busy_partition_moves_under_traffic_and_each_record_is_copied_once_in_order(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+    exactly_once: str, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     create_topic(cluster_a.bootstrap, unique, 4)
-    text = _text(cluster_a, cluster_b, unique, **{"assignment.balance.interval.seconds": "1"})
+    settings = {
+        "assignment.balance.interval.seconds": "1",
+        "B.exactly.once.source.support": exactly_once,
+    }
+    text = _text(cluster_a, cluster_b, unique, **settings)
     traffic = _Traffic(cluster_a.bootstrap, unique)
     with Mirror(tmp_path, text) as mirror:
         with traffic.flowing():
