@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Collection
 from typing import Final
 
@@ -46,11 +45,11 @@ class TransactionGate:
 
     def bar(self, lane: Lane) -> None:
         """Keeps a lane out for a moment: the target would not have it."""
-        self._barred[lane] = time.monotonic() + _BARRED_S
+        self._barred[lane] = asyncio.get_running_loop().time() + _BARRED_S
 
     def unbar(self) -> bool:
         """Forgets lanes that have been kept out for long enough; whether there were any."""
-        now = time.monotonic()
+        now = asyncio.get_running_loop().time()
         over = [lane for lane, until in self._barred.items() if until <= now]
         for lane in over:
             del self._barred[lane]

@@ -16,7 +16,6 @@ committed transaction ended, because that is what the target says.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final
@@ -39,6 +38,9 @@ log = structlog.get_logger()
 _COMMIT_WITHIN_S: Final = 8.0
 _ABORT_WITHIN_S: Final = 2.0
 _LOOK_EVERY_S: Final = 1.0
+_SOON_S: Final = 0.001
+"""Timers may fire a trifle early; to look again at once would be to spin."""
+
 _OF_TIMEOUT: Final = 0.7
 """A transaction that takes this part of ``transaction.timeout.ms`` is given up."""
 
@@ -48,6 +50,11 @@ How often offsets of idle partitions are committed anew.
 
 They expire ``offsets.retention.minutes`` after their commit: a week unless the target says else.
 """
+
+
+def _now_s() -> float:
+    """Seconds, by the clock of the event loop."""
+    return asyncio.get_running_loop().time()
 
 
 class TransactionStuck(FlowError):
@@ -98,7 +105,7 @@ class Transactions:
         self._has_group = self._has_letters = False
         self._moved: dict[Mirrored, None] = {}
         self._waiting: list[asyncio.Future[None]] = []
-        self._looked = self._refreshed = time.monotonic()
+        self._looked = self._refreshed = _now_s()
 
     def appended(self, partition: Mirrored, batch: Outgoing) -> None:
         """Takes note of a batch that the target has in the open transaction."""
@@ -166,26 +173,26 @@ class Transactions:
         if self._began is None:
             return False
         return self._spec.boundary.is_reached(
-            age_s=time.monotonic() - self._began,
+            age_s=_now_s() - self._began,
             size=self._size,
             is_drained=bool(self._landed) and all(lane.is_idle for lane in self._gate.members),
         )
 
     async def _stir(self) -> None:
         """Waits until there is something to do."""
-        due_s = self._looked + _LOOK_EVERY_S - time.monotonic()
+        due_s = self._looked + _LOOK_EVERY_S - _now_s()
         if self._began is not None:
-            due_s = min(due_s, self._began + self._spec.boundary.most_s - time.monotonic())
+            due_s = min(due_s, self._began + self._spec.boundary.most_s - _now_s())
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(due_s, 0)):
+            async with asyncio.timeout(max(due_s, _SOON_S)):
                 await self._gate.stirred.wait()
         self._gate.stirred.clear()
-        if time.monotonic() >= self._looked + _LOOK_EVERY_S:
+        if _now_s() >= self._looked + _LOOK_EVERY_S:
             self._look()
 
     def _look(self) -> None:
         """Finds what no batch brings to light."""
-        self._looked = now = time.monotonic()
+        self._looked = now = _now_s()
         self._moved |= dict.fromkeys(filter(has_moved, self._partitions.values()))
         if now >= self._refreshed + REFRESH_S:
             self._refreshed = now
@@ -222,8 +229,8 @@ class Transactions:
 
     def _begin(self, limit: asyncio.Timeout) -> None:
         if self._began is None:
-            self._began = time.monotonic()
-            limit.reschedule(asyncio.get_running_loop().time() + self._limit_s)
+            self._began = _now_s()
+            limit.reschedule(_now_s() + self._limit_s)
 
     async def _add_group(self) -> None:
         if self._began is not None and not self._has_group:

@@ -1,0 +1,187 @@
+"""
+Exactly once against a cluster in memory that loses, delays and refuses as hypothesis pleases, while
+tasks are killed at any moment.
+
+Whatever happens, readers of committed records see each record once, in order, and the positions in
+both places are those of the last of them (KIP-618, KIP-656).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import cast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flows.source.gate import TransactionGate
+from flows.source.lane import Lane, Outgoing
+from flows.source.partition import Mirrored
+from flows.source.positions import PositionsTopic
+from flows.source.produce import Producer
+from flows.source.transactions import Transactions
+from mm2.core.exactly_once import Boundary
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.positions import positions_of
+from mm2.errors import FlowError, root_cause
+from mm2.herder.bundle import ExactlyOnceSpec
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.transactions import TransactionalProducer
+from tests.support.batches import Plain, write_batch
+from tests.support.fake_broker import Trouble
+from tests.support.fake_coordinator import TransactionalCluster
+from tests.support.virtual_time import run
+
+_A = ClusterAlias("A")
+_POSITIONS = TopicName("positions")
+_TROUBLES = sorted(set(Trouble) - {Trouble.CORRUPT, Trouble.THROTTLED, Trouble.OVERTAKEN})
+
+
+class _Task:
+    """One task, from the positions that it finds to its end."""
+
+    def __init__(self, cluster: TransactionalCluster, logs: Sequence[int], most_s: float) -> None:
+        self._cluster = cluster
+        self._logs = logs
+        self.settled: list[Outgoing] = []
+        self.partitions: dict[TopicPartition, Mirrored] = {}
+        client, identity = cast("WireClient", cluster), cluster.new_task()
+        gate = TransactionGate("id")
+        self._producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
+        boundary = Boundary(most_s=most_s, most_bytes=1_000, ends_when_drained=True)
+        self.transactions = Transactions(
+            ExactlyOnceSpec(group=GroupId("g"), boundary=boundary),
+            flow="A->B",
+            gate=gate,
+            producer=self._producer,
+            coordinators=TransactionalProducer(
+                client, flow="A->B", transactional_id="id", identity=identity, group=GroupId("g")
+            ),
+            topic=PositionsTopic(
+                self._producer, source=_A, topic=_POSITIONS, partitions=2, now_ms=lambda: 0
+            ),
+            partitions=self.partitions,
+            on_settled=self._settle,
+        )
+        found = _positions(cluster)
+        for number in range(len(logs)):
+            self._take_on(number, found)
+
+    def _take_on(self, number: int, found: dict[TopicPartition, int]) -> None:
+        source = TopicPartition(TopicName("s"), number)
+        mirrored = Mirrored(source, Lane(TopicPartition(TopicName("t"), number)))
+        mirrored.position = 0
+        if source in found:
+            mirrored.position = found[source] + 1
+            mirrored.mirrored = mirrored.committed = found[source]
+
+        def appended(batch: Outgoing) -> None:
+            mirrored.landed(batch)
+            self.transactions.appended(mirrored, batch)
+
+        def dropped(batches: Sequence[Outgoing]) -> None:
+            mirrored.position = batches[0].offsets[0]
+
+        mirrored.lane.on_ack, mirrored.lane.on_dropped = appended, dropped
+        self.partitions[source] = mirrored
+
+    def _settle(self, partition: Mirrored, batch: Outgoing) -> None:
+        partition.acknowledge(batch, 0)
+        self.settled.append(batch)
+
+    async def run(self, within_s: float | None) -> bool:
+        """Copies everything; False if it was killed, or gave up, before that."""
+        try:
+            async with asyncio.timeout(within_s), asyncio.TaskGroup() as group:
+                working = [
+                    group.create_task(self._producer.run(), name="producer"),
+                    group.create_task(self.transactions.run(), name="transactions"),
+                    *(group.create_task(self._fetch(m), name="fetch") for m in self._mirrored()),
+                ]
+                while not self._is_done():  # noqa: ASYNC110 - it looks as any observer would
+                    await asyncio.sleep(0.05)
+                for task in working:
+                    task.cancel()
+        except TimeoutError:
+            return False
+        except ExceptionGroup as errors:
+            if not isinstance(root_cause(errors), FlowError):
+                raise
+            return False
+        return True
+
+    def _mirrored(self) -> list[Mirrored]:
+        return list(self.partitions.values())
+
+    def _is_done(self) -> bool:
+        ends = zip(self._mirrored(), self._logs, strict=True)
+        return all(mirrored.mirrored == end - 1 for mirrored, end in ends)
+
+    async def _fetch(self, mirrored: Mirrored) -> None:
+        """Reads on, batch by batch, again what was dropped."""
+        end = self._logs[mirrored.source.partition]
+        while True:
+            at = mirrored.position or 0
+            count = min(1 + at % 3, end - at)
+            if count:
+                records = [Plain(offset=n, value=b"%d" % n) for n in range(at, at + count)]
+                self._producer.send(mirrored.lane, write_batch(records), range(at, at + count), 0)
+                mirrored.position = at + count
+            await asyncio.sleep(0.01 + 0.02 * (at % 2))
+
+
+def _positions(cluster: TransactionalCluster) -> dict[TopicPartition, int]:
+    records = [
+        (record.key, record.value)
+        for number in range(2)
+        for record in cluster.committed(TopicPartition(_POSITIONS, number))
+    ]
+    return positions_of(records, _A)
+
+
+async def _mirror(
+    logs: Sequence[int], troubles: Sequence[Trouble], kills: Sequence[float], most_s: float
+) -> TransactionalCluster:
+    remotes = [TopicPartition(TopicName("t"), number) for number in range(len(logs))]
+    internal = [TopicPartition(_POSITIONS, number) for number in range(2)]
+    upcoming = iter(troubles)
+    cluster = TransactionalCluster(
+        [(where, where.partition % 2) for where in (*remotes, *internal)],
+        lambda: next(upcoming, Trouble.NONE),
+    )
+    for within_s in kills:
+        task = _Task(cluster, logs, most_s)
+        killed = asyncio.create_task(task.run(None), name="task")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(killed), within_s)
+        # Its successor fences it before it can clean up after itself.
+        cluster.new_task()
+        killed.cancel()
+        await asyncio.gather(killed, return_exceptions=True)
+    async with asyncio.timeout(600):
+        while not await _Task(cluster, logs, most_s).run(None):
+            pass
+    return cluster
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    logs=st.lists(st.integers(0, 30), min_size=1, max_size=3),
+    troubles=st.lists(st.sampled_from(_TROUBLES), max_size=30),
+    kills=st.lists(st.floats(0.0, 0.6), max_size=4),
+    most_s=st.sampled_from([0.02, 0.25, 5.0]),
+)
+def test_each_record_comes_once_whatever_happens(
+    logs: list[int], troubles: list[Trouble], kills: list[float], most_s: float
+) -> None:
+    cluster = run(_mirror(logs, troubles, kills, most_s))
+    positions = _positions(cluster)
+    for number, end in enumerate(logs):
+        remote = TopicPartition(TopicName("t"), number)
+        seen = [int(record.value or b"") for record in cluster.committed(remote)]
+        assert seen == list(range(end))
+        if end:
+            assert positions[TopicPartition(TopicName("s"), number)] == end - 1
+            assert cluster.group[remote] == end
