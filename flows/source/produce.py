@@ -17,39 +17,20 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from flows.source.backlog import merged
-from flows.source.batch import SEQUENCE_MASK, restamp
+from flows.source.batch import restamp
 from flows.source.grouping import Policy
-from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing, Verdict
-from flows.source.recode import halve
+from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing
+from flows.source.leaders import Leaders
+from flows.source.recovery import Recovery, SequenceLost, after
 from mm2.core.model import NO_OFFSET
-from mm2.errors import Fenced, FlowError, Unavailable
+from mm2.errors import Unavailable
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.wire.codes import (
-    FENCED,
-    RECORD_AT_FAULT,
-    RETRIABLE,
-    SEQUENCE_LOST,
-    TOO_LARGE,
     Code,
-    code_name,
 )
-
-_BACKOFF_FIRST_S: Final = 0.1
-_BACKOFF_MOST_S: Final = 5.0
-_REFRESH_MOST_S: Final = 2.0
-_MOST_DOUBLINGS: Final = 10
-_CORRUPT_RETRIES: Final = 3
-_SEQUENCE_RETRIES: Final = 3
-"""What a broken connection had delivered may be looked at after what came on the next one."""
 
 _FORGOTTEN_AFTER_S: Final = 1.0
 """A broker may be told to forget idle producers at once (``producer.id.expiration.ms``)."""
-
-
-class SequenceLost(FlowError):
-    """The target forgot what this producer wrote; a new producer epoch must take over."""
-
-    retriable = True
 
 
 class Gate(Protocol):
@@ -96,11 +77,19 @@ class Producer:
         self._policy = policy or Policy()
         self._gate = gate
         self._clock = clock
+        self._leaders = Leaders(client, self._look_at_leaders)
+        self._recovery = Recovery(
+            flow=flow,
+            alias=client.alias,
+            stamp=self._stamped,
+            release=self._release,
+            refresh=self._leaders.refresh,
+        )
         self._ready: dict[Lane, None] = {}
         self._in_flight: dict[int, int] = {}
         self._resting: set[int] = set()
         self._work = asyncio.Event()
-        self._stale = asyncio.Event()
+
         self._settled = asyncio.Event()
 
     def send(
@@ -117,7 +106,7 @@ class Producer:
         lane.used_at = now
         batch = self._stamped(data, lane.sequence)
         outgoing = Outgoing(batch, lane.sequence, offsets, max_timestamp, len(batch))
-        lane.sequence = _after(lane.sequence, outgoing)
+        lane.sequence = after(lane.sequence, outgoing)
         lane.queue.append(outgoing)
         self._offer(lane)
 
@@ -177,22 +166,10 @@ class Producer:
         Leaves out the batch for which the lane waits (``Verdict.WAIT``), and goes on.
 
         False if it has been taken off the lane meanwhile.
-
-        The sequence numbers after it move up; the target has refused what was sent with the old
-        ones.
         """
-        if not lane.queue or lane.queue[0] is not batch:
-            return False
-        sequence = lane.queue.popleft().sequence
-        for later in lane.queue:
-            later.data = self._stamped(later.data, sequence)
-            later.sequence = sequence
-            sequence = _after(sequence, later)
-        lane.sequence = sequence
-        lane.recovered()
-        self._release(lane)
+        is_skipped = self._recovery.skip(lane, batch)
         self._settled.set()
-        return True
+        return is_skipped
 
     def drop(self, lane: Lane) -> None:
         """Drops all that is queued in a lane that waits (``Verdict.WAIT``)."""
@@ -208,7 +185,7 @@ class Producer:
             SequenceLost: the target forgot our sequence numbers.
         """
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._follow_leaders(), name="leaders")
+            group.create_task(self._leaders.follow(), name="leaders")
             while True:
                 await self._work.wait()
                 self._work.clear()
@@ -237,7 +214,7 @@ class Producer:
             node = self._client.leader(lane.target)
             if node is None:
                 lane.last_error = "nobody leads the partition"
-                self._stale.set()
+                self._leaders.refresh()
             elif self._gate is None or self._gate.admits(lane):
                 by_node.setdefault(node, []).append(lane)
         return {node: lanes for node, lanes in by_node.items() if self._has_room(node)}
@@ -324,85 +301,15 @@ class Producer:
         if not lane.is_held:
             self._offer(lane)
         elif lane.unanswered == 0:
-            self._recover(lane, trouble)
-
-    def _recover(self, lane: Lane, trouble: str | None) -> None:
-        """Decides by the first batch that was not appended; those after it failed because of it."""
-        if not lane.flying:
-            self._release(lane)
-            return
-        code = lane.flying[0].answer or 0
-        lane.give_back()
-        lane.failed(code, trouble or code_name(code))
-        where = f"{lane.target} on {self._client.alias}"
-        if code in FENCED:
-            raise Fenced(self._flow, f"{where} is written by a newer producer of ours")
-        if code in SEQUENCE_LOST and lane.disorders > _SEQUENCE_RETRIES:
-            raise SequenceLost(self._flow, f"{where} answers {code_name(code)}")
-        # A checksum may have been broken by the network.
-        is_glitch = code == Code.CORRUPT_MESSAGE and lane.corruptions <= _CORRUPT_RETRIES
-        if is_glitch or code in RETRIABLE or code in SEQUENCE_LOST:
-            self._retry(lane)
-        elif code in RECORD_AT_FAULT and len(lane.queue[0].offsets) > 1:
-            if code in TOO_LARGE:
-                lane.most_bytes = min(lane.most_bytes, len(lane.queue[0].data) // 2)
-            self._split(lane)
-        else:
-            self._refused(lane, code)
-
-    def _retry(self, lane: Lane) -> None:
-        self._stale.set()
-        if lane.is_stuck:
-            lane.trim()
-        doublings = min(lane.attempts - 1, _MOST_DOUBLINGS)
-        delay = min(_BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
-        asyncio.get_running_loop().call_later(delay, self._release, lane)
-
-    def _refused(self, lane: Lane, code: int) -> None:
-        first, *others = lane.queue
-        if any(batch.is_doubtful for batch in others):
-            # An earlier copy may come in late, and fit in where its number is given away anew.
-            raise SequenceLost(self._flow, f"{lane.target}: batches are in doubt behind a refusal")
-        verdict = lane.on_refused(first, code)
-        if verdict is Verdict.STOP:
-            lane.take_back()
-        elif verdict is Verdict.RETRY:
-            self._retry(lane)
+            self._recovery.recover(lane, trouble)
 
     def _release(self, lane: Lane) -> None:
         lane.is_held = False
         self._offer(lane)
 
-    def _split(self, lane: Lane) -> None:
-        """Replaces the first batch by its halves; their records keep their sequence numbers."""
-        batch = lane.queue.popleft()
-        sequence = batch.sequence
-        parts = []
-        for half in halve(batch.data, batch.offsets):
-            data = self._stamped(half.data, sequence)
-            part = Outgoing(data, sequence, half.offsets, half.max_timestamp, 0, is_fixed=True)
-            parts.append(part)
-            sequence = _after(sequence, part)
-        parts[-1].size = batch.size
-        lane.queue.extendleft(reversed(parts))
-        self._release(lane)
-
-    async def _follow_leaders(self) -> None:
-        """Refreshes metadata when asked to, less and less often while that does not help."""
-        delay_s = _BACKOFF_FIRST_S
-        while True:
-            if not self._stale.is_set():
-                delay_s = _BACKOFF_FIRST_S
-                await self._stale.wait()
-            self._stale.clear()
-            try:
-                await self._client.refresh()
-            except Unavailable:
-                self._stale.set()
-            self._free_memory_of_the_leaderless()
-            self._work.set()
-            await asyncio.sleep(delay_s)
-            delay_s = min(2 * delay_s, _REFRESH_MOST_S)
+    def _look_at_leaders(self) -> None:
+        self._free_memory_of_the_leaderless()
+        self._work.set()
 
     def _free_memory_of_the_leaderless(self) -> None:
         for lane in self._ready:
@@ -410,8 +317,3 @@ class Producer:
                 lane.attempts += 1
                 if lane.is_stuck:
                     lane.trim()
-
-
-def _after(sequence: int, batch: Outgoing) -> int:
-    """The sequence number of the record that follows a batch."""
-    return (sequence + len(batch.offsets)) & SEQUENCE_MASK

@@ -15,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing, Verdict
-from flows.source.produce import Producer, SequenceLost
+from flows.source.produce import Producer
+from flows.source.recovery import SequenceLost
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import root_cause
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
