@@ -24,9 +24,7 @@ from mm2.core.connect_offsets import encode_offset as encode_position
 from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
-from mm2.core.positions import positions_of
 from mm2.errors import FlowError
-from mm2.kafka import records as stored
 from mm2.kafka.wire.codecs import UNCOMPRESSED
 from mm2.kafka.wire.codes import code_name
 
@@ -39,17 +37,6 @@ Position = tuple[TopicPartition, int, Lineage]
 
 Settled = Callable[[Mirrored, Outgoing], None]
 """Learns of each batch that will not be undone any more, in order."""
-
-
-def lineages_of(
-    records: Iterable[stored.Record], source: ClusterAlias
-) -> dict[TopicPartition, Lineage]:
-    """What the last position of each partition says of the logs that it speaks of."""
-    return {
-        where: Lineage.of(record.headers)
-        for record in records
-        for where in positions_of([(record.key, record.value)], source)
-    }
 
 
 def has_moved(partition: Mirrored) -> bool:

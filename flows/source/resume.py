@@ -15,11 +15,10 @@ from typing import Final
 
 import structlog
 
-from flows.source.positions import lineages_of
 from mm2.core.exactly_once import latest_positions
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.positions import last_positions
+from mm2.core.positions import last_positions, lineages_of
 from mm2.herder.bundle import BundleSpec
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.log import read_to_end
@@ -66,8 +65,7 @@ async def read_positions(
     await _wait_until_stable(spec, target)
     records = await read_to_end(spec.flow.target, spec.target, spec.offsets_topic, newest_only=True)
     stored = last_positions(((r.key, r.value) for r in records), spec.flow.source)
-    lineages = lineages_of(records, spec.flow.source)
-    known = {where for where, lineage in lineages.items() if lineage.is_known}
+    lineages = lineages_of(((r.key, r.value, r.headers) for r in records), spec.flow.source)
     group = await _group_offsets(spec, partitions)
 
     def resumed(where: TopicPartition, offset: int) -> Resumed:
@@ -76,9 +74,7 @@ async def read_positions(
         )
         return Resumed(offset, lineages.get(where, Lineage()), is_complete)
 
-    # Where a lineage says which log a record speaks of, the group, which cannot say it, is not
-    # asked: it may be ahead because it still speaks of an earlier one.
-    positions = latest_positions(stored, {w: o for w, o in group.items() if w not in known})
+    positions = latest_positions(stored, lineages, group)
     return {where: resumed(where, at) for where, at in positions.items() if where in partitions}
 
 

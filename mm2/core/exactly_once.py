@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from mm2.core.lineage import Lineage
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
 
 MIRROR_GROUP_PREFIX: Final = "__mm2-"
@@ -45,17 +46,23 @@ class Boundary:
 
 
 def latest_positions(
-    records: Mapping[TopicPartition, int | None], group: Mapping[TopicPartition, int]
+    records: Mapping[TopicPartition, int | None],
+    lineages: Mapping[TopicPartition, Lineage],
+    group: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
     """
-    Where to go on: the later of the two places that hold a position.
+    Where to go on: Connect's record, or the group's offset where that may count.
 
-    Both are written in the same transactions. They differ when the flow has run at least once
-    meanwhile, which writes records only; when the group's offsets have expired; and when somebody
-    has reset a position, which counts.
+    Our transactions write both, and a lineage with the record. The group cannot say which log its
+    offset is of, so it is heard only where no record says more: where there is none, or where the
+    one there is ours and knows no log either, as with sources too old for that; then the later
+    counts, for the flow may have run at least once meanwhile. A record without any lineage was
+    written by somebody else after ours, Java say, who does not touch the group: it counts even if
+    it is behind, and so does a reset.
 
     Args:
         records: Connect's records: upstream offset of the last record mirrored; None was reset.
+        lineages: those of the records that have one.
         group: the group's offsets, by source partition: upstream offset of the next record.
 
     Returns:
@@ -63,6 +70,10 @@ def latest_positions(
     """
     known = {where: offset for where, offset in records.items() if offset is not None}
     for where, following in group.items():
-        if records.get(where, following) is not None:
+        if where not in records or (where in known and _knows_no_log(lineages.get(where))):
             known[where] = max(following - 1, known.get(where, following - 1))
     return known
+
+
+def _knows_no_log(lineage: Lineage | None) -> bool:
+    return lineage is not None and not lineage.is_known

@@ -7,7 +7,7 @@ mirrored record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from mm2.core.connect_offsets import (
@@ -16,6 +16,7 @@ from mm2.core.connect_offsets import (
     decode_offset,
     encode_offset,
 )
+from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicPartition
 from mm2.errors import SchemaError
 
@@ -36,6 +37,29 @@ def positions_of(
     """
     last = last_positions(records, source)
     return {where: offset for where, offset in last.items() if offset is not None}
+
+
+def lineages_of(
+    records: Iterable[tuple[bytes | None, bytes | None, Collection[tuple[str, bytes | None]]]],
+    source: ClusterAlias,
+) -> dict[TopicPartition, Lineage]:
+    """
+    What the last position of each partition of ``source`` says of the logs that it speaks of.
+
+    Positions without a lineage were written by others, and are left out.
+
+    Args:
+        records: key, value and headers of the records of the positions topic.
+        source: the cluster.
+    """
+    lineages: dict[TopicPartition, Lineage] = {}
+    for key, value, headers in records:
+        has_lineage = any(name == HEADER for name, _ in headers)
+        for where in last_positions([(key, value)], source):
+            lineages.pop(where, None)
+            if has_lineage:
+                lineages[where] = Lineage.of(headers)
+    return lineages
 
 
 def last_positions(

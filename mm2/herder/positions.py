@@ -2,8 +2,7 @@
 The positions of a flow as its herder and operators see and change them, while no task runs.
 
 They stand in Connect's records, ``mm2-offsets.<source>.internal`` on the target, and of flows that
-mirror exactly once also in the offsets of a group; a task goes on at the later of the two, so both
-are changed.
+mirror exactly once also in the offsets of a group; a task may go on at either, so both are changed.
 """
 
 from __future__ import annotations
@@ -17,9 +16,10 @@ from mm2.core.alterations import LogRange
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
 from mm2.core.exactly_once import latest_positions, mirror_group
+from mm2.core.lineage import Lineage
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.positions import last_positions
+from mm2.core.positions import last_positions, lineages_of
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.topics import accepted_topics
 from mm2.kafka.log import Record, read_to_end
@@ -50,17 +50,21 @@ class PositionStore:
         Raises:
             ClusterError: the target does not answer, or has no such topic.
         """
-        return {where: at for where, at in (await self.last()).items() if at is not None}
+        positions, _ = await self.last()
+        return {where: at for where, at in positions.items() if at is not None}
 
-    async def last(self) -> dict[TopicPartition, int | None]:
+    async def last(self) -> tuple[dict[TopicPartition, int | None], dict[TopicPartition, Lineage]]:
         """
-        As ``load``, with None for partitions whose position was deleted.
+        As ``load``, with None for partitions whose position was deleted; and their lineages.
 
         Raises:
             ClusterError: the target does not answer, or has no such topic.
         """
         records = await self._records()
-        return last_positions(((r.key, r.value) for r in records), self._flow.source)
+        return (
+            last_positions(((r.key, r.value) for r in records), self._flow.source),
+            lineages_of(((r.key, r.value, r.headers) for r in records), self._flow.source),
+        )
 
     async def keys_of(self, partitions: Collection[object]) -> list[bytes]:
         """Keys under which something is stored for any of these, whatever they may be (C204)."""
@@ -142,16 +146,16 @@ class FlowPositions:
         Raises:
             ClusterError: the target does not answer, or has no positions topic.
         """
-        records = await self.store.last()
+        records, lineages = await self.store.last()
         if not self._is_exactly_once:
-            return latest_positions(records, {})
+            return latest_positions(records, lineages, {})
         committed = await self._clusters.target.list_group_offsets(self._group)
         group = {
             where: committed[remote].offset
             for where in records
             if (remote := self._remote(where)) in committed
         }
-        return latest_positions(records, group)
+        return latest_positions(records, lineages, group)
 
     async def apply(self, positions: Mapping[TopicPartition, int | None]) -> None:
         """

@@ -6,6 +6,7 @@ import pytest
 
 from mm2.core.exactly_once import Boundary, latest_positions, mirror_group
 from mm2.core.filters import build_group_filter
+from mm2.core.lineage import Lineage
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 
 _P = TopicPartition(TopicName("t"), 0)
@@ -31,12 +32,21 @@ def test_the_group_of_a_flow_is_nobody_s_to_translate() -> None:
         ({_P: -1}, {_P: 0}, {_P: -1}),
     ],
 )
-def test_the_later_of_both_positions_counts_unless_one_was_reset(
+def test_the_later_counts_where_our_own_record_knows_no_log_unless_it_was_reset(
     record: dict[TopicPartition, int | None],
     group: dict[TopicPartition, int],
     position: dict[TopicPartition, int],
 ) -> None:
-    assert latest_positions(record, group) == position
+    assert latest_positions(record, {_P: Lineage()}, group) == position
+
+
+@pytest.mark.parametrize("lineages", [{}, {_P: Lineage(leader_epoch=3)}])
+def test_the_group_is_not_heard_where_others_wrote_the_record_or_it_knows_its_log(
+    lineages: dict[TopicPartition, Lineage],
+) -> None:
+    """Java rewinds a flow, or copies a topic created again, and leaves the group where it was."""
+    assert latest_positions({_P: 300}, lineages, {_P: 1000}) == {_P: 300}
+    assert latest_positions({_P: None}, lineages, {_P: 1000}) == {}
 
 
 def test_a_transaction_ends_when_it_is_old_or_large() -> None:

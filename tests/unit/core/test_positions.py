@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
-from mm2.core.positions import last_positions, positions_of
+from mm2.core.positions import last_positions, lineages_of, positions_of
 
 _A = ClusterAlias("A")
 
@@ -59,3 +60,16 @@ def test_other_connectors_clusters_and_strangers_are_passed_over() -> None:
         (_key("A", "t", 2), b'{"offset":2}'),
     ]
     assert positions_of(records, _A) == {_where("t", 2): 2}
+
+
+def test_a_position_of_others_has_no_lineage_though_ours_before_it_had() -> None:
+    ours = [(HEADER, Lineage(leader_epoch=3).encode())]
+    records = [
+        (_key("A", "t", 0), b'{"offset":9}', ours),
+        (_key("A", "t", 0), b'{"offset":4}', []),
+        (_key("A", "t", 1), b'{"offset":4}', ours),
+        (_key("A", "t", 2), b'{"offset":4}', [(HEADER, b"of a later release")]),
+        (_key("C", "t", 3), b'{"offset":4}', ours),
+    ]
+    lineages = {_where("t", 1): Lineage(leader_epoch=3), _where("t", 2): Lineage()}
+    assert lineages_of(records, _A) == lineages
