@@ -164,10 +164,7 @@ class Assigned:
             self.positions.appended(mirrored, batch)
 
         def dropped(batches: Sequence[Outgoing]) -> None:
-            size = sum(batch.size for batch in batches)
-            self.budget.give(size)
-            mirrored.queued -= size
-            mirrored.position = batches[0].offsets[0]
+            self.budget.give(mirrored.dropped(batches))
             self.fetcher.acknowledged()
 
         def refused(batch: Outgoing, code: int) -> Verdict:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from flows.source.batch import SEQUENCE_MASK
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.kafka.wire.codes import DOUBTFUL, SEQUENCE_LOST, Code
 
@@ -84,8 +85,9 @@ class Lane:
         on_refused: decides about a batch that the target refuses for good; called with Kafka's
             error code, when all before it is appended. One record, if records are at fault.
         on_dropped: called with batches that were taken off the queue, in order, to free memory or
-            because the lane stops; they must be sent again, from the first one on. None: nothing
-            is dropped to free memory.
+            because the lane stops; they must be sent again, from the first one on. The first may
+            have no records, and then is nothing but memory. None: nothing is dropped to free
+            memory.
         sequence: of the next record.
         queue: batches to send, in order.
         flying: batches sent and not yet reported, in order.
@@ -179,6 +181,26 @@ class Lane:
             kept = number if batch.is_doubtful else kept
         if self.on_dropped is not None and len(self.queue) > kept:
             self._drop(kept)
+
+    @property
+    def spare(self) -> Outgoing | None:
+        """The one batch that is queued, if the target surely does not have it."""
+        if self.on_dropped is None or len(self.queue) != 1 or not self.queue[0].size:
+            return None
+        return None if self.queue[0].is_doubtful else self.queue[0]
+
+    def shorten(self, probe: Outgoing) -> None:
+        """
+        Leaves ``probe`` queued, which begins as the spare batch does, and drops the rest of that.
+
+        The probe takes none of the memory budget: all that the batch took of it is given back.
+        """
+        batch, count = self.queue.popleft(), len(probe.offsets)
+        self.queue.append(probe)
+        sequence = (batch.sequence + count) & SEQUENCE_MASK
+        rest = batch.offsets[count:]
+        self.queue.append(Outgoing(bytearray(), sequence, rest, batch.max_timestamp, batch.size))
+        self._drop(1)
 
     def _drop(self, kept: int) -> None:
         dropped = [self.queue.pop() for _ in range(len(self.queue) - kept)][::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -207,6 +208,13 @@ class Mirrored:
         """Counts a batch that the target has, if only in an open transaction."""
         self.queued -= batch.size
         self.uncommitted += 1
+
+    def dropped(self, batches: Sequence[Outgoing]) -> int:
+        """Goes back to the first record of batches that must be sent again; gives their bytes."""
+        size = sum(batch.size for batch in batches)
+        self.queued -= size
+        self.position = next((b.offsets[0] for b in batches if b.offsets), self.position)
+        return size
 
     def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
         """Counts a batch that the target has for good."""

@@ -316,4 +316,4 @@ class Producer:
             if not lane.flying and self._client.leader(lane.target) is None:
                 lane.attempts += 1
                 if lane.is_stuck:
-                    lane.trim()
+                    self._recovery.free_memory(lane)

@@ -70,12 +70,12 @@ def records_of(batch: Batch) -> list[Record]:
             Record(offset, timestamp, keyed_body(key, value))
             for offset, timestamp, key, value in read_legacy(batch.data)
         ]
+    return list(_walk(batch))
+
+
+def _walk(batch: Batch) -> Iterator[Record]:
     payload = decompress(batch.codec, batch.data[HEADER_SIZE:])
     append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME else None
-    return list(_walk(payload, batch, append_time))
-
-
-def _walk(payload: bytes, batch: Batch, append_time: int | None) -> Iterator[Record]:
     first = base_timestamp(batch.data)
     at = 0
     for _ in range(batch.count):
@@ -165,6 +165,23 @@ def halve(data: bytes | bytearray, offsets: Sequence[int]) -> tuple[Recoded, Rec
     ]
     middle, how = len(records) // 2, Compression(batch.codec)
     return encode(records[:middle], how), encode(records[middle:], how)
+
+
+def first_of(data: bytes | bytearray, offsets: Sequence[int]) -> Recoded:
+    """
+    A batch of nothing but the first record of another one.
+
+    Args:
+        data: the batch.
+        offsets: source offset of each of its records.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    (batch,) = split(memoryview(data))
+    record = next(_walk(batch))
+    alone = Record(offsets[0], record.timestamp, record.body)
+    return encode([alone], Compression(batch.codec))
 
 
 def keyed_body(

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from flows.source.batch import SEQUENCE_MASK
 from flows.source.lane import Lane, Outgoing, Verdict
-from flows.source.recode import halve
+from flows.source.recode import first_of, halve
 from mm2.errors import Fenced, FlowError
 from mm2.kafka.wire.codes import (
     FENCED,
@@ -122,10 +123,25 @@ class Recovery:
         self._release(lane)
         return True
 
+    def free_memory(self, lane: Lane) -> None:
+        """
+        Gives back what a stuck lane keeps in memory; nothing of it may be unanswered.
+
+        Of what the target surely does not have only the first record is left. It goes on asking
+        whether the trouble is over, and is not counted: however many partitions are stuck, the
+        memory is there for the others. A batch that cannot be read is kept whole.
+        """
+        lane.trim()
+        if (batch := lane.spare) is not None:
+            with suppress(ValueError):
+                first = first_of(batch.data, batch.offsets)
+                data = self._stamp(first.data, batch.sequence)
+                lane.shorten(Outgoing(data, batch.sequence, first.offsets, first.max_timestamp, 0))
+
     def _retry(self, lane: Lane) -> None:
         self._refresh()
         if lane.is_stuck:
-            lane.trim()
+            self.free_memory(lane)
         doublings = min(lane.attempts - 1, _MOST_DOUBLINGS)
         delay = min(BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
         asyncio.get_running_loop().call_later(delay, self._release, lane)

@@ -82,7 +82,7 @@ class _Task:
             self.transactions.appended(mirrored, batch)
 
         def dropped(batches: Sequence[Outgoing]) -> None:
-            mirrored.position = batches[0].offsets[0]
+            mirrored.dropped(batches)
 
         mirrored.lane.on_ack, mirrored.lane.on_dropped = appended, dropped
         self.partitions[source] = mirrored

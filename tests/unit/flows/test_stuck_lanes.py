@@ -1,0 +1,106 @@
+"""Partitions that the target does not take for long leave the memory to the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+
+from flows.source.budget import Budget
+from flows.source.lane import Lane, Outgoing
+from flows.source.partition import Mirrored
+from flows.source.produce import Producer
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from tests.support.batches import Plain, write_batch
+from tests.support.fake_broker import FakeCluster, Trouble
+from tests.support.virtual_time import run
+
+_PARTITIONS = 6
+
+
+class _Bench:
+    """Partitions of whose log as much is fetched as there is room for; the target is in trouble."""
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        self.counts = counts
+        self.trouble = Trouble.NOT_ENOUGH_REPLICAS
+        self.budget = Budget(1 << 20)
+        targets = [TopicPartition(TopicName("A.t"), n) for n in range(_PARTITIONS)]
+        self.cluster = FakeCluster([(each, 0) for each in targets], lambda: self.trouble)
+        self.producer = Producer(
+            flow="A->B", client=cast("WireClient", self.cluster), identity=ProducerIdentity(5, 1)
+        )
+        self.partitions = [self._mirrored(each) for each in targets]
+
+    def _mirrored(self, target: TopicPartition) -> Mirrored:
+        source = TopicPartition(TopicName("t"), target.partition)
+        mirrored = Mirrored(source, Lane(target, merges=True), position=0)
+
+        def acknowledged(batch: Outgoing) -> None:
+            self.budget.give(batch.size)
+            mirrored.landed(batch)
+            mirrored.acknowledge(batch, 0)
+
+        def dropped(batches: Sequence[Outgoing]) -> None:
+            self.budget.give(mirrored.dropped(batches))
+
+        mirrored.lane.on_ack, mirrored.lane.on_dropped = acknowledged, dropped
+        return mirrored
+
+    def fetch(self) -> None:
+        """All batches from each position on."""
+        for mirrored in self.partitions:
+            first = 0
+            for count in self.counts:
+                if first >= (mirrored.position or 0) or first + count > (mirrored.position or 0):
+                    self._take(mirrored, max(first, mirrored.position or 0), first + count)
+                first += count
+
+    def _take(self, mirrored: Mirrored, first: int, end: int) -> None:
+        data = write_batch([Plain(offset=n, value=b"%d" % n) for n in range(first, end)])
+        mirrored.queued += len(data)
+        self.budget.take(len(data))
+        self.producer.send(mirrored.lane, data, range(first, end), 0)
+        mirrored.position = end
+
+    async def copy(self, trouble: Trouble, *, stuck_s: float) -> tuple[int, list[int | None]]:
+        """The bytes in use and the positions while the target is in trouble; then all of it."""
+        self.trouble = trouble
+        running = asyncio.create_task(self.producer.run(), name="producer")
+        self.fetch()
+        await asyncio.sleep(stuck_s)
+        used, positions = self.budget.used, [m.position for m in self.partitions]
+        self.trouble = Trouble.NONE
+        await self.producer.flush(m.lane for m in self.partitions)
+        self.fetch()
+        await self.producer.flush(m.lane for m in self.partitions)
+        running.cancel()
+        return used, positions
+
+
+@pytest.mark.parametrize("counts", [[3], [3, 2, 2], [1], [1, 1]])
+def test_however_many_partitions_are_stuck_they_leave_the_memory_to_the_others(
+    counts: list[int],
+) -> None:
+    bench = _Bench(counts)
+    used, positions = run(bench.copy(Trouble.NOT_ENOUGH_REPLICAS, stuck_s=60))
+    assert used == 0
+    assert positions == [1] * _PARTITIONS
+    everything = [b"%d" % n for n in range(sum(counts))]
+    for mirrored in bench.partitions:
+        log = bench.cluster.logs[mirrored.lane.target].records
+        assert [record.value for record in log] == everything
+        assert (mirrored.queued, mirrored.mirrored) == (0, sum(counts) - 1)
+    assert bench.budget.used == 0
+
+
+def test_what_the_target_may_have_is_kept_while_it_is_stuck() -> None:
+    bench = _Bench([3])
+    used, positions = run(bench.copy(Trouble.LOST_REQUEST, stuck_s=60))
+    assert used > 0
+    assert positions == [3] * _PARTITIONS
+    for mirrored in bench.partitions:
+        assert len(bench.cluster.logs[mirrored.lane.target].records) == 3
