@@ -109,7 +109,10 @@ class Settler:
         end = (await self._client.list_offsets([partition.source], LATEST)).get(partition.source)
         if start is None or end is None:
             return
-        same_topic = partition.topic_id is not None
+        if partition.position != position or not partition.is_settled:
+            return  # another broker's loop was faster
+        # Of a position without a lineage the id was only assumed, until a batch was taken.
+        same_topic = partition.topic_id is not None and partition.leader_epoch != UNKNOWN_EPOCH
         reset = self._spec.reset
         gap = out_of_range(position, start=start, end=end, same_topic=same_topic, reset=reset)
         if gap is None:
@@ -140,7 +143,8 @@ class Settler:
                 partition.fail("it has no position yet, and auto.offset.reset=none")
         found = await self._starts.find(starts)
         for partition in partitions:
-            if (offset := found.get(partition.source)) is not None:
+            offset = found.get(partition.source)
+            if offset is not None and _is_as_asked(partition, None):
                 partition.begin_at(offset, self._now_ms())
                 # Any other place may be another one after a restart.
                 is_fixed = starts[partition.source].begin is Begin.EARLIEST
@@ -152,10 +156,13 @@ class Settler:
     ) -> None:
         if not partitions:
             return
+        positions = [p.position for p in partitions]
         starts = await self._client.list_offsets([p.source for p in partitions], EARLIEST)
         epochs = {p.source: p.leader_epoch for p in partitions if p.leader_epoch != UNKNOWN_EPOCH}
         ends = await self._client.epoch_ends(epochs) if epochs else {}
-        for partition in partitions:
+        for partition, position in zip(partitions, positions, strict=True):
+            if not _is_as_asked(partition, position):
+                continue
             topic, start = topics[partition.source.topic], starts.get(partition.source)
             epoch_end = NO_OFFSET
             if partition.source in epochs:
@@ -218,3 +225,12 @@ class Settler:
         partition.is_settled = True
         if partition.lane.is_idle:
             partition.lane.last_error = None
+
+
+def _is_as_asked(partition: Mirrored, position: int | None) -> bool:
+    """
+    Whether answers about a position still concern the partition.
+
+    While a leader changes, the loops of two brokers settle it: the other one may have been faster.
+    """
+    return partition.waits_to_settle and partition.position == position

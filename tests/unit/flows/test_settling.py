@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import cast
 from uuid import UUID
 
@@ -259,23 +260,79 @@ def test_a_batch_of_an_earlier_leader_in_a_log_that_fits_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "start", "end", "topic_id", "position", "kind"),
+    ("offset", "start", "epoch", "topic_id", "position", "kind"),
     [
-        (4, 8, 20, _OLD, 8, "records-expired"),
-        (29, 0, 20, _OLD, 20, "log-truncated"),
-        (29, 2, 20, None, 2, "log-truncated"),
-        (29, 2, 20, _NEW, 2, "topic-recreated"),
+        (4, 8, -1, _OLD, 8, "records-expired"),
+        (29, 0, 3, _OLD, 20, "log-truncated"),
+        (29, 2, 3, None, 2, "log-truncated"),
+        (29, 2, -1, _NEW, 2, "topic-recreated"),
     ],
 )
 def test_a_position_outside_of_the_log_goes_on_inside(
-    *, offset: int, start: int, end: int, topic_id: UUID | None, position: int, kind: str
+    *, offset: int, start: int, epoch: int, topic_id: UUID | None, position: int, kind: str
 ) -> None:
     bench = _Bench()
-    bench.at(offset, leader_epoch=-1, topic_id=None if topic_id is None else _OLD)
-    bench.source.start, bench.source.end, bench.source.topic_id = start, end, topic_id
+    bench.at(offset, leader_epoch=epoch, topic_id=None if topic_id is None else _OLD)
+    bench.source.start, bench.source.topic_id = start, topic_id
+    bench.source.epoch_error = Code.CLUSTER_AUTHORIZATION_FAILED
     bench.out_of_range()
     assert bench.kinds == [kind]
     assert bench.partition.position == position
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_an_id_that_was_only_assumed_does_not_make_a_shorter_topic_the_same(
+    *, is_stored: bool
+) -> None:
+    bench = _Bench()
+    bench.at(999, topic_id=_NEW if is_stored else None, leader_epoch=-1)
+    bench.source.topic_id = _NEW
+    bench.out_of_range()
+    assert bench.partition.position == 0
+
+
+def _faster(bench: _Bench, asked: str, position: int, *, is_settled: bool, after: int = 0) -> None:
+    """Has another broker's loop settle the partition, and fetch, while a question is under way."""
+    ask, questions = getattr(bench.source, asked), count()
+
+    async def slow(*args: object, **kwargs: object) -> object:
+        answer = await ask(*args, **kwargs)
+        if next(questions) == after:
+            bench.partition.position, bench.partition.is_settled = position, is_settled
+        return answer
+
+    setattr(bench.source, asked, slow)
+
+
+@pytest.mark.parametrize("is_settled", [True, False])
+@pytest.mark.parametrize("asked", ["list_offsets", "epoch_ends"])
+def test_late_answers_do_not_concern_a_partition_that_went_on(
+    *, asked: str, is_settled: bool
+) -> None:
+    bench = _Bench()
+    bench.at(9)
+    bench.source.epoch_end = 7
+    _faster(bench, asked, 15, is_settled=is_settled)
+    bench.settle()
+    assert (bench.partition.position, bench.kinds) == (15, [])
+
+
+def test_a_partition_that_was_located_meanwhile_is_not_located_again() -> None:
+    bench = _Bench(reset="latest")
+    _faster(bench, "list_offsets", 15, is_settled=True)
+    bench.settle()
+    assert bench.partition.position == 15
+
+
+@pytest.mark.parametrize(("position", "is_settled"), [(15, True), (30, False)])
+def test_a_position_that_was_judged_meanwhile_is_not_judged_again(
+    *, position: int, is_settled: bool
+) -> None:
+    bench = _Bench()
+    bench.at(29, leader_epoch=-1)
+    _faster(bench, "list_offsets", position, is_settled=is_settled, after=1)
+    bench.out_of_range()
+    assert (bench.partition.position, bench.kinds) == (position, [])
 
 
 def test_a_position_inside_of_the_log_after_all_stays() -> None:
