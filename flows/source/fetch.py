@@ -53,6 +53,8 @@ class Fetcher:
         settler: compares positions with the source's logs before they are fetched.
         limit: the bytes per second that may be fetched.
         take: called with each partition's answer, in order; moves the position.
+        stop: called with a partition that its leader does not serve, and why; lets it try again
+            after a while.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Fetcher:
         settler: Settler,
         limit: RateLimit,
         take: Callable[[Mirrored, FetchedPartition], None],
+        stop: Callable[[Mirrored, str], None],
     ) -> None:
         self._client = client
         self._partitions = partitions
@@ -73,6 +76,7 @@ class Fetcher:
         self._settler = settler
         self._limit = limit
         self._take = take
+        self._stop = stop
         self._replicas = ReadReplicas(
             own_rack=spec.rack,
             leader=client.leader,
@@ -212,13 +216,19 @@ class Fetcher:
             self._take(partition, answer)
         elif answer.error == Code.OFFSET_OUT_OF_RANGE:
             await self._settler.out_of_range(partition)
-        elif answer.error in RETRIABLE:
-            partition.lane.last_error = f"the source answers {code_name(answer.error)}"
-            partition.pause_until = time.monotonic() + _BACKOFF_S
-            partition.is_settled = False
-            self._stale.set()
         else:
-            partition.fail(f"the source answers {code_name(answer.error)}")
+            self._look_again(partition, answer.error)
+
+    def _look_again(self, partition: Mirrored, error: int) -> None:
+        """Asks again later; what is not known to pass may do so as well, with another leader."""
+        reason = f"the source answers {code_name(error)}"
+        partition.is_settled = False
+        self._stale.set()
+        if error in RETRIABLE:
+            partition.lane.last_error = reason
+            partition.pause_until = time.monotonic() + _BACKOFF_S
+        else:
+            self._stop(partition, reason)
 
     def _is_redirected(self, source: TopicPartition, answer: FetchedPartition) -> bool:
         """Whether another replica is to be asked instead: a better one, or again the leader."""

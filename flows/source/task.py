@@ -178,6 +178,7 @@ class SourceTask:
             settler=self._continuity.settler,
             limit=limit,
             take=intake.take,
+            stop=self._tolerance.stop,
         )
         self._control = ControlFollower(spec, limit)
         self._assigned = Assigned(

@@ -100,7 +100,7 @@ class Tolerance:
     def refused(self, partition: Mirrored, batch: Outgoing, code: int) -> Verdict:
         """Decides about the first batch of a partition's lane, which the target refuses."""
         if code not in RECORD_AT_FAULT or not self._spec.tolerates:
-            self._stop(partition, _refusal(batch, code))
+            self.stop(partition, _refusal(batch, code))
             return Verdict.STOP
         if self._is_worth_another(partition, batch.offsets[0]):
             return Verdict.RETRY
@@ -117,7 +117,7 @@ class Tolerance:
 
         def failed(reason: str) -> None:
             self._producer.drop(partition.lane)
-            self._stop(partition, f"{_refusal(batch, code)}; {reason}")
+            self.stop(partition, f"{_refusal(batch, code)}; {reason}")
 
         self._report(failure, record, delivered, failed)
         return Verdict.WAIT
@@ -141,7 +141,7 @@ class Tolerance:
         position = partition.position or 0
         found = damaged_batch(records, position, partition.end)
         if not self._spec.tolerates or found is None:
-            self._stop(partition, f"unreadable at offset {position}: {reason}")
+            self.stop(partition, f"unreadable at offset {position}: {reason}")
             return
         failure = Failure(
             source=partition.source,
@@ -154,7 +154,7 @@ class Tolerance:
 
         def failed(text: str) -> None:
             partition.pause_until = 0.0
-            self._stop(partition, f"unreadable at offset {position}: {reason}; {text}")
+            self.stop(partition, f"unreadable at offset {position}: {reason}; {text}")
 
         self._report(
             failure,
@@ -195,7 +195,8 @@ class Tolerance:
         asyncio.get_running_loop().call_soon(self._producer.skip, self._lane, batch)
         return Verdict.WAIT
 
-    def _stop(self, partition: Mirrored, reason: str) -> None:
+    def stop(self, partition: Mirrored, reason: str) -> None:
+        """Stops a partition, and lets it try again after ``errors.retry.delay.max.ms``."""
         partition.fail(reason)
         partition.retry_at = time.monotonic() + self._spec.retry_delay_s
         self._changed()

@@ -1,0 +1,145 @@
+"""What becomes of a partition that its source's leader does not serve."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+import pytest
+
+from flows.source.budget import Budget
+from flows.source.fetch import Fetcher
+from flows.source.gaps import Gaps
+from flows.source.lane import Lane
+from flows.source.pace import RateLimit
+from flows.source.partition import Mirrored
+from flows.source.produce import Producer
+from flows.source.settling import Settler
+from flows.source.tolerance import Tolerance
+from mm2.core.lineage import Lineage
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.epochs import EpochEnd
+from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
+from mm2.kafka.wire.requests import FetchAnswer, FetchedPartition, FetchRequest
+from mm2.kafka.wire.throttle import Throttle
+from mm2.kafka.writer import Writer
+from tests.support.virtual_time import run
+
+_WHERE = TopicPartition(TopicName("t"), 0)
+_SPEC = BundleSpec(
+    flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+    index=0,
+    epoch=1,
+    source={},
+    target={},
+    transactional_id="t",
+    offsets_topic="o",
+    offsets_partitions=1,
+    control_topic="c",
+    progress_topic="p",
+)
+
+
+class _Source:
+    """A cluster of one partition whose first leader is broken; metadata know the next one late."""
+
+    alias = "A"
+
+    def __init__(self, error: int) -> None:
+        self.throttle = Throttle("A")
+        self.node = 1
+        self.error = error
+
+    def leader(self, where: TopicPartition) -> int:
+        del where
+        return self.node
+
+    def broker(self, node: int) -> int:
+        return node
+
+    async def refresh(self) -> None:
+        self.node = 2
+
+    async def describe(self, topics: Iterable[str]) -> dict[str, TopicMetadata]:
+        partition = PartitionMetadata(0, 0, self.node, self.node)
+        return {name: TopicMetadata(name, 0, None, False, {0: partition}) for name in topics}
+
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], at: int, *, read_committed: bool = False
+    ) -> dict[TopicPartition, int]:
+        del at, read_committed
+        return dict.fromkeys(partitions, 0)
+
+    async def epoch_ends(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, EpochEnd]:
+        return {p: EpochEnd(*p, 0, e, 20) for p, e in epochs.items()}
+
+    async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
+        del request
+        await asyncio.sleep(0.5)
+        error = self.error if node == 1 else 0
+        return FetchAnswer(
+            0, 0, 0, [FetchedPartition("t", 0, error, 20, 20, 0, (), memoryview(b""))]
+        )
+
+
+class _Bench:
+    def __init__(self, error: int) -> None:
+        client = cast("WireClient", _Source(error))
+        self.partition = Mirrored(_WHERE, Lane(_WHERE), is_remote_there=True)
+        self.partition.continue_from(9, Lineage())
+        self.served = asyncio.Event()
+        tolerance = Tolerance(
+            ErrorSpec(),
+            task=0,
+            producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
+            budget=Budget(1 << 20),
+            partitions={_WHERE: self.partition},
+            changed=lambda: None,
+        )
+        self.fetcher = Fetcher(
+            client=client,
+            partitions={_WHERE: self.partition},
+            spec=FetchSpec(),
+            budget=Budget(1 << 20),
+            settler=Settler(
+                client=client,
+                spec=FetchSpec(),
+                gaps=Gaps(_SPEC, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None),
+                now_ms=lambda: 1,
+                forget=lambda _: None,
+            ),
+            limit=RateLimit(lambda: 0.0),
+            take=lambda _, __: self.served.set(),
+            stop=tolerance.stop,
+        )
+
+    async def errors(self) -> list[str | None]:
+        """Why it stopped, and once it was let try again; fails if it never goes on."""
+        running = asyncio.create_task(self.fetcher.run(), name="fetcher")
+        await asyncio.sleep(2)
+        found = [self.partition.error]
+        if self.partition.retry_at is not None:
+            self.partition.retry()
+            self.fetcher.changed()
+        self.partition.pause_until = 0  # which is by a clock that stands still here
+        async with asyncio.timeout(5):
+            await self.served.wait()
+        running.cancel()
+        return [*found, self.partition.error]
+
+
+@pytest.mark.parametrize("code", [Code.CORRUPT_MESSAGE, 9_999])
+def test_a_partition_stopped_by_a_broken_leader_tries_again_with_the_next_one(code: int) -> None:
+    first, then = run(_Bench(code).errors())
+    assert (first or "").startswith("the source answers ")
+    assert then is None
+
+
+def test_a_leader_that_does_not_know_its_end_yet_stops_nothing() -> None:
+    assert run(_Bench(Code.OFFSET_NOT_AVAILABLE).errors()) == [None, None]
