@@ -103,6 +103,7 @@ class Transactions:
         self._size = 0
         self._began: float | None = None
         self._has_group = self._has_letters = False
+        self._is_offset_sent = False
         self._moved: dict[Mirrored, None] = {}
         self._waiting: list[asyncio.Future[None]] = []
         self._looked = self._refreshed = _now_s()
@@ -277,10 +278,15 @@ class Transactions:
             group.create_task(self._commit_group(offsets), name="group-offsets")
         self._topic.check(self._flow)
 
+    def _are_batches_settled(self) -> bool:
+        return all(lane.is_settled for lane in self._gate.members)
+
     async def _commit_group(self, offsets: Mapping[Mirrored, int]) -> None:
+        self._is_offset_sent = True
         refused = await self._coordinators.commit_offsets(
             {partition.lane.target: offset + 1 for partition, offset in offsets.items()}
         )
+        self._is_offset_sent = False
         for where, code in refused.items():
             if code == Code.TOPIC_AUTHORIZATION_FAILED:
                 needs = f"offsets of {self._spec.group} need Read on topic {where.topic}"
@@ -313,8 +319,15 @@ class Transactions:
         return ", ".join(f"{lane.target}: {lane.last_error}" for lane in lanes) or "no answer"
 
     async def _abort(self) -> None:
-        """Leaves nothing open for readers to wait for, if the target can be asked."""
-        if self._began is None:
+        """
+        Leaves nothing open for readers to wait for, if the target can be asked.
+
+        Not while something is under way: brokers before KIP-890 take what comes after the abort,
+        and it would count with the next task's transaction. That task's new epoch aborts instead,
+        and fences what is late.
+        """
+        self._gate.last = ()
+        if self._began is None or self._is_offset_sent or not self._are_batches_settled():
             return
         with suppress(Mm2Error, TimeoutError):
             async with asyncio.timeout(_ABORT_WITHIN_S):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.source.gate import TransactionGate
@@ -36,6 +36,9 @@ from tests.support.virtual_time import run
 
 _A = ClusterAlias("A")
 _POSITIONS = TopicName("positions")
+_LATE_S = 0.5
+"""By then all that a task has sent has arrived."""
+
 _TROUBLES = sorted(set(Trouble) - {Trouble.CORRUPT, Trouble.THROTTLED, Trouble.OVERTAKEN})
 
 
@@ -142,7 +145,12 @@ def _positions(cluster: TransactionalCluster) -> dict[TopicPartition, int]:
 
 
 async def _mirror(
-    logs: Sequence[int], troubles: Sequence[Trouble], kills: Sequence[float], most_s: float
+    logs: Sequence[int],
+    troubles: Sequence[Trouble],
+    kills: Sequence[tuple[float, bool]],
+    most_s: float,
+    *,
+    verifies: bool,
 ) -> TransactionalCluster:
     remotes = [TopicPartition(TopicName("t"), number) for number in range(len(logs))]
     internal = [TopicPartition(_POSITIONS, number) for number in range(2)]
@@ -150,16 +158,18 @@ async def _mirror(
     cluster = TransactionalCluster(
         [(where, where.partition % 2) for where in (*remotes, *internal)],
         lambda: next(upcoming, Trouble.NONE),
+        verifies=verifies,
     )
-    for within_s in kills:
+    for within_s, is_sudden in kills:
         task = _Task(cluster, logs, most_s)
         killed = asyncio.create_task(task.run(None), name="task")
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(killed), within_s)
-        # Its successor fences it before it can clean up after itself.
-        cluster.new_task()
+        if is_sudden:  # its successor fences it before it can clean up after itself
+            cluster.new_task()
         killed.cancel()
         await asyncio.gather(killed, return_exceptions=True)
+        await asyncio.sleep(0 if is_sudden else _LATE_S)
     async with asyncio.timeout(600):
         while not await _Task(cluster, logs, most_s).run(None):
             pass
@@ -170,13 +180,22 @@ async def _mirror(
 @given(
     logs=st.lists(st.integers(0, 30), min_size=1, max_size=3),
     troubles=st.lists(st.sampled_from(_TROUBLES), max_size=30),
-    kills=st.lists(st.floats(0.0, 0.6), max_size=4),
+    kills=st.lists(st.tuples(st.floats(0.0, 0.6), st.booleans()), max_size=4),
     most_s=st.sampled_from([0.02, 0.25, 5.0]),
+    verifies=st.booleans(),
+)
+@example(
+    logs=[4], troubles=[], kills=[(n / 200, False) for n in range(20)], most_s=0.25, verifies=False
 )
 def test_each_record_comes_once_whatever_happens(
-    logs: list[int], troubles: list[Trouble], kills: list[float], most_s: float
+    *,
+    logs: list[int],
+    troubles: list[Trouble],
+    kills: list[tuple[float, bool]],
+    most_s: float,
+    verifies: bool,
 ) -> None:
-    cluster = run(_mirror(logs, troubles, kills, most_s))
+    cluster = run(_mirror(logs, troubles, kills, most_s, verifies=verifies))
     positions = _positions(cluster)
     for number, end in enumerate(logs):
         remote = TopicPartition(TopicName("t"), number)

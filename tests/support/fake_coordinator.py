@@ -1,9 +1,10 @@
 """
 A cluster in memory that knows transactions, as far as one transactional producer can tell.
 
-It keeps Kafka's rules (KIP-98, and the first part of KIP-890): a batch of a transaction is refused
-unless its partition was added to it, an older epoch is refused everywhere, a new epoch aborts what
-the older one left open, and an end that was decided is confirmed when it is asked for again.
+It keeps Kafka's rules (KIP-98, and the first part of KIP-890): recent clusters refuse a batch of a
+transaction unless its partition was added to it, an older epoch is refused everywhere, a new epoch
+aborts what the older one left open, and an end that was decided is confirmed when it is asked for
+again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.client import ProducerIdentity
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.requests import ProducedPartition
+from mm2.kafka.wire.requests import ProduceAnswer, ProducedPartition
 from tests.support.batches import Plain, read_header
 from tests.support.fake_broker import FakeCluster, Trouble
 
@@ -38,6 +39,8 @@ class TransactionalCluster(FakeCluster):
     Args:
         partitions: and their leaders' nodes.
         trouble: asked once for each request.
+        verifies: whether a batch is refused whose partition is not in the transaction; brokers
+            before 3.6 take it, and it belongs to whichever transaction comes next.
 
     Attributes:
         identity: of the producer that may write.
@@ -46,9 +49,15 @@ class TransactionalCluster(FakeCluster):
     """
 
     def __init__(
-        self, partitions: Iterable[tuple[TopicPartition, int]], trouble: Callable[[], Trouble]
+        self,
+        partitions: Iterable[tuple[TopicPartition, int]],
+        trouble: Callable[[], Trouble],
+        *,
+        verifies: bool = True,
     ) -> None:
         super().__init__(partitions, trouble)
+        self._verifies = verifies
+        self._sent: set[asyncio.Task[ProduceAnswer]] = set()
         self.identity = ProducerIdentity(7, -1)
         self.group: dict[TopicPartition, int] = {}
         self.aborted = 0
@@ -68,6 +77,28 @@ class TransactionalCluster(FakeCluster):
         self._ended = None
         self.identity = ProducerIdentity(7, self.identity.epoch + 1)
         return self.identity
+
+    async def produce(
+        self,
+        node: int,
+        batches: Iterable[tuple[str, int, bytes | bytearray]],
+        *,
+        timeout_ms: int,
+        transactional_id: str | None = None,
+    ) -> ProduceAnswer:
+        """What was sent arrives even if nobody waits for the answer any more."""
+        serving = super().produce(
+            node, batches, timeout_ms=timeout_ms, transactional_id=transactional_id
+        )
+        sent = asyncio.ensure_future(serving)
+        self._sent.add(sent)
+        sent.add_done_callback(self._arrived)
+        return await asyncio.shield(sent)
+
+    def _arrived(self, sent: asyncio.Task[ProduceAnswer]) -> None:
+        self._sent.discard(sent)
+        if not sent.cancelled():
+            sent.exception()  # nobody may be there to see it
 
     async def coordinator(self, _kind: object, _key: str) -> int:
         """Any node will do."""
@@ -121,21 +152,22 @@ class TransactionalCluster(FakeCluster):
         return Code.NONE
 
     def _finish(self, *, commit: bool) -> None:
-        for where, records in self._open.items():
+        for where in self._members:
+            records = self._open.pop(where, [])
             if commit:
                 self._visible[where] += records
             else:
                 self.aborted += len(records)
         if commit:
             self.group |= self._offsets
-        self._members, self._open, self._offsets = set(), {}, {}
+        self._members, self._offsets = set(), {}
 
     def _appended(
         self, node: int, trouble: Trouble, where: TopicPartition, data: bytes
     ) -> ProducedPartition:
         if read_header(data).epoch != self.identity.epoch:
             return ProducedPartition(*where, Code.INVALID_PRODUCER_EPOCH, -1)
-        if where not in self._members:
+        if self._verifies and where not in self._members:
             return ProducedPartition(*where, Code.INVALID_TXN_STATE, -1)
         records = self.logs[where].records
         before = len(records)
