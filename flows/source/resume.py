@@ -19,6 +19,7 @@ from mm2.core.exactly_once import latest_positions
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions import last_positions, lineages_of
+from mm2.errors import Unavailable
 from mm2.herder.bundle import BundleSpec
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.log import read_to_end
@@ -60,6 +61,7 @@ async def read_positions(
         partitions: source partitions and their remote topics.
 
     Raises:
+        Unavailable: exactly once, a transaction hides positions; they may be seen later.
         ClusterError: the target does not answer, or refuses.
     """
     await _wait_until_stable(spec, target)
@@ -94,7 +96,11 @@ async def _group_offsets(
 
 
 async def _wait_until_stable(spec: BundleSpec, target: WireClient) -> None:
-    """A reader of committed records would stop before the first one that is undecided."""
+    """
+    A reader of committed records would stop before the first one that is undecided.
+
+    At least once it may: what the positions behind that tell would be copied again.
+    """
     topic = TopicName(spec.offsets_topic)
     where = [TopicPartition(topic, number) for number in range(spec.offsets_partitions)]
     ends = await target.list_offsets(where, LATEST)
@@ -104,8 +110,11 @@ async def _wait_until_stable(spec: BundleSpec, target: WireClient) -> None:
                 if await _is_stable(target, ends):
                     return
                 await asyncio.sleep(_LOOK_EVERY_S)
-    except TimeoutError:
+    except TimeoutError as error:
         log.warning("positions.unstable", topic=topic, within_s=_STABLE_WITHIN_S)
+        if spec.exactly_once is not None:
+            message = f"a transaction on {topic} stays open; what it hides would be copied twice"
+            raise Unavailable(spec.flow.target, message) from error
 
 
 async def _is_stable(target: WireClient, ends: Mapping[TopicPartition, int]) -> bool:

@@ -63,8 +63,9 @@ EVENTS: Final = {
     "positions.late": "Positions could not be written in time; they are written again later.",
     "positions.group_refused": "The target does not take an offset for the mirror's group; the "
     "position stands in the positions topic alone.",
-    "positions.unstable": "A transaction on the positions topic stays open; positions written "
-    "after it began are not seen.",
+    "positions.unstable": "A transaction on the positions topic stays open, and positions written "
+    "after it began are not seen. At least once they are done without; exactly once the task waits "
+    "(kafka-transactions.sh finds and ends hanging transactions).",
     "progress.unreadable": "A record of the progress topic is damaged; it is passed over.",
     "remote_topic.created": "A remote topic was created, or got more partitions.",
     "remote_topic.deleted": "A remote topic was deleted because its source topic is gone "

@@ -1,0 +1,43 @@
+"""Where a task goes on, while it cannot be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+import pytest
+
+from flows.source.resume import read_positions
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
+from mm2.errors import Unavailable
+from mm2.herder.bundle import BundleSpec, ExactlyOnceSpec
+from mm2.kafka.wire.client import WireClient
+from tests.support.virtual_time import run
+
+
+class _Undecided:
+    """A positions topic with a transaction that nobody ends."""
+
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], at: int, *, read_committed: bool = False
+    ) -> dict[TopicPartition, int]:
+        del at
+        return dict.fromkeys(partitions, 3 if read_committed else 5)
+
+
+def test_exactly_once_no_position_is_read_that_an_open_transaction_may_hide() -> None:
+    spec = BundleSpec(
+        flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+        index=0,
+        epoch=1,
+        source={},
+        target={},
+        transactional_id="t",
+        offsets_topic="positions",
+        offsets_partitions=2,
+        control_topic="c",
+        progress_topic="p",
+        exactly_once=ExactlyOnceSpec(group=GroupId("g")),
+    )
+    with pytest.raises(Unavailable, match="positions stays open"):
+        run(read_positions(spec, cast("WireClient", _Undecided()), {}))
