@@ -10,6 +10,7 @@ _PREFIX: Final = Struct(">qi")
 _LAST_DELTA: Final = Struct(">i")
 _LAST_DELTA_AT: Final = 23
 _MAGIC_AT: Final = 16
+_NEWEST_MAGIC: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ def damaged_batch(records: memoryview, position: int, end: int) -> Damaged | Non
     """
     The batch at ``position`` in a fetch answer; None if nothing tells where it ends.
 
-    The offset of the batch behind it tells best; where none came along, its own header is
-    believed if it names an offset that the source has.
+    The offset of the batch behind it tells best, unless there is none where its length says; where
+    none came along, its own header is believed if it names an offset that the source has.
 
     Args:
         records: of the answer.
@@ -39,10 +40,11 @@ def damaged_batch(records: memoryview, position: int, end: int) -> Damaged | Non
         end: first offset that the source does not have.
     """
     at, found = 0, None
-    while at + _PREFIX.size <= len(records):
+    while at + _MAGIC_AT < len(records):
         base, length = _PREFIX.unpack_from(records, at)
         if found is not None and base > position:
-            return Damaged(found, range(position, base))
+            is_batch = base <= end and records[at + _MAGIC_AT] <= _NEWEST_MAGIC
+            return Damaged(found, range(position, base)) if is_batch else None
         if length <= 0:
             return None
         following = at + _PREFIX.size + length
@@ -54,6 +56,6 @@ def _by_its_header(data: bytes, position: int, end: int) -> Damaged | None:
     if len(data) < _LAST_DELTA_AT + _LAST_DELTA.size:
         return None
     (base, _length) = _PREFIX.unpack_from(data)
-    is_batch = data[_MAGIC_AT] == 2  # noqa: PLR2004 - the message format by its only name
+    is_batch = data[_MAGIC_AT] == _NEWEST_MAGIC
     last = base + _LAST_DELTA.unpack_from(data, _LAST_DELTA_AT)[0] if is_batch else base
     return Damaged(data, range(position, last + 1)) if position <= last < end else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.source.batch import split
@@ -108,3 +108,24 @@ def test_garbage_does_not_tell_where_it_ends() -> None:
 def test_whatever_comes_it_only_ever_goes_forward(data: bytes, position: int, end: int) -> None:
     offsets = _offsets(data, position, end)
     assert offsets is None or offsets.start == position < offsets.stop
+
+
+@settings(deadline=None)
+@given(
+    value=st.binary(min_size=40, max_size=200),
+    length=st.integers(49, 200),
+    end=st.integers(8, 1 << 62),
+)
+@example(value=b"\1" * 60, length=60, end=100)
+@example(value=(50).to_bytes(8, "big") * 9, length=66, end=100)
+def test_a_damaged_length_does_not_make_a_batch_of_what_it_holds(
+    value: bytes, length: int, end: int
+) -> None:
+    damaged = bytearray(write_batch([Plain(offset=5, value=value)]))
+    damaged[8:12] = length.to_bytes(4, "big")
+    offsets = _offsets(bytes(damaged) + _batch(6, 2), 5, end)
+    assert offsets is None or offsets.stop <= end
+    at = 12 + length
+    if at + 17 <= len(damaged) and damaged[at + 16] > 2:
+        base = int.from_bytes(damaged[at : at + 8], "big", signed=True)
+        assert offsets is None or base <= 5
