@@ -83,7 +83,8 @@ class Lane:
         target: where its batches go.
         on_ack: called for each appended batch, in order.
         on_refused: decides about a batch that the target refuses for good; called with Kafka's
-            error code, when all before it is appended. One record, if records are at fault.
+            error code, when all before it is appended. One record, if records are at fault and the
+            batch can be read.
         on_dropped: called with batches that were taken off the queue, in order, to free memory or
             because the lane stops; they must be sent again, from the first one on. The first may
             have no records, and then is nothing but memory. None: nothing is dropped to free

@@ -8,13 +8,13 @@ halved, or its owner says what to do about the one record that the target refuse
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
 from flows.source.batch import SEQUENCE_MASK
 from flows.source.lane import Lane, Outgoing, Verdict
-from flows.source.recode import first_of, halve
+from flows.source.recode import Recoded, first_of, halve
 from mm2.errors import Fenced, FlowError
 from mm2.kafka.wire.codes import (
     FENCED,
@@ -97,11 +97,7 @@ class Recovery:
         is_glitch = code == Code.CORRUPT_MESSAGE and lane.corruptions <= _CORRUPT_RETRIES
         if is_glitch or code in RETRIABLE or code in SEQUENCE_LOST:
             self._retry(lane)
-        elif code in RECORD_AT_FAULT and len(lane.queue[0].offsets) > 1:
-            if code in TOO_LARGE:
-                lane.most_bytes = min(lane.most_bytes, len(lane.queue[0].data) // 2)
-            self._split(lane)
-        else:
+        elif code not in RECORD_AT_FAULT or not self._split(lane, code):
             self._refused(lane, code)
 
     def skip(self, lane: Lane, batch: Outgoing) -> bool:
@@ -157,19 +153,35 @@ class Recovery:
         elif verdict is Verdict.RETRY:
             self._retry(lane)
 
-    def _split(self, lane: Lane) -> None:
-        """Replaces the first batch by its halves; their records keep their sequence numbers."""
-        batch = lane.queue.popleft()
-        sequence = batch.sequence
-        parts = []
-        for half in halve(batch.data, batch.offsets):
+    def _split(self, lane: Lane, code: int) -> bool:
+        """
+        Replaces the first batch by its halves; their records keep their sequence numbers.
+
+        False if it is one record, or cannot be read.
+        """
+        batch = lane.queue[0]
+        if len(batch.offsets) == 1:
+            return False
+        try:
+            halves = halve(batch.data, batch.offsets)
+        except ValueError:
+            return False
+        if code in TOO_LARGE:
+            lane.most_bytes = min(lane.most_bytes, len(batch.data) // 2)
+        lane.queue.popleft()
+        self._queue_parts(lane, batch, halves)
+        self._release(lane)
+        return True
+
+    def _queue_parts(self, lane: Lane, batch: Outgoing, halves: Sequence[Recoded]) -> None:
+        parts, sequence = [], batch.sequence
+        for half in halves:
             data = self._stamp(half.data, sequence)
             part = Outgoing(data, sequence, half.offsets, half.max_timestamp, 0, is_fixed=True)
             parts.append(part)
             sequence = after(sequence, part)
         parts[-1].size = batch.size
         lane.queue.extendleft(reversed(parts))
-        self._release(lane)
 
 
 def after(sequence: int, batch: Outgoing) -> int:

@@ -32,6 +32,7 @@ from flows.source.dead_letters import (
     context_headers,
     dead_letter,
     key_and_value,
+    with_headers,
 )
 from flows.source.lane import Lane, Outgoing, Verdict
 from flows.source.partition import Mirrored
@@ -107,8 +108,6 @@ class Tolerance:
         failure = Failure(
             source=partition.source, offset=batch.offsets[0], stage=PRODUCED, code=code
         )
-        (entry,) = split(memoryview(batch.data))
-        (record,) = records_of(entry)
 
         def delivered() -> None:
             if self._producer.skip(partition.lane, batch):
@@ -119,7 +118,7 @@ class Tolerance:
             self._producer.drop(partition.lane)
             self.stop(partition, f"{_refusal(batch, code)}; {reason}")
 
-        self._report(failure, record, delivered, failed)
+        self._report(failure, _record_of(batch), delivered, failed)
         return Verdict.WAIT
 
     def _is_worth_another(self, partition: Mirrored, offset: int) -> bool:
@@ -219,6 +218,17 @@ class Tolerance:
             error=failure.message,
             **message,
         )
+
+
+def _record_of(batch: Outgoing) -> Record:
+    """The refused record; what cannot be read is one record, whose value is its bytes."""
+    try:
+        (entry,) = split(memoryview(batch.data))
+        (record,) = records_of(entry)
+        with_headers(record.body, ())  # whether its body is one
+    except ValueError:
+        return Record(batch.offsets[0], _NO_TIMESTAMP, keyed_body(None, bytes(batch.data)))
+    return record
 
 
 def _refusal(batch: Outgoing, code: int) -> str:

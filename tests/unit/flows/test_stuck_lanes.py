@@ -1,4 +1,4 @@
-"""Partitions that the target does not take for long leave the memory to the others."""
+"""Partitions in trouble for long, or for good, leave memory and producer to the others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import cast
 
 import pytest
 
+from flows.source.batch import HEADER_SIZE
 from flows.source.budget import Budget
-from flows.source.lane import Lane, Outgoing
+from flows.source.lane import Lane, Outgoing, Verdict
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.codes import Code
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.virtual_time import run
@@ -104,3 +106,34 @@ def test_what_the_target_may_have_is_kept_while_it_is_stuck() -> None:
     assert positions == [3] * _PARTITIONS
     for mirrored in bench.partitions:
         assert len(bench.cluster.logs[mirrored.lane.target].records) == 3
+
+
+async def _refuse_what_cannot_be_read() -> tuple[list[int], list[int]]:
+    """The codes of what was refused, and the records that the other partition's log has."""
+    bench, refusals = _Bench([1]), list[int]()
+    lane, other = bench.partitions[0].lane, bench.partitions[1].lane
+
+    def refused(batch: Outgoing, code: int) -> Verdict:
+        assert batch.offsets == range(2)
+        refusals.append(code)
+        return Verdict.STOP
+
+    lane.on_refused = refused
+    data = bytearray(write_batch([Plain(offset=0), Plain(offset=1)]))
+    data[HEADER_SIZE:] = b"\x7f" * (len(data) - HEADER_SIZE)
+    bench.trouble = Trouble.CORRUPT
+    running = asyncio.create_task(bench.producer.run(), name="producer")
+    bench.producer.send(lane, data, range(2), 0)
+    await bench.producer.flush([lane])
+    bench.trouble = Trouble.NONE
+    bench.producer.send(other, write_batch([Plain(offset=7)]), range(7, 8), 0)
+    await bench.producer.flush([other], within_s=60)
+    assert not running.done()
+    running.cancel()
+    return refusals, [len(log.records) for log in bench.cluster.logs.values()]
+
+
+def test_a_refused_batch_that_cannot_be_read_stops_its_partition_and_no_other() -> None:
+    refusals, counts = run(_refuse_what_cannot_be_read())
+    assert refusals == [Code.CORRUPT_MESSAGE]
+    assert counts == [0, 1, *[0] * (_PARTITIONS - 2)]

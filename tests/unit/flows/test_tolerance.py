@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from structlog.testing import capture_logs
 
+from flows.source.batch import HEADER_SIZE
 from flows.source.budget import Budget
 from flows.source.lane import Lane, Outgoing, Verdict
 from flows.source.partition import Mirrored
@@ -25,7 +26,9 @@ _TARGET = TopicPartition(TopicName("A.t"), 0)
 _BATCH = write_batch([Plain(offset=0, timestamp=3, key=b"k", value=b"v")])
 
 
-def _refused(spec: ErrorSpec, code: int) -> tuple[Verdict, Mirrored]:
+def _refused(
+    spec: ErrorSpec, code: int, data: bytes = _BATCH, *, count: int = 1
+) -> tuple[Verdict, Mirrored]:
     partition = Mirrored(_SOURCE, Lane(_TARGET), position=9)
     cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
     producer = Producer(
@@ -39,7 +42,7 @@ def _refused(spec: ErrorSpec, code: int) -> tuple[Verdict, Mirrored]:
         partitions={_SOURCE: partition},
         changed=lambda: None,
     )
-    batch = Outgoing(bytearray(_BATCH), 0, range(8, 9), 3, len(_BATCH))
+    batch = Outgoing(bytearray(data), 0, range(8, 8 + count), 3, len(data))
     return tolerance.refused(partition, batch, code), partition
 
 
@@ -73,3 +76,17 @@ async def test_a_skipped_record_is_logged_with_its_contents_only_if_asked() -> N
     assert (event["event"], event["upstream_offset"]) == ("source.record_skipped", 8)
     assert "key" not in event
     assert (told["key"], told["value"], told["timestamp_ms"]) == ("b'k'", "b'v'", 3)
+
+
+@pytest.mark.parametrize("cut", [4, 1_000])
+async def test_a_refused_batch_that_cannot_be_read_is_skipped_as_its_bytes(cut: int) -> None:
+    start = max(HEADER_SIZE, len(_BATCH) - cut)
+    data = _BATCH[:start] + b"\xff" * (len(_BATCH) - start)
+    with capture_logs() as logged:
+        verdict, partition = _refused(
+            ErrorSpec(tolerates=True, logs_messages=True), Code.CORRUPT_MESSAGE, data, count=3
+        )
+    (event,) = logged
+    assert (verdict, partition.error) == (Verdict.WAIT, None)
+    assert event["upstream_offset"] == 8
+    assert event["value"] == repr(data)
