@@ -83,6 +83,7 @@ class Intake:
             partition.pause_until = time.monotonic() + pause_s
             if partition.corrupt >= _MOST_CORRUPT_READS:
                 self._tolerance.unreadable(partition, fetched.records, str(error))
+        partition.note_rest()
 
     def _pass_by(self, partition: Mirrored, fetched: FetchedPartition) -> None:
         """Leaves out what the target has already; damage is met again on the usual way."""

@@ -27,7 +27,8 @@ class Mirrored:
         source: the source partition.
         lane: the way to its remote partition.
         position: next offset to fetch; None until it is known.
-        mirrored: upstream offset of the last record that the target has.
+        mirrored: upstream offset of the last record that the target has, or of what was passed over
+            behind it (transaction markers, aborted records).
         committed: the ``mirrored`` that the positions topic has; None if it has nothing.
         queued: bytes between fetch and acknowledgement.
         uncommitted: batches that the target has in an open transaction.
@@ -114,9 +115,12 @@ class Mirrored:
     def reached(self) -> int:
         """The first offset that the target does not have, as far as it was to be copied."""
         reached = self.mirrored + 1
-        if self.is_at_rest and self.position is not None:
-            return max(reached, self.position)
-        return reached
+        return max(reached, self.position or 0) if self.is_at_rest else reached
+
+    def behind(self, batch: Outgoing) -> int:
+        """As ``reached`` will be when its landed batches, the last of them this one, count."""
+        reached = max(self.mirrored, batch.offsets[-1]) + 1
+        return max(reached, self.position or 0) if self.lane.is_idle else reached
 
     @property
     def is_at_rest(self) -> bool:
@@ -162,6 +166,15 @@ class Mirrored:
         self.mirrored = offset
         self.remote_end += 1
 
+    def note_rest(self) -> None:
+        """
+        Lets what was passed over count as mirrored, once nothing before it is under way.
+
+        Otherwise a restart would begin before it, and miss it when the source has deleted it.
+        Connect, which goes on behind the stored offset, does the same from there.
+        """
+        self.mirrored = self.reached - 1
+
     def follows(self, leader_epoch: int) -> bool:
         """
         Whether a batch of this leader epoch certainly continues what was taken before.
@@ -195,14 +208,14 @@ class Mirrored:
         self.queued -= batch.size
         self.mirrored = batch.offsets[-1]
         self.skipped += len(batch.offsets)
+        self.note_rest()
 
     def pass_over(self, offsets: range) -> None:
         """Passes over offsets at its position that cannot be read, and goes on."""
         self.position = offsets.stop
         self.skipped += len(offsets)
         self.pause_until, self.corrupt = 0.0, 0
-        if self.lane.is_idle:
-            self.mirrored = offsets.stop - 1
+        self.note_rest()
 
     def landed(self, batch: Outgoing) -> None:
         """Counts a batch that the target has, if only in an open transaction."""
@@ -226,6 +239,7 @@ class Mirrored:
         self.bytes += batch.size
         if batch.max_timestamp >= 0:
             self.latency_ms = max(self.latency_ms, now_ms - batch.max_timestamp)
+        self.note_rest()
 
     def progress(self) -> PartitionProgress:
         """What the task reports of it."""

@@ -248,7 +248,7 @@ class Transactions:
             self._moved |= dict.fromkeys(filter(has_moved, self._partitions.values()))
         offsets = {partition: partition.mirrored for partition in self._moved}
         offsets |= {
-            partition: max(partition.mirrored, batches[-1].offsets[-1])
+            partition: partition.behind(batches[-1]) - 1
             for partition, batches in self._landed.items()
         }
         if offsets:
@@ -306,6 +306,7 @@ class Transactions:
         for partition, batches in landed.items():
             for batch in batches:
                 self._on_settled(partition, batch)
+            partition.mirrored = max(partition.mirrored, offsets[partition])
         for partition, offset in offsets.items():
             partition.committed = offset
             self._moved.pop(partition, None)
