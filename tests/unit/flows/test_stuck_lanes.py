@@ -123,7 +123,7 @@ async def _refuse_what_cannot_be_read() -> tuple[list[int], list[int]]:
     data[HEADER_SIZE:] = b"\x7f" * (len(data) - HEADER_SIZE)
     bench.trouble = Trouble.CORRUPT
     running = asyncio.create_task(bench.producer.run(), name="producer")
-    bench.producer.send(lane, data, range(2), 0)
+    bench.producer.send(lane, bytes(data), range(2), 0)
     await bench.producer.flush([lane])
     bench.trouble = Trouble.NONE
     bench.producer.send(other, write_batch([Plain(offset=7)]), range(7, 8), 0)
