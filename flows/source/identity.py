@@ -6,8 +6,8 @@ from typing import Final
 
 import structlog
 
-from mm2.errors import NotAuthorized, Unavailable
-from mm2.herder.bundle import BundleSpec
+from mm2.errors import ClusterError, NotAuthorized
+from mm2.herder.bundle import UNUSED_TIMEOUT_MS, BundleSpec
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 
 log = structlog.get_logger()
@@ -25,6 +25,7 @@ async def bundle_identity(spec: BundleSpec, target: WireClient) -> ProducerIdent
 
     Raises:
         NotAuthorized: we may not write in transactions.
+        ClusterError: the target does not let transactions take so long.
         Unavailable: no coordinator answers.
     """
     if spec.exactly_once is not None:
@@ -36,7 +37,11 @@ async def bundle_identity(spec: BundleSpec, target: WireClient) -> ProducerIdent
             needs = f"exactly once needs Write and Describe on {spec.transactional_id!r}"
             raise NotAuthorized(target.alias, f"{error}; {needs}") from error
     try:
-        return await target.producer_identity(spec.transactional_id, within_s=_PLAIN_AFTER_S)
-    except (NotAuthorized, Unavailable) as error:
+        return await target.producer_identity(
+            spec.transactional_id,
+            transaction_timeout_ms=UNUSED_TIMEOUT_MS,
+            within_s=_PLAIN_AFTER_S,
+        )
+    except ClusterError as error:
         log.warning("source.fencing_unavailable", error=str(error))
         return await target.producer_identity(None)

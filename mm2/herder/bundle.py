@@ -75,6 +75,10 @@ BOUNDARY: Final = Boundary(most_s=0.25, most_bytes=64 << 20, ends_when_drained=T
 """Readers of the target see nothing of a transaction before its end, so it is short."""
 
 
+UNUSED_TIMEOUT_MS: Final = 10_000
+"""Where no transaction follows: no target has a ``transaction.max.timeout.ms`` below that."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactlyOnceSpec:
     """

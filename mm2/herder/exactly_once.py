@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from mm2.config.exactly_once import read_transactions
+from mm2.config.exactly_once import TransactionSettings, read_transactions
 from mm2.config.flow import FlowConfig, data_producer
 from mm2.core.exactly_once import mirror_group
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import ClusterError, NotAuthorized
-from mm2.herder.bundle import BOUNDARY, ExactlyOnceSpec
+from mm2.herder.bundle import BOUNDARY, UNUSED_TIMEOUT_MS, ExactlyOnceSpec
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import WireClient
 
@@ -23,6 +23,9 @@ log = structlog.get_logger()
 _AT_THE_SAME_TIME: Final = 16
 _STRICT_WITHIN_S: Final = 60.0
 _ELSE_WITHIN_S: Final = 5.0
+
+Connect = Callable[[str, Mapping[str, object]], WireClient]
+"""Makes a client from an alias and settings."""
 
 
 def transactional_id(config: FlowConfig, bundle: int) -> str:
@@ -54,7 +57,9 @@ def exactly_once_spec(config: FlowConfig, producer: Mapping[str, str]) -> Exactl
     )
 
 
-async def fence_earlier_tasks(config: FlowConfig, earlier: int) -> None:
+async def fence_earlier_tasks(
+    config: FlowConfig, earlier: int, connect: Connect = WireClient
+) -> None:
     """
     Makes sure that no task of an earlier leader writes any more, and ends what it left open.
 
@@ -65,6 +70,7 @@ async def fence_earlier_tasks(config: FlowConfig, earlier: int) -> None:
     Args:
         config: the flow.
         earlier: how many bundles there may have been.
+        connect: makes the client of the target.
 
     Raises:
         ClusterError: exactly once, when the target does not let us.
@@ -74,11 +80,13 @@ async def fence_earlier_tasks(config: FlowConfig, earlier: int) -> None:
     if bundles == 0:
         return
     properties = data_producer(config, 0).properties
-    client = WireClient(config.flow.target, aiokafka_settings(properties))
+    client = connect(config.flow.target, aiokafka_settings(properties))
     try:
         await client.start()
         ids = [transactional_id(config, bundle) for bundle in range(bundles)]
-        await _fence(client, ids, within_s=_STRICT_WITHIN_S if is_strict else _ELSE_WITHIN_S)
+        timeout_ms = TransactionSettings.timeout_ms(properties) if is_strict else UNUSED_TIMEOUT_MS
+        within_s = _STRICT_WITHIN_S if is_strict else _ELSE_WITHIN_S
+        await _fence(client, ids, timeout_ms=timeout_ms, within_s=within_s)
     except ClusterError as error:
         if is_strict:
             raise
@@ -89,13 +97,15 @@ async def fence_earlier_tasks(config: FlowConfig, earlier: int) -> None:
         await client.close()
 
 
-async def _fence(client: WireClient, ids: list[str], *, within_s: float) -> None:
+async def _fence(client: WireClient, ids: list[str], *, timeout_ms: int, within_s: float) -> None:
     room = asyncio.Semaphore(_AT_THE_SAME_TIME)
 
     async def fence(each: str) -> None:
         async with room:
             try:
-                await client.producer_identity(each, within_s=within_s)
+                await client.producer_identity(
+                    each, transaction_timeout_ms=timeout_ms, within_s=within_s
+                )
             except NotAuthorized as error:
                 needs = f"the mirror needs Write and Describe on transactional id {each}"
                 raise NotAuthorized(client.alias, f"{error}; {needs}") from error

@@ -15,7 +15,7 @@ from aiokafka.protocol.transaction import InitProducerIdRequest
 from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
+from mm2.errors import AuthenticationFailed, ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.wire.codes import RETRIABLE, SESSION_LOST, Code, code_name
 from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
@@ -256,6 +256,7 @@ class WireClient:
 
         Raises:
             NotAuthorized: the cluster does not let us use the transactional id, or write at all.
+            ClusterError: the cluster does not let transactions take so long.
             Unavailable: no coordinator could be found in ``within_s`` seconds.
         """
         request = InitProducerIdRequest(transactional_id, transaction_timeout_ms)
@@ -280,6 +281,11 @@ class WireClient:
         message = f"a producer id for {transactional_id!r} is refused: {code_name(code)}"
         if code in RETRIABLE and code != Code.CLUSTER_AUTHORIZATION_FAILED:
             raise Unavailable(self.alias, message)
+        if code == Code.INVALID_TRANSACTION_TIMEOUT:
+            remedy = (
+                "set transaction.timeout.ms to transaction.max.timeout.ms of the brokers or less"
+            )
+            raise ClusterError(self.alias, f"{message}; {remedy}")
         raise NotAuthorized(self.alias, message)
 
     async def coordinator(self, kind: CoordinationType, key: str) -> int:
