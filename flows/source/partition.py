@@ -127,6 +127,11 @@ class Mirrored:
         """Whether nothing is under way: neither unanswered nor in an open transaction."""
         return self.lane.is_idle and not self.uncommitted
 
+    def hears_of_end(self, now_s: float) -> bool:
+        """Whether it is fetched, with nothing in the way, and so hears when its log moves on."""
+        is_fetched = self.is_settled and self.error is None and self.pause_until <= now_s
+        return is_fetched and self.is_at_rest
+
     @property
     def waits_to_settle(self) -> bool:
         """Whether it must be compared with the source's log before it is fetched."""

@@ -9,6 +9,7 @@ its partitions stop.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 from uuid import UUID
 
 import structlog
@@ -23,6 +24,10 @@ from mm2.kafka.wire.codes import Code, code_name
 from mm2.kafka.wire.metadata import TopicMetadata
 
 log = structlog.get_logger()
+
+_ASK_AGAIN_MS: Final = 10_000
+"""The leader tries again by itself what it could not create; so wishes only need to reach it."""
+_ASK_AT_LEAST_MS: Final = 300_000
 
 
 class RemoteTopics:
@@ -61,6 +66,7 @@ class RemoteTopics:
         self._ask_for = ask_for
         self._forget = forget
         self._missing: set[TopicName] = set()
+        self._asked: dict[TopicName, tuple[int, int]] = {}
 
     async def look(self, partitions: Sequence[Mirrored]) -> None:
         """
@@ -131,9 +137,18 @@ class RemoteTopics:
                 "remote_topic.missing", topic=topic, policy="fail" if self._fails else "recreate"
             )
         if not self._fails:
-            for topic in gone:
-                await self._ask_for(topic)
+            await self._ask_for_all(gone)
         self._missing = gone
+
+    async def _ask_for_all(self, gone: set[TopicName]) -> None:
+        """Less and less often: some topics may not be created."""
+        self._asked = {topic: asked for topic, asked in self._asked.items() if topic in gone}
+        now_ms = self._now_ms()
+        for topic in gone:
+            at_ms, pause_ms = self._asked.get(topic, (now_ms, _ASK_AGAIN_MS))
+            if now_ms >= at_ms:
+                await self._ask_for(topic)
+                self._asked[topic] = now_ms + pause_ms, min(2 * pause_ms, _ASK_AT_LEAST_MS)
 
 
 def _is_gone(topic: TopicMetadata) -> bool:

@@ -32,6 +32,8 @@ _SETTINGS_KEPT_S: Final = 300.0
 _LOOKED_AT_IN_A_SECOND: Final = 400
 _STORE_EVERY_MS: Final = 3_600_000
 """How often the time of being complete is stored for a compacted topic without new records."""
+_LOOKS_BETWEEN: Final = 2
+"""Shorter retention than so many looks is not told apart: a copy cannot be known to be in time."""
 
 
 class Watch:
@@ -139,6 +141,8 @@ class Watch:
     async def _look_at_ends(self, partitions: Sequence[Mirrored]) -> None:
         now_s = time.monotonic()
         for partition in partitions:
+            if not partition.hears_of_end(now_s):
+                partition.pinned.restart(now_s)
             gap = partition.pinned.overdue(after_s=self._spec.hanging_after_s, now_s=now_s)
             if gap is not None:
                 self._gaps.found(partition, gap)
@@ -155,13 +159,15 @@ class Watch:
 
     def _note_end(self, partition: Mirrored, end: int, retention_ms: int) -> None:
         now_ms, behind = self._now_ms(), partition.catching_up
-        gap = behind.look(partition.reached, end, now_ms=now_ms, retention_ms=retention_ms)
+        seen_ms = int(_LOOKS_BETWEEN * self._interval_s * 1000)
+        kept_ms = max(retention_ms, seen_ms)
+        gap = behind.look(partition.reached, end, now_ms=now_ms, retention_ms=kept_ms)
         if gap is not None:
             self._gaps.found(partition, gap)
         if not behind.is_reported:
             self._gaps.closed(partition, GapKind.TOMBSTONES_EXPIRED)
         stored_ms = self._stored_ms.setdefault(partition.source, now_ms)
-        if now_ms - stored_ms >= min(_STORE_EVERY_MS, retention_ms // 4):
+        if now_ms - stored_ms >= min(_STORE_EVERY_MS, max(retention_ms // 4, seen_ms)):
             self._stored_ms[partition.source], partition.committed = now_ms, None
 
     async def _refresh_settings(self, topics: set[TopicName]) -> None:

@@ -211,6 +211,10 @@ class Pinned:
         self._stable, self._end, self._since_s, self.is_reported = stable, end, now_s, False
         return was_reported
 
+    def restart(self, now_s: float) -> None:
+        """Counts from now on: the log may have moved unseen."""
+        self._since_s = now_s
+
     def overdue(self, *, after_s: float, now_s: float) -> Gap | None:
         """The range that waits for a transaction, once, if that has been open for long."""
         if self.is_reported or self._stable >= self._end or now_s - self._since_s <= after_s:

@@ -178,3 +178,11 @@ def test_transactions_that_follow_each_other_are_not_one_that_hangs() -> None:
     for n in range(20):
         assert not pinned.see(n, n + 3, float(n))
         assert pinned.overdue(after_s=5, now_s=n + 1.0) is None
+
+
+def test_a_log_that_is_not_looked_at_may_have_moved_unseen() -> None:
+    pinned = Pinned()
+    pinned.see(4, 6, 10.0)
+    pinned.restart(14.0)
+    assert pinned.overdue(after_s=5, now_s=19.0) is None
+    assert pinned.overdue(after_s=5, now_s=19.1) is not None

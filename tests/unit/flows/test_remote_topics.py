@@ -54,6 +54,7 @@ class _Bench:
     def __init__(self, *, fails: bool = False) -> None:
         self.cluster = _Cluster()
         self.wishes: list[TopicName] = []
+        self.now_ms = 1
         lane = Lane(_TARGET, on_dropped=self._dropped)
         self.partition = Mirrored(_SOURCE, lane)
         self.partition.continue_from(9, Lineage(remote_id=_OLD))
@@ -82,7 +83,7 @@ class _Bench:
             producer=self.producer,
             gaps=Gaps(spec, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None),
             fails=fails,
-            now_ms=lambda: 1,
+            now_ms=lambda: self.now_ms,
             ask_for=self._wish,
             forget=lambda _: None,
         )
@@ -130,6 +131,21 @@ def test_nothing_is_sent_to_a_topic_that_is_gone_and_it_is_wished_for() -> None:
     assert not bench.partition.is_remote_there
     assert not bench.partition.is_settled
     assert bench.wishes == ["A.t"]
+
+
+def test_what_may_not_be_created_is_wished_for_less_and_less_often() -> None:
+    bench = _Bench()
+    bench.delete()
+    wished: list[int] = []
+    for bench.now_ms in range(0, 1_000_000, 5_000):
+        bench.look()
+        wished += [bench.now_ms // 1000] * (len(bench.wishes) - len(wished))
+    assert wished == [0, 10, 30, 70, 150, 310, 610, 910]
+    bench.create(_OLD)
+    bench.look()
+    bench.delete()
+    bench.look()
+    assert len(bench.wishes) == len(wished) + 1, "at once, when it has been there again"
 
 
 def test_a_topic_that_was_only_not_known_for_a_moment_is_gone_on_with() -> None:

@@ -1,0 +1,141 @@
+"""What is concluded from looking at the source from time to time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from math import inf
+from typing import cast
+
+import pytest
+
+from flows.source.gaps import Gaps
+from flows.source.lane import Lane
+from flows.source.partition import Mirrored
+from flows.source.remote import RemoteTopics
+from flows.source.watching import Watch
+from mm2.core.lineage import Lineage
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.herder.bundle import BundleSpec, GapSpec
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.writer import Writer
+
+_WHERE = TopicPartition(TopicName("t"), 0)
+
+
+class _Source:
+    """One partition of a compacted topic that keeps tombstones for 100 ms."""
+
+    def __init__(self) -> None:
+        self.end = 10
+
+    async def topic_settings(
+        self, topics: Iterable[str], _names: Sequence[str]
+    ) -> dict[str, dict[str, str]]:
+        settings = {"cleanup.policy": "compact", "delete.retention.ms": "100"}
+        return dict.fromkeys(topics, settings)
+
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], _at: int
+    ) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, self.end)
+
+
+class _Bench:
+    def __init__(self) -> None:
+        self.now_ms = 1_000_000
+        self.source = _Source()
+        self.partition = Mirrored(_WHERE, Lane(_WHERE), is_remote_there=True, is_settled=True)
+        self.partition.continue_from(9, Lineage(caught_up_ms=self.now_ms))
+        spec = BundleSpec(
+            flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+            index=0,
+            epoch=1,
+            source={},
+            target={},
+            transactional_id="t",
+            offsets_topic="o",
+            offsets_partitions=1,
+            control_topic="c",
+            progress_topic="p",
+            gaps=GapSpec(fails=True, hanging_after_s=0),
+        )
+        self._watch = Watch(
+            partitions={_WHERE: self.partition},
+            source=cast("WireClient", self.source),
+            remote=cast("RemoteTopics", None),
+            gaps=Gaps(spec, Writer("B", {}), now_ms=lambda: self.now_ms, wake=lambda: None),
+            spec=spec.gaps,
+            now_ms=lambda: self.now_ms,
+            changed=lambda: None,
+        )
+        self.look: Callable[[], Awaitable[None]] = lambda: self._watch._look_at_ends(
+            [self.partition]
+        )
+
+    def copy(self) -> None:
+        """One more record, in no time."""
+        self.source.end += 1
+        self.partition.position = self.source.end
+        self.partition.note_rest()
+
+    @property
+    def kinds(self) -> list[str]:
+        return [report.kind for report in self.partition.gaps.values()]
+
+
+async def test_tombstones_that_stay_for_less_than_a_look_takes_are_not_missed_all_the_time() -> (
+    None
+):
+    bench = _Bench()
+    stored = 0
+    for _ in range(20):
+        bench.now_ms += 5_100
+        bench.copy()
+        bench.partition.committed = bench.partition.mirrored
+        await bench.look()
+        stored += bench.partition.committed is None
+    assert (bench.kinds, bench.partition.error) == ([], None)
+    assert 0 < stored < 10, "not at each look"
+
+
+async def test_a_copy_that_was_behind_for_some_looks_may_lack_tombstones() -> None:
+    bench = _Bench()
+    bench.source.end += 1
+    for _ in range(3):
+        bench.now_ms += 5_100
+        await bench.look()
+    assert bench.kinds == ["tombstones-expired"]
+
+
+def _stop(partition: Mirrored) -> None:
+    partition.error = "stopped"
+
+
+def _unsettle(partition: Mirrored) -> None:
+    partition.is_settled = False
+
+
+def _pause(partition: Mirrored) -> None:
+    partition.pause_until = inf
+
+
+def _hold_open(partition: Mirrored) -> None:
+    partition.uncommitted = 1
+
+
+@pytest.mark.parametrize("disturb", [_stop, _unsettle, _pause, _hold_open])
+async def test_of_a_partition_that_is_not_fetched_no_transaction_is_known_to_hang(
+    disturb: Callable[[Mirrored], None],
+) -> None:
+    bench = _Bench()
+    bench.partition.pinned.see(10, 12, 0.0)
+    disturb(bench.partition)
+    await bench.look()
+    assert bench.kinds == []
+
+
+async def test_a_transaction_hangs_that_holds_back_a_partition_that_is_fetched() -> None:
+    bench = _Bench()
+    bench.partition.pinned.see(10, 12, 0.0)
+    await bench.look()
+    assert bench.kinds == ["transaction-hanging"]
