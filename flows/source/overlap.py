@@ -32,20 +32,28 @@ _WAIT_MS: Final = 100
 
 class Overlap:
     """
-    Records at the end of a remote partition, as fingerprints in order.
+    Records at the end of a remote partition, as fingerprints in order, and where they are.
 
     Args:
         records: from the offset behind the committed position on.
     """
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
-        self._prints = array("q", map(_fingerprint, records))
+        self._prints, self._ends = array("q"), array("q")
+        for record in records:
+            self._prints.append(_fingerprint(record))
+            self._ends.append(record.offset + 1)
         self._at = 0
 
     @property
     def passed(self) -> int:
         """How many records of the source were found here."""
         return self._at
+
+    @property
+    def end(self) -> int:
+        """Remote offset behind the last record that was found; -1 if there is none."""
+        return self._ends[self._at - 1] if self._at else NO_OFFSET
 
     @property
     def is_over(self) -> bool:

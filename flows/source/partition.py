@@ -165,11 +165,11 @@ class Mirrored:
         self.leader_epoch, self.remote_end, self.overlap = UNKNOWN_EPOCH, NO_OFFSET, None
         self.catching_up.begin(offset, now_ms)
 
-    def found(self, offset: int) -> None:
-        """The target has a record at its ``remote_end`` already: it is not copied again."""
+    def found(self, offset: int, remote_end: int) -> None:
+        """The target has a record already, before its ``remote_end``: it is not copied again."""
         self.position = offset + 1
         self.mirrored = offset
-        self.remote_end += 1
+        self.remote_end = remote_end
 
     def note_rest(self) -> None:
         """

@@ -41,7 +41,7 @@ def pass_by(partition: Mirrored, records: memoryview, aborted: AbortedTransactio
                 if not overlap.holds_next(record):
                     _end(partition, overlap)
                     return
-                partition.found(record.offset)
+                partition.found(record.offset, overlap.end)
         partition.position = batch.last_offset + 1
         partition.leader_epoch = batch.leader_epoch
 

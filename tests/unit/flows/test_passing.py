@@ -17,10 +17,10 @@ def _batch(values: list[int], first: int, *, codec: int = 0) -> bytes:
     return write_batch(records, codec_number=codec, leader_epoch=-1)
 
 
-def _overlap(values: list[int]) -> Overlap:
-    if not values:
-        return Overlap()
-    return Overlap(r for b in split(memoryview(_batch(values, 0))) for r in records_of(b))
+def _overlap(values: list[int], first: int = 0, *, step: int = 1) -> Overlap:
+    """What the target has from ``first`` on; between records there may be markers."""
+    batches = b"".join(_batch([v], first + step * n) for n, v in enumerate(values))
+    return Overlap(r for b in split(memoryview(batches)) for r in records_of(b))
 
 
 _BATCHES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_size=1, max_size=6)
@@ -31,10 +31,11 @@ _BATCHES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_siz
     batches=_BATCHES,
     tail=st.lists(st.integers(0, 2), max_size=12),
     codec=st.sampled_from([0, 3]),
+    step=st.integers(1, 2),
     at_once=st.booleans(),
 )
 def test_exactly_the_common_beginning_is_passed_by(
-    batches: list[list[int]], tail: list[int], codec: int, *, at_once: bool
+    batches: list[list[int]], tail: list[int], codec: int, step: int, *, at_once: bool
 ) -> None:
     everything = [value for batch in batches for value in batch]
     common = 0
@@ -45,13 +46,13 @@ def test_exactly_the_common_beginning_is_passed_by(
         data.append(_batch(batch, first, codec=codec))
         first += len(batch)
     bench = IntakeBench()
-    bench.partition.overlap = _overlap(tail)
+    bench.partition.overlap = _overlap(tail, 100, step=step)
     bench.partition.remote_end = 100
     for answer in [data] if at_once else [[each] for each in data]:
         bench.take(*answer)
     assert [int(value or b"") for value in bench.values] == everything[common:]
     assert bench.partition.mirrored == (common - 1 if common else -1)
-    assert bench.partition.remote_end == 100 + common
+    assert bench.partition.remote_end == (100 + step * (common - 1) + 1 if common else 100)
     assert bench.partition.position == len(everything)
 
 
