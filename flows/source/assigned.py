@@ -4,6 +4,7 @@ The partitions of a task: taken on where the positions topic says, given up when
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -80,6 +81,7 @@ class Assigned:
     syncs: OffsetSyncs | None
     tolerance: Tolerance
     _lanes: dict[TopicPartition, Lane] = field(default_factory=dict)
+    _giving_up: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def carry_out(self, assignment: Assignment) -> None:
         """
@@ -91,11 +93,17 @@ class Assigned:
         gone = self.partitions.keys() - assignment.partitions.keys()
         new = assignment.partitions.keys() - self.partitions.keys()
         if gone:
-            await self._give_up(gone)
+            async with self._giving_up:
+                await self._give_up(gone)
         if new:
             await self._take_on({source: assignment.partitions[source] for source in new})
         self.reporter.generation = assignment.generation
         self.reporter.wake()
+
+    async def end(self, obeying: asyncio.Task[None]) -> None:
+        """Ends the task that calls ``carry_out``, once what it is giving up is committed."""
+        async with self._giving_up:
+            obeying.cancel()
 
     async def _take_on(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
         topics = {p.topic for p in self.partitions} | {p.topic for p in partitions}

@@ -5,9 +5,10 @@ It follows the control topic for what to do, continues where the positions topic
 positions, offset syncs and progress to Kafka as it goes. What it can handle it handles itself and
 reports per partition; it raises only when the whole bundle must start over.
 
-On a stop the order is: no more fetches, wait for what is under way, commit positions, publish the
-last offset syncs, report, close. A task that ends for any other reason commits nothing more: what
-the target has and the positions topic does not is mirrored again (at least once).
+On a stop the order is: no more fetches, commit what is just being handed over, wait for what is
+under way, commit positions, publish the last offset syncs, report, close. A task that ends for any
+other reason commits nothing more: what the target has and the positions topic does not is mirrored
+again (at least once).
 """
 
 from __future__ import annotations
@@ -239,14 +240,15 @@ class SourceTask:
             if self._syncs is not None:
                 lasting.append(group.create_task(self._syncs.run(), name="offset-syncs"))
                 lasting.append(group.create_task(self._promote_syncs(), name="promote"))
+            obeying = group.create_task(self._obey(), name="assignments")
             intake = [
-                group.create_task(self._obey(), name="assignments"),
                 group.create_task(self._fetcher.run(), name="fetcher"),
                 group.create_task(self._continuity.run(), name="continuity"),
             ]
             await self._control.stop.wait()
             for task in intake:
                 task.cancel()
+            await self._assigned.end(obeying)
             await self._drain()
             for task in lasting:
                 task.cancel()

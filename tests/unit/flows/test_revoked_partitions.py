@@ -1,0 +1,91 @@
+"""What becomes of partitions that a task is giving up when it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import cast
+
+from flows.source.assigned import Assigned
+from flows.source.budget import Budget
+from flows.source.fetch import Fetcher
+from flows.source.lane import Lane, Outgoing
+from flows.source.partition import Mirrored
+from flows.source.produce import Producer
+from flows.source.report import Reporter
+from flows.source.tolerance import Tolerance
+from flows.source.watching import Watch
+from mm2.core.lineage import Lineage
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.control import Assignment, BundleState
+from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from tests.support.fake_broker import FakeCluster, Trouble
+from tests.support.virtual_time import run
+
+_SOURCE = TopicPartition(TopicName("t"), 0)
+_TARGET = TopicPartition(TopicName("A.t"), 0)
+_NOTHING = Assignment(index=0, epoch=1, generation=2, state=BundleState.RUNNING)
+
+
+class _SlowCommitter:
+    """Its commits take a second."""
+
+    def __init__(self) -> None:
+        self.committed: list[Mirrored] = []
+
+    def appended(self, partition: Mirrored, batch: Outgoing) -> None:
+        del partition, batch
+
+    async def run(self) -> None:
+        pass
+
+    async def commit(self, partitions: Iterable[Mirrored]) -> int:
+        await asyncio.sleep(1)
+        self.committed += partitions
+        return len(self.committed)
+
+
+def _assigned(partition: Mirrored, committer: _SlowCommitter) -> Assigned:
+    client = cast("WireClient", FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE))
+    return Assigned(
+        spec=BundleSpec(
+            flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
+            index=0,
+            epoch=1,
+            source={},
+            target={},
+            transactional_id="t",
+            offsets_topic="o",
+            offsets_partitions=1,
+            control_topic="c",
+            progress_topic="p",
+        ),
+        partitions={_SOURCE: partition},
+        source=client,
+        target=client,
+        budget=Budget(1),
+        producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
+        positions=committer,
+        fetcher=cast("Fetcher", None),
+        watch=cast("Watch", None),
+        reporter=cast("Reporter", SimpleNamespace(wake=lambda: None)),
+        syncs=None,
+        tolerance=cast("Tolerance", None),
+    )
+
+
+def test_a_stop_waits_until_what_is_given_up_is_committed() -> None:
+    partition, committer = Mirrored(_SOURCE, Lane(_TARGET)), _SlowCommitter()
+    partition.continue_from(9, Lineage())
+
+    async def give_up_and_stop() -> None:
+        assigned = _assigned(partition, committer)
+        obeying = asyncio.create_task(assigned.carry_out(_NOTHING), name="assignments")
+        await asyncio.sleep(0.5)
+        await assigned.end(obeying)
+        await asyncio.gather(obeying, return_exceptions=True)
+
+    run(give_up_and_stop())
+    assert committer.committed == [partition]
