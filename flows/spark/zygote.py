@@ -80,6 +80,9 @@ class Zygote:
             self._lifeline.close()
             os.waitpid(self._pid, 0)
             self._lifeline = None
+        elif not self._pid:
+            self._listener.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _serve(listener: socket.socket, lifeline: socket.socket, folder: Path) -> NoReturn:
@@ -87,6 +90,8 @@ def _serve(listener: socket.socket, lifeline: socket.socket, folder: Path) -> No
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
         _fork_daemons(listener, lifeline)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

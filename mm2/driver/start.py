@@ -8,9 +8,10 @@ all imports done and nothing else begun; and then the event loop starts.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from flows.spark.jvm import DEFAULTS, Jvm, is_local
 from flows.spark.zygote import Zygote
@@ -24,6 +25,8 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
     """
     Runs the flows of a file in the foreground; returns the exit status.
 
+    A signal that asks it to stop is obeyed from the beginning: the JVM, too, is gone then.
+
     Raises:
         ConfigErrors: the file is wrong.
         ConfigError: it holds no flow to run.
@@ -34,9 +37,23 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
         settings |= config.spark
     if not any(config.source.runs for config in configs):
         return _run(configs, settings, None, None)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _stop)
     zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
     jvm = Jvm(settings, environment=zygote.environment if zygote else None)
-    return _run(configs, settings, jvm, zygote)
+    try:
+        return _run(configs, settings, jvm, zygote)
+    except SystemExit:
+        jvm.end(within_s=0)
+        raise
+    finally:
+        if zygote is not None:
+            zygote.end()
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    """Ends this process while it starts; once the event loop runs, it takes the signals over."""
+    raise SystemExit(0)
 
 
 def _run(
@@ -61,8 +78,4 @@ def _run(
         jvm=jvm,
         environment=zygote.environment if zygote else None,
     )
-    try:
-        return run_flows(configs, engine)
-    finally:
-        if zygote is not None:
-            zygote.end()
+    return run_flows(configs, engine)

@@ -357,16 +357,23 @@ def test_a_deleted_source_topic_is_waited_for_in_silence(
         create_topic(cluster_a.bootstrap, topic)
         _write(cluster_a, topic, b"0")
     bench = Bench(cluster_a, cluster_b, unique, topics)
+    said: list[str] = []
+
+    def heard() -> str:
+        said.append(capsys.readouterr().out)
+        return "".join(said)
+
     with bench.running():
         _copied(bench, first, [b"0"])
         _delete(cluster_a, first)
+        eventually(heard, until=lambda text: "source.topic_missing" in text)
         for value in range(1, 9):
             _write(cluster_a, second, b"%d" % value)
             _copied(bench, second, [b"%d" % n for n in range(value + 1)])
         create_topic(cluster_a.bootstrap, first)
         _write(cluster_a, first, b"new")
         _copied(bench, first, [b"0", b"new"])
-    assert capsys.readouterr().out.count("source.topic_missing") == 1
+    assert heard().count("source.topic_missing") == 1
 
 
 def test_what_was_gone_stays_gone_when_exactly_once_is_switched_off_and_on_again(

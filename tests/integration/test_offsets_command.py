@@ -71,6 +71,7 @@ def flow(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) ->
         f"{source}->T.enabled": "true",
         "topics": unique,
         "emit.heartbeats.enabled": "false",
+        "heartbeats.replication.enabled": "false",
     }
     file.write_text(properties(clusters, settings))
     return _Flow(file, source, unique, cluster_b.bootstrap, since_ms)

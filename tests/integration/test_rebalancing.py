@@ -97,7 +97,8 @@ def test_a_busy_partition_moves_under_traffic_and_each_record_is_copied_once_in_
         with traffic.flowing():
             eventually(mirror.text, until=lambda t: "flow.rebalanced" in t, timeout=100)
             holders = eventually(
-                lambda: _holders(cluster_b), until=lambda h: len({h.get(p) for p in _BUSY}) == 2
+                lambda: _holders(cluster_b),
+                until=lambda h: len(h) == 4 and len({h[p] for p in _BUSY}) == 2,
             )
             assert sorted(holders) == [0, 1, 2, 3]
             before = traffic.sent

@@ -82,7 +82,8 @@ async def test_the_settings_of_the_user_reach_spark_and_its_jvm() -> None:
         (context,) = [engine._context]
         assert context is not None
         assert context.appName == "of-the-test"
-        (jvm,) = [p for p in psutil.Process().children() if p.name() == "java"]
+        javas = [p for p in psutil.Process().children() if p.name() == "java"]
+        (jvm,) = [p for p in javas if "spark" in " ".join(p.cmdline())]
         assert "-Xmx600m" in jvm.cmdline()
 
 
