@@ -155,6 +155,27 @@ def test_records_deleted_before_they_were_copied_are_counted_to_the_offset(
     assert [(e["first"], e["end"]) for e in _kept(bench, "records-expired")] == [(2, 5)]
 
 
+@_MODES
+def test_a_marker_that_is_deleted_behind_the_last_copied_record_is_no_loss(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, *, exactly_once: bool
+) -> None:
+    create_topic(cluster_a.bootstrap, topic_name)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, exactly_once=exactly_once)
+    producer = Producer({"bootstrap.servers": cluster_a.bootstrap, "transactional.id": unique})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce(topic_name, b"0")
+    producer.commit_transaction(10)
+    with bench.running():
+        _copied(bench, topic_name, [b"0"])
+        eventually(lambda: bench.progress()[topic_name, 0].position == 1)
+    _delete_before(cluster_a, topic_name, 2)
+    _write(cluster_a, topic_name, b"2")
+    with bench.running():
+        _copied(bench, topic_name, [b"0", b"2"])
+    assert _kept(bench, "records-expired") == []
+
+
 def _delete_before(cluster: Cluster, topic: str, offset: int) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (future,) = admin.delete_records([TopicPartition(topic, 0, offset)]).values()
