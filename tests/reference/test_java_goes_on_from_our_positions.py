@@ -30,6 +30,7 @@ def test_java_and_mm2_offsets_speak_of_the_same_positions(
             f"{source}->{target}.enabled": "true",
             "topics": unique,
             "emit.heartbeats.enabled": "false",
+            "heartbeats.replication.enabled": "false",
             f"{target}.offset.flush.interval.ms": "1000",
         },
     )
