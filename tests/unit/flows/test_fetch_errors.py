@@ -18,8 +18,8 @@ from flows.source.produce import Producer
 from flows.source.settling import Settler
 from flows.source.tolerance import Tolerance
 from mm2.core.lineage import Lineage
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundle import ErrorSpec, FetchSpec
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.epochs import EpochEnd
@@ -27,21 +27,11 @@ from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.requests import FetchAnswer, FetchedPartition, FetchRequest
 from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.writer import Writer
+from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 
 _WHERE = TopicPartition(TopicName("t"), 0)
-_SPEC = BundleSpec(
-    flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
-    index=0,
-    epoch=1,
-    source={},
-    target={},
-    transactional_id="t",
-    offsets_topic="o",
-    offsets_partitions=1,
-    control_topic="c",
-    progress_topic="p",
-)
+_SPEC = sample_spec()
 
 
 class _Source:

@@ -15,14 +15,15 @@ from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.remote import RemoteTopics
 from mm2.core.lineage import Lineage
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec, GapSpec
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundle import GapSpec
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.writer import Writer
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import FakeCluster, Trouble
+from tests.support.specs import sample_spec
 
 _SOURCE = TopicPartition(TopicName("t"), 0)
 _TARGET = TopicPartition(TopicName("A.t"), 0)
@@ -63,17 +64,7 @@ class _Bench:
             client=cast("WireClient", FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)),
             identity=ProducerIdentity(5, 1),
         )
-        spec = BundleSpec(
-            flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
-            index=0,
-            epoch=1,
-            source={},
-            target={},
-            transactional_id="t",
-            offsets_topic="o",
-            offsets_partitions=1,
-            control_topic="c",
-            progress_topic="p",
+        spec = sample_spec(
             gaps=GapSpec(remote_fails=fails),
         )
         client = cast("WireClient", self.cluster)

@@ -8,10 +8,11 @@ from typing import cast
 import pytest
 
 from flows.source.resume import read_positions
-from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
+from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import Unavailable
-from mm2.herder.bundle import BundleSpec, ExactlyOnceSpec
+from mm2.herder.bundle import ExactlyOnceSpec
 from mm2.kafka.wire.client import WireClient
+from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 
 
@@ -26,17 +27,9 @@ class _Undecided:
 
 
 def test_exactly_once_no_position_is_read_that_an_open_transaction_may_hide() -> None:
-    spec = BundleSpec(
-        flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
-        index=0,
-        epoch=1,
-        source={},
-        target={},
-        transactional_id="t",
+    spec = sample_spec(
         offsets_topic="positions",
         offsets_partitions=2,
-        control_topic="c",
-        progress_topic="p",
         exactly_once=ExactlyOnceSpec(group=GroupId("g")),
     )
     with pytest.raises(Unavailable, match="positions stays open"):

@@ -17,11 +17,11 @@ from flows.source.report import Reporter
 from flows.source.tolerance import Tolerance
 from flows.source.watching import Watch
 from mm2.core.lineage import Lineage
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec
+from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.control import Assignment, BundleState
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from tests.support.fake_broker import FakeCluster, Trouble
+from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 
 _SOURCE = TopicPartition(TopicName("t"), 0)
@@ -50,18 +50,7 @@ class _SlowCommitter:
 def _assigned(partition: Mirrored, committer: _SlowCommitter) -> Assigned:
     client = cast("WireClient", FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE))
     return Assigned(
-        spec=BundleSpec(
-            flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
-            index=0,
-            epoch=1,
-            source={},
-            target={},
-            transactional_id="t",
-            offsets_topic="o",
-            offsets_partitions=1,
-            control_topic="c",
-            progress_topic="p",
-        ),
+        spec=sample_spec(),
         partitions={_SOURCE: partition},
         source=client,
         target=client,

@@ -16,14 +16,15 @@ from flows.source.lane import Lane
 from flows.source.partition import Mirrored
 from flows.source.settling import Settler
 from mm2.core.lineage import Lineage
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec, FetchSpec, GapSpec
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundle import FetchSpec, GapSpec
 from mm2.kafka.wire.client import EARLIEST, WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.epochs import EpochEnd
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.requests import FetchedPartition
 from mm2.kafka.writer import Writer
+from tests.support.specs import sample_spec
 
 _WHERE = TopicPartition(TopicName("t"), 0)
 _OLD, _NEW = UUID(int=1), UUID(int=2)
@@ -66,17 +67,7 @@ class _Bench:
         self.source = _Source()
         self.forgotten: list[TopicPartition] = []
         self.partition = Mirrored(_WHERE, Lane(_WHERE), is_remote_there=True)
-        spec = BundleSpec(
-            flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
-            index=0,
-            epoch=1,
-            source={},
-            target={},
-            transactional_id="t",
-            offsets_topic="o",
-            offsets_partitions=1,
-            control_topic="c",
-            progress_topic="p",
+        spec = sample_spec(
             gaps=GapSpec(fails=fails),
         )
         gaps = Gaps(spec, Writer("B", {}), now_ms=lambda: 1_000, wake=lambda: None)

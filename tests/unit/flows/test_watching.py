@@ -14,10 +14,11 @@ from flows.source.partition import Mirrored
 from flows.source.remote import RemoteTopics
 from flows.source.watching import Watch
 from mm2.core.lineage import Lineage
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec, GapSpec
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundle import GapSpec
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.writer import Writer
+from tests.support.specs import sample_spec
 
 _WHERE = TopicPartition(TopicName("t"), 0)
 
@@ -46,17 +47,7 @@ class _Bench:
         self.source = _Source()
         self.partition = Mirrored(_WHERE, Lane(_WHERE), is_remote_there=True, is_settled=True)
         self.partition.continue_from(9, Lineage(caught_up_ms=self.now_ms))
-        spec = BundleSpec(
-            flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
-            index=0,
-            epoch=1,
-            source={},
-            target={},
-            transactional_id="t",
-            offsets_topic="o",
-            offsets_partitions=1,
-            control_topic="c",
-            progress_topic="p",
+        spec = sample_spec(
             gaps=GapSpec(fails=True, hanging_after_s=0),
         )
         self._watch = Watch(
