@@ -80,8 +80,11 @@ def log_of(bootstrap: str, topic: str, *, partition: int = 0) -> list[Batch]:
         async with wire(bootstrap, topic) as client:
             node = client.leader(where)
             assert node is not None
-            position = (await client.list_offsets([where], EARLIEST))[where]
-            end = (await client.list_offsets([where], LATEST))[where]
+            first, last = [await client.list_offsets([where], at) for at in (EARLIEST, LATEST)]
+            # A partition that is new may have a leader that does not answer for it yet.
+            assert where in first
+            assert where in last
+            position, end = first[where], last[where]
             batches: list[Batch] = []
             while position < end:
                 answer = await client.fetch(node, _request(topic, partition, position))

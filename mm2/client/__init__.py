@@ -1,0 +1,1 @@
+"""What programs ask about mirrored clusters: topics, hops, groups and translated offsets."""

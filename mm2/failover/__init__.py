@@ -1,0 +1,1 @@
+"""Moves consumer groups to the other cluster and back."""
