@@ -4,6 +4,7 @@ Every exception that mm2 raises on purpose.
     Mm2Error
     ├── ConfigError            one mistake in what the user wrote
     ├── ConfigErrors           all mistakes of one file, reported together
+    ├── InvalidArgument        a caller of the library asked for what makes no sense
     ├── ClusterError           something about one cluster, named by its alias
     │   ├── Unavailable        not reachable, or not answering in time      (retriable)
     │   ├── AuthenticationFailed
@@ -71,6 +72,10 @@ class ConfigErrors(Mm2Error):
     def __init__(self, problems: Sequence[ConfigError]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+class InvalidArgument(Mm2Error, ValueError):
+    """An argument of a call of the library makes no sense; the message names it."""
 
 
 class ClusterError(Mm2Error):

@@ -1,1 +1,13 @@
-"""What programs ask about mirrored clusters: topics, hops, groups and translated offsets."""
+"""
+The client library: what is mirrored into a cluster, asked from Python.
+
+``MirrorClient`` and ``remote_cluster_utils`` are asynchronous, ``mm2.client.blocking`` has both for
+programs without an event loop.
+"""
+
+from mm2.client.checkpoints import RemoteCheckpoint
+from mm2.client.config import ClientConfig
+from mm2.client.heartbeats import SeenHeartbeat
+from mm2.client.mirror_client import MirrorClient
+
+__all__ = ["ClientConfig", "MirrorClient", "RemoteCheckpoint", "SeenHeartbeat"]

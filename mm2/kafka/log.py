@@ -8,8 +8,9 @@ here wants all of a topic, from all its partitions, in each partition's order.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 import structlog
@@ -23,7 +24,7 @@ from mm2.kafka.login import raise_if_refused
 from mm2.kafka.records import Record
 from mm2.kafka.settings import aiokafka_settings
 
-__all__ = ["LogTail", "Record", "read_to_end"]
+__all__ = ["LogTail", "Record", "read_to_end", "records_to_end"]
 
 log = structlog.get_logger()
 
@@ -65,21 +66,63 @@ async def read_to_end(
         ClusterError: the cluster refuses.
     """
     found: dict[tuple[int, bytes | int | None], Record] = {}
-    with translated(alias, f"read {topic} to its end"):
-        async with asyncio.timeout(timeout) as limit, _consumer(alias, properties) as consumer:
-            await _assign(consumer, alias, topic, partitions, {})
-            ends = await _ends(consumer)
-            # The last poll may bring records written after we asked.
-            limits = {each.partition: end for each, end in ends.items()}
-            while not await _reached(consumer, ends):
-                if records := await _poll(consumer):
-                    limit.reschedule(asyncio.get_running_loop().time() + timeout)
-                for record in records:
-                    if record.offset < limits[record.partition]:
-                        place = (record.partition, record.key if newest_only else record.offset)
-                        found.pop(place, None)
-                        found[place] = record
+    records = records_to_end(alias, properties, topic, partitions=partitions, timeout=timeout)
+    async for record in records:
+        place = (record.partition, record.key if newest_only else record.offset)
+        found.pop(place, None)
+        found[place] = record
     return list(found.values())
+
+
+async def records_to_end(
+    alias: str,
+    properties: Mapping[str, str],
+    topic: str,
+    *,
+    partitions: Iterable[int] | None = None,
+    starts: Mapping[int, int] | None = None,
+    timeout: float = TIMEOUT_S,  # noqa: ASYNC109  # becomes an error that names the cluster
+    at_most_s: float = math.inf,
+) -> AsyncIterator[Record]:
+    """
+    Yields what ``read_to_end`` returns, as it comes.
+
+    Args:
+        alias: the cluster's, for messages.
+        properties: Java's client properties.
+        topic: which topic.
+        partitions: only these; None reads all.
+        starts: offsets to begin with; partitions that are not in it are read from their beginning.
+        timeout: seconds without any record coming in.
+        at_most_s: seconds after which nothing more is read, without an error.
+
+    Raises:
+        UnknownTopic: the topic is not there.
+        Unavailable: the timeout has passed.
+        ClusterError: the cluster refuses.
+    """
+    what, clock = f"read {topic} to its end", asyncio.get_running_loop().time
+    patience, stop = clock() + timeout, clock() + at_most_s
+    async with AsyncExitStack() as stack:
+        with translated(alias, what):
+            async with asyncio.timeout_at(min(patience, stop)):
+                consumer = await stack.enter_async_context(_consumer(alias, properties))
+                await _assign(consumer, alias, topic, partitions, starts or {})
+                ends = await _ends(consumer)
+        # The last poll may bring records written after we asked.
+        limits = {each.partition: end for each, end in ends.items()}
+        while clock() < stop:
+            with translated(alias, what):
+                async with asyncio.timeout_at(patience):
+                    if await _reached(consumer, ends):
+                        return
+                records = await _poll(consumer)
+                patience = clock() + timeout if records else patience
+                if clock() > patience:
+                    raise TimeoutError
+            for record in records:
+                if record.offset < limits[record.partition]:
+                    yield record
 
 
 class LogTail:

@@ -1,0 +1,234 @@
+"""
+Prints the records of internal topics: Java's three formatters, and the like for our own records.
+
+Java's formatters raise for a record that they cannot read, and so does ``Formatter.line``;
+``Formatter.shown`` shows whatever a topic holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
+from mm2.core.connect_offsets import decode_key, decode_offset
+from mm2.core.lineage import HEADER as LINEAGE
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.policy import ReplicationPolicy
+from mm2.errors import SchemaError
+from mm2.kafka.records import Record
+
+Fields: TypeAlias = dict[str, str | int | None]
+
+_RECORD: Final = "record"
+_WRITTEN: Final = "written"
+_ERROR: Final = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """
+    A record as people read it.
+
+    Attributes:
+        line: all of it in one line.
+        fields: its values by the columns of its formatter.
+        readable: whether it is what its topic should hold; a tombstone is.
+    """
+
+    line: str
+    fields: Fields
+    readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Formatter:
+    """
+    Prints one kind of record.
+
+    Attributes:
+        name: of the kind.
+        fields: what a record says; raises ``SchemaError`` if it is of another kind. Of a tombstone
+            only what its key says counts.
+        columns: names of the fields, in their order.
+        text: the record in one line, as Java prints it; None for kinds that Java does not have.
+    """
+
+    name: str
+    fields: Callable[[Record], Fields]
+    columns: tuple[str, ...]
+    text: Callable[[Record], str] | None = None
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """With where a record stands, when it was written, and what is wrong with it."""
+        return (_RECORD, _WRITTEN, *self.columns, _ERROR)
+
+    def line(self, record: Record) -> str:
+        """
+        The record in one line.
+
+        Raises:
+            SchemaError: it is of another kind, or a tombstone (C322, C325).
+        """
+        return self.text(record) if self.text else _line(self.name, self.fields(record))
+
+    def shown(self, record: Record) -> Shown:
+        """The record, also if it is damaged or a tombstone."""
+        place: Fields = {
+            _RECORD: f"{record.partition}:{record.offset}",
+            _WRITTEN: record.timestamp_ms,
+        }
+        try:
+            fields = self.fields(record)
+            line = _tombstone(place, fields) if record.value is None else self.line(record)
+        except SchemaError as error:
+            return self._damaged(record, place, str(error))
+        return Shown(line=line, fields={**place, **fields, _ERROR: None})
+
+    def _damaged(self, record: Record, place: Fields, reason: str) -> Shown:
+        raw = {"key": _hex(record.key), "value": _hex(record.value)}
+        line = _line("Undecodable", {**place, "reason": reason, **raw})
+        fields = {**place, **dict.fromkeys(self.columns), _ERROR: reason}
+        return Shown(line=line, fields=fields, readable=False)
+
+
+def formatter_for(topic: TopicName, policy: ReplicationPolicy) -> Formatter | None:
+    """The formatter of what a topic holds, told by its name; None for a topic of the user's."""
+    if policy.is_heartbeats_topic(topic):
+        return HEARTBEATS
+    if policy.is_checkpoints_topic(topic):
+        return CHECKPOINTS
+    for beginning, formatter in _BY_BEGINNING.items():
+        if topic.startswith(beginning) and topic.endswith("internal"):
+            return formatter
+    return None
+
+
+def _heartbeat(record: Record) -> Fields:
+    beat = Heartbeat.decode(record.key, _NO_BEAT if record.value is None else record.value)
+    time_ms = None if record.value is None else beat.timestamp_ms
+    return {"source": beat.source, "target": beat.target, "timestamp": time_ms}
+
+
+def _checkpoint(record: Record) -> Fields:
+    found = Checkpoint.decode(record.key, _NO_POINT if record.value is None else record.value)
+    rest: Fields = {
+        "upstream": found.upstream_offset,
+        "downstream": found.downstream_offset,
+        "metadata": found.metadata,
+    }
+    return {
+        "group": found.group,
+        "topic": found.partition.topic,
+        "partition": found.partition.partition,
+        **(dict.fromkeys(rest) if record.value is None else rest),
+    }
+
+
+def _offset_sync(record: Record) -> Fields:
+    sync = OffsetSync.decode(record.key, _NO_SYNC if record.value is None else record.value)
+    rest: Fields = {"upstream": sync.upstream_offset, "downstream": sync.downstream_offset}
+    return {
+        "topic": sync.partition.topic,
+        "partition": sync.partition.partition,
+        **(dict.fromkeys(rest) if record.value is None else rest),
+    }
+
+
+def _position(record: Record) -> Fields:
+    connector, partition = decode_key(record.key or b"")
+    lineage = next((value for name, value in record.headers if name == LINEAGE), None)
+    return {
+        "connector": connector,
+        "partition": _compact(partition.fields()),
+        "offset": decode_offset(record.value),
+        "lineage": None if lineage is None else lineage.decode(errors="replace"),
+    }
+
+
+def _json(record: Record) -> Fields:
+    key = None if record.key is None else record.key.decode(errors="replace")
+    if record.value is None:
+        return {"key": key, "value": None}
+    try:
+        return {"key": key, "value": _compact(json.loads(record.value))}
+    except ValueError as error:
+        raise SchemaError(f"Error reading value: not JSON: {error}") from error
+
+
+HEARTBEATS: Final = Formatter(
+    "Heartbeat",
+    _heartbeat,
+    ("source", "target", "timestamp"),
+    lambda record: str(Heartbeat.decode(record.key, record.value)),
+)
+"""Prints as Java's ``HeartbeatFormatter``."""
+
+CHECKPOINTS: Final = Formatter(
+    "Checkpoint",
+    _checkpoint,
+    ("group", "topic", "partition", "upstream", "downstream", "metadata"),
+    lambda record: str(Checkpoint.decode(record.key, record.value)),
+)
+"""Prints as Java's ``CheckpointFormatter``."""
+
+OFFSET_SYNCS: Final = Formatter(
+    "OffsetSync",
+    _offset_sync,
+    ("topic", "partition", "upstream", "downstream"),
+    lambda record: str(OffsetSync.decode(record.key, record.value)),
+)
+"""Prints as Java's ``OffsetSyncFormatter``."""
+
+POSITIONS: Final = Formatter("Position", _position, ("connector", "partition", "offset", "lineage"))
+"""Prints Connect's positions, with our lineage (``mm2-offsets``)."""
+
+CONTROL: Final = Formatter("Control", _json, ("key", "value"))
+"""Prints ``mm2-control``."""
+
+PROGRESS: Final = Formatter("Progress", _json, ("key", "value"))
+"""Prints ``mm2-progress``."""
+
+FORMATTERS: Final[Mapping[str, Formatter]] = {
+    "heartbeat": HEARTBEATS,
+    "checkpoint": CHECKPOINTS,
+    "offset-sync": OFFSET_SYNCS,
+    "position": POSITIONS,
+    "control": CONTROL,
+    "progress": PROGRESS,
+}
+"""All kinds, by the names that users choose them with."""
+
+_BY_BEGINNING: Final[Mapping[str, Formatter]] = {
+    "mm2-offset-syncs": OFFSET_SYNCS,
+    "mm2-offsets": POSITIONS,
+    "mm2-control": CONTROL,
+    "mm2-progress": PROGRESS,
+}
+
+_NOWHERE: Final = TopicPartition(TopicName(""), 0)
+_NO_BEAT: Final = Heartbeat(ClusterAlias(""), ClusterAlias(""), 0).value()
+_NO_POINT: Final = Checkpoint(GroupId(""), _NOWHERE, 0, 0).value()
+_NO_SYNC: Final = OffsetSync(_NOWHERE, 0, 0).value()
+
+
+def _tombstone(place: Fields, fields: Fields) -> str:
+    known = {name: value for name, value in fields.items() if value is not None}
+    return _line("Tombstone", {**place, **known})
+
+
+def _line(name: str, fields: Mapping[str, object]) -> str:
+    return f"{name}{{{', '.join(f'{field}={value}' for field, value in fields.items())}}}"
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else data.hex()
+
+
+def _compact(value: object) -> str:
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    # JSON can write halves of characters, which no terminal can.
+    return text.encode(errors="replace").decode()

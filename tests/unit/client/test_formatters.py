@@ -1,0 +1,185 @@
+"""How records of internal topics are printed (behaviours section 11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.client.formatters import (
+    CHECKPOINTS,
+    CONTROL,
+    FORMATTERS,
+    HEARTBEATS,
+    OFFSET_SYNCS,
+    POSITIONS,
+    PROGRESS,
+    Formatter,
+    formatter_for,
+)
+from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
+from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
+from mm2.core.lineage import HEADER, Lineage
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.policy import DefaultReplicationPolicy
+from mm2.errors import SchemaError
+from mm2.kafka.records import Record
+
+BEAT = Heartbeat(ClusterAlias("source-1"), ClusterAlias("target-2"), 1234567890)
+CHECKPOINT = Checkpoint(
+    GroupId("group-1"), TopicPartition(TopicName("topic-2"), 3), 4, 5, "metadata-6"
+)
+SYNC = OffsetSync(TopicPartition(TopicName("topic-1"), 2), 3, 4)
+LINES: dict[Formatter, tuple[Heartbeat | Checkpoint | OffsetSync, str]] = {
+    HEARTBEATS: (
+        BEAT,
+        "Heartbeat{sourceClusterAlias=source-1, targetClusterAlias=target-2, timestamp=1234567890}",
+    ),
+    CHECKPOINTS: (
+        CHECKPOINT,
+        (
+            "Checkpoint{consumerGroupId=group-1, topicPartition=topic-2-3, upstreamOffset=4, "
+            "downstreamOffset=5, metadata=metadata-6}"
+        ),
+    ),
+    OFFSET_SYNCS: (
+        SYNC,
+        "OffsetSync{topicPartition=topic-1-2, upstreamOffset=3, downstreamOffset=4}",
+    ),
+}
+
+
+def record(
+    key: bytes | None,
+    value: bytes | None,
+    headers: tuple[tuple[str, bytes | None], ...] = (),
+) -> Record:
+    return Record(
+        topic="t", partition=2, offset=7, timestamp_ms=99, key=key, value=value, headers=headers
+    )
+
+
+def position(offset: int | None, headers: tuple[tuple[str, bytes | None], ...] = ()) -> Record:
+    where = SourcePartition(ClusterAlias("A"), TopicName("t"), 1)
+    key = encode_key("MirrorSourceConnector", where)
+    return record(key, None if offset is None else encode_offset(offset), headers)
+
+
+@pytest.mark.parametrize("formatter", LINES, ids=lambda formatter: formatter.name)
+def test_javas_kinds_print_as_javas_formatters_do(formatter: Formatter) -> None:
+    """C319, C320, C321, C325."""
+    each, line = LINES[formatter]
+    written = record(each.key(), each.value())
+    assert formatter.line(written) == line
+    assert formatter.shown(written).line == line
+
+
+@pytest.mark.parametrize("formatter", LINES, ids=lambda formatter: formatter.name)
+def test_what_javas_formatters_cannot_read_raises(formatter: Formatter) -> None:
+    """C322, C324, C325: truncated records and tombstones."""
+    each, _ = LINES[formatter]
+    for damaged in (
+        record(each.key(), each.value()[:-1]),
+        record(each.key()[:-1], each.value()),
+        record(each.key(), None),
+        record(None, each.value()),
+    ):
+        with pytest.raises(SchemaError):
+            formatter.line(damaged)
+
+
+@pytest.mark.parametrize("formatter", LINES, ids=lambda formatter: formatter.name)
+def test_other_versions_and_trailing_bytes_are_read(formatter: Formatter) -> None:
+    """C322, C323."""
+    each, line = LINES[formatter]
+    assert formatter.line(record(each.key() + b"+", each.value() + b"+")) == line
+    if not isinstance(each, OffsetSync):
+        assert formatter.line(record(each.key(), b"\0\7" + each.value()[2:])) == line
+
+
+def test_rows_have_a_field_for_each_column() -> None:
+    shown = CHECKPOINTS.shown(record(CHECKPOINT.key(), CHECKPOINT.value()))
+    assert shown.fields == {
+        "record": "2:7",
+        "written": 99,
+        "group": "group-1",
+        "topic": "topic-2",
+        "partition": 3,
+        "upstream": 4,
+        "downstream": 5,
+        "metadata": "metadata-6",
+        "error": None,
+    }
+    assert tuple(shown.fields) == CHECKPOINTS.all_columns
+    beat = HEARTBEATS.shown(record(BEAT.key(), BEAT.value())).fields
+    columns = [beat[name] for name in ("source", "target", "timestamp")]
+    assert columns == ["source-1", "target-2", 1234567890]
+    sync = OFFSET_SYNCS.shown(record(SYNC.key(), SYNC.value())).fields
+    columns = [sync[name] for name in ("topic", "partition", "upstream", "downstream")]
+    assert columns == ["topic-1", 2, 3, 4]
+
+
+def test_a_tombstone_shows_what_its_key_says() -> None:
+    shown = CHECKPOINTS.shown(record(CHECKPOINT.key(), None))
+    assert shown.readable
+    assert shown.line == (
+        "Tombstone{record=2:7, written=99, group=group-1, topic=topic-2, partition=3}"
+    )
+    assert shown.fields["group"] == "group-1"
+    assert shown.fields["upstream"] is None
+    for formatter, key in (
+        (HEARTBEATS, BEAT.key()),
+        (OFFSET_SYNCS, SYNC.key()),
+        (CONTROL, b"limit"),
+        (POSITIONS, position(None).key),
+    ):
+        shown = formatter.shown(record(key, None))
+        assert shown.readable
+        assert shown.line.startswith("Tombstone{record=2:7, written=99, ")
+        assert tuple(shown.fields) == formatter.all_columns
+
+
+@pytest.mark.parametrize("formatter", FORMATTERS.values(), ids=lambda formatter: formatter.name)
+def test_a_record_that_cannot_be_read_is_shown_as_such(formatter: Formatter) -> None:
+    shown = formatter.shown(record(b"\xff?", b"\xff!"))
+    assert not shown.readable
+    assert shown.line.startswith("Undecodable{record=2:7, written=99, reason=")
+    assert shown.line.endswith("key=ff3f, value=ff21}")
+    assert tuple(shown.fields) == formatter.all_columns
+    assert shown.fields["error"]
+
+
+def test_positions_show_connects_partition_and_our_lineage() -> None:
+    lineage = Lineage(leader_epoch=5)
+    shown = POSITIONS.shown(position(41, ((HEADER, lineage.encode()),)))
+    assert shown.fields["offset"] == 41
+    assert shown.fields["partition"] == '{"cluster":"A","partition":1,"topic":"t"}'
+    assert '"epoch":5' in str(shown.fields["lineage"])
+    assert shown.line.startswith("Position{connector=MirrorSourceConnector, partition={")
+    plain = POSITIONS.shown(position(41))
+    assert plain.fields["lineage"] is None
+
+
+def test_control_and_progress_show_their_json() -> None:
+    written = record(b"lease", b'{"version": 1, "epoch": 3, "owner": "n\xc3\xb6"}')
+    line = 'Control{key=lease, value={"version":1,"epoch":3,"owner":"nö"}}'
+    assert CONTROL.line(written) == line
+    assert PROGRESS.shown(written).fields["key"] == "lease"
+    assert CONTROL.shown(record(None, b"{}")).fields["key"] is None
+
+
+@pytest.mark.parametrize(
+    ("topic", "formatter"),
+    [
+        ("heartbeats", HEARTBEATS),
+        ("B.A.heartbeats", HEARTBEATS),
+        ("A.checkpoints.internal", CHECKPOINTS),
+        ("mm2-offset-syncs.B.internal", OFFSET_SYNCS),
+        ("mm2-offset-syncs_B_internal", OFFSET_SYNCS),
+        ("mm2-offsets.A.internal", POSITIONS),
+        ("mm2-control.A.internal", CONTROL),
+        ("mm2-progress.A.internal", PROGRESS),
+        ("mm2-offsets.A", None),
+        ("orders", None),
+    ],
+)
+def test_the_name_of_a_topic_tells_its_kind(topic: str, formatter: Formatter | None) -> None:
+    assert formatter_for(TopicName(topic), DefaultReplicationPolicy()) is formatter
