@@ -13,10 +13,11 @@ from typing import Final
 
 import structlog
 
+from flows.heartbeat.report import HeartbeatReport
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow import FlowConfig
 from mm2.core.codec import Heartbeat
-from mm2.core.model import HEARTBEAT_CONNECTOR
+from mm2.core.model import HEARTBEAT_CONNECTOR, TopicName
 from mm2.core.policy import build_policy
 from mm2.errors import ClusterError
 from mm2.herder.clusters import FlowClusters
@@ -33,35 +34,42 @@ async def run_heartbeats(config: FlowConfig, clusters: FlowClusters) -> None:
     Writes a heartbeat after each interval until cancelled; ends at once when they are off (C310).
 
     Whether the flow itself is enabled makes no difference (C311). A heartbeat that cannot be
-    written is given up, for the next one says more.
+    written is given up, for the next one says more. With some goes a report of what the heartbeats
+    say that come in.
+
+    Args:
+        config: the flow.
+        clusters: both; the herder has made the topics (C312).
 
     Raises:
         ConfigError: the producer's settings cannot be used.
     """
-    del clusters  # A heartbeat needs a producer only; the herder has made the topic (C312).
     settings = config.heartbeat
     for refusal in settings.refusals:
         log.error("connector.refused", connector=HEARTBEAT_CONNECTOR, reason=refusal)
     if not settings.runs or settings.emit_heartbeats is None:
         return
     interval_s = settings.emit_heartbeats.total_seconds()
+    policy = build_policy(settings.properties)
+    report = HeartbeatReport(config.flow, policy, clusters.target, _now_ms)
     while True:
         try:
-            await _beat(config, interval_s)
+            await _beat(config, policy.heartbeats_topic(), interval_s, report)
         except ClusterError as error:
             # A refused write leaves a gap in the producer's numbering: go on with a new one.
             log.warning("heartbeat.refused", error=str(error))
             await asyncio.sleep(_PAUSE_S)
 
 
-async def _beat(config: FlowConfig, interval_s: float) -> None:
+async def _beat(
+    config: FlowConfig, topic: TopicName, interval_s: float, report: HeartbeatReport
+) -> None:
     """
     Writes heartbeats until the cluster refuses one; waits first, as Java does (C317).
 
     Raises:
         ClusterError: no producer can be had, or its record is refused.
     """
-    topic = build_policy(config.heartbeat.properties).heartbeats_topic()
     producer = data_producer_properties(config.worker, config.heartbeat.properties, 0)
     async with Writer(config.flow.target, producer.properties) as writer:
         while True:
@@ -74,6 +82,8 @@ async def _beat(config: FlowConfig, interval_s: float) -> None:
                     raise
                 log.warning("heartbeat.not_sent", error=str(error))
                 await asyncio.sleep(_PAUSE_S)
+            else:
+                await report.after(heartbeat.timestamp_ms, writer)
 
 
 async def send(writer: Writer, topic: str, heartbeat: Heartbeat) -> None:

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import click
 
-from mm2.cli.rows import FORMATS, rendered
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.properties import load
+from mm2.cli.options import FILE, FLOW, FORMAT, flow_of, run
+from mm2.cli.rows import Row, rendered
+from mm2.config.flow import FlowConfig
 from mm2.core.alterations import Target
 from mm2.core.connect_offsets import SourcePartition
 from mm2.core.model import TopicPartition
 from mm2.core.times import parse_time_ms
-from mm2.errors import ClusterError, ConfigError, ConfigErrors
 from mm2.herder.repositioning import Change, Move, Repositioning
 
-CHECK_FAILED: Final = 1
-USAGE: Final = 2
-UNREACHABLE: Final = 3
-
-_FILE: Final = click.argument("file", type=click.Path(path_type=Path))
-_FLOW: Final = click.option("--flow", help="Which flow, written A->B; needed if there are several.")
-_FORMAT: Final = click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True
-)
 _TOPICS: Final = click.option(
     "--topic",
     "topics",
@@ -66,29 +53,29 @@ def offsets() -> None:
 
 
 @offsets.command("list")
-@_FILE
-@_FLOW
+@FILE
+@FLOW
 @_TOPICS
-@_FORMAT
+@FORMAT
 def list_command(file: Path, flow: str | None, topics: tuple[str, ...], format_: str) -> None:
     """
     Lists the positions of a flow.
 
     As JSON they can be changed and given to "alter --file".
     """
-    config = _config(file, flow)
+    config = flow_of(file, flow)
     wanted = _selected(topics)
 
     async def listed() -> dict[TopicPartition, int]:
         async with Repositioning.of(config) as repositioning:
             return await repositioning.stored()
 
-    found = _run(listed)
+    found = run(listed)
     positions = {w: at for w, at in sorted(found.items()) if not topics or _matches(w, wanted)}
     if format_ == "json":
         click.echo(json.dumps(_as_connect(config, positions), indent=2))
         return
-    rows = [
+    rows: list[Row] = [
         {"topic": where.topic, "partition": where.partition, "position": at, "next": at + 1}
         for where, at in positions.items()
     ]
@@ -96,8 +83,8 @@ def list_command(file: Path, flow: str | None, topics: tuple[str, ...], format_:
 
 
 @offsets.command("alter")
-@_FILE
-@_FLOW
+@FILE
+@FLOW
 @_FROM_FILE
 @_TOPICS
 @_ALL
@@ -107,7 +94,7 @@ def list_command(file: Path, flow: str | None, topics: tuple[str, ...], format_:
 @click.option("--to-offset", type=int, metavar="N", help="So that record N is copied next.")
 @click.option("--shift-by", type=int, metavar="N", help="By N records, backwards if negative.")
 @_EXECUTE
-@_FORMAT
+@FORMAT
 def alter_command(
     file: Path,
     flow: str | None,
@@ -120,7 +107,7 @@ def alter_command(
     **target: object,
 ) -> None:
     """Moves positions; shows what would change, unless --execute is given."""
-    config = _config(file, flow)
+    config = flow_of(file, flow)
     moves = [name for name, value in target.items() if value is not None and value is not False]
     if document is not None:
         if moves or topics or all_topics:
@@ -136,12 +123,12 @@ def alter_command(
 
 
 @offsets.command("reset")
-@_FILE
-@_FLOW
+@FILE
+@FLOW
 @_TOPICS
 @_ALL
 @_EXECUTE
-@_FORMAT
+@FORMAT
 def reset_command(
     file: Path,
     flow: str | None,
@@ -157,7 +144,7 @@ def reset_command(
     Shows what would be deleted, unless --execute is given.
     """
     wanted = _chosen(topics, all_topics=all_topics)
-    _change(_config(file, flow), lambda r: r.deleted(wanted), format_, execute=execute)
+    _change(flow_of(file, flow), lambda r: r.deleted(wanted), format_, execute=execute)
 
 
 def _change(
@@ -183,45 +170,11 @@ def _change(
             "new": change.after,
             "next": None if change.after is None else change.after + 1,
         }
-        for change in _run(changed)
+        for change in run(changed)
     ]
     click.echo(rendered(["topic", "partition", "position", "new", "next"], rows, format_))
     if not execute:
         click.echo("Nothing has been changed; --execute does it.", err=True)
-
-
-def _run(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    """Runs what needs clusters; failures end the process with their status."""
-    try:
-        return asyncio.run(work())
-    except ClusterError as error:
-        _end(UNREACHABLE, str(error))
-    except ConfigErrors as errors:
-        _end(CHECK_FAILED, *map(str, errors.problems))
-
-
-def _end(status: int, *messages: str) -> NoReturn:
-    for message in messages:
-        click.echo(message, err=True)
-    sys.exit(status)
-
-
-def _config(file: Path, wanted: str | None) -> FlowConfig:
-    try:
-        maker = MirrorMakerConfig.of(load(file))
-        flows = maker.cluster_pairs()
-        if wanted is not None:
-            flows = [flow for flow in flows if str(flow) == wanted]
-        configs = [flow_config(maker, flow) for flow in flows]
-    except ConfigErrors as errors:
-        _end(USAGE, *(f"{file}: {problem}" for problem in errors.problems))
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
-    enabled = [config for config in configs if config.source.enabled or wanted]
-    if len(enabled) != 1:
-        names = ", ".join(str(flow) for flow in maker.cluster_pairs())
-        raise click.UsageError(f"Say which flow with --flow; there are {names or 'none'}.")
-    return enabled[0]
 
 
 def _json(file: Path) -> object:

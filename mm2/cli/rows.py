@@ -6,17 +6,23 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-Row: TypeAlias = Mapping[str, str | int | None]
+from mm2.core.times import age_text
+
+Value: TypeAlias = str | int | bool | None
+Row: TypeAlias = Mapping[str, Value]
 
 FORMATS: Final = ("table", "json", "yaml", "tsv")
+_DURATION: Final = "_ms"
 
 
 def rendered(columns: Sequence[str], rows: Sequence[Row], format_: str) -> str:
     """
     The rows as text: a table, tab-separated values with a head, or a list in JSON or YAML.
 
+    A table is for people: it shows durations with a unit of their size, and says yes and no.
+
     Args:
-        columns: their names, which the rows use as keys.
+        columns: their names, which the rows use as keys; durations end in ``_ms``.
         rows: the values; None is an empty field, or null.
         format_: one of ``FORMATS``.
     """
@@ -24,10 +30,15 @@ def rendered(columns: Sequence[str], rows: Sequence[Row], format_: str) -> str:
         return json.dumps([dict(row) for row in rows], indent=2)
     if format_ == "yaml":
         return "\n".join(_yaml(columns, row) for row in rows) or "[]"
-    fields = [[_text(row[column]) for column in columns] for row in rows]
     if format_ == "tsv":
-        return "\n".join("\t".join(line) for line in [list(columns), *fields])
-    lines = [[column.upper() for column in columns], *fields]
+        written = [[_text(row[column]) for column in columns] for row in rows]
+        return "\n".join("\t".join(line) for line in [list(columns), *written])
+    return _table(columns, rows)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    head = [column.removesuffix(_DURATION).upper() for column in columns]
+    lines = [head, *([_shown(column, row[column]) for column in columns] for row in rows)]
     widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
     padded = (
         "  ".join(field.ljust(width) for field, width in zip(line, widths, strict=True))
@@ -42,5 +53,15 @@ def _yaml(columns: Sequence[str], row: Row) -> str:
     return "- " + "\n  ".join(pairs)
 
 
-def _text(value: str | int | None) -> str:
+def _shown(column: str, value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and column.endswith(_DURATION):
+        return age_text(value)
+    return _text(value)
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, bool):
+        return json.dumps(value)
     return "-" if value is None else str(value)

@@ -72,6 +72,13 @@ def count_hops(policy: ReplicationPolicy, topic: TopicName, source: ClusterAlias
     return UNREACHABLE
 
 
+def way_of(
+    policy: ReplicationPolicy, topic: TopicName, here: ClusterAlias
+) -> tuple[ClusterAlias, ...]:
+    """Returns the clusters that the records of ``topic`` were on, in their order; ends ``here``."""
+    return (*reversed([*_distinct_sources(policy, topic)]), here)
+
+
 def heartbeat_topics(policy: ReplicationPolicy, topics: Iterable[TopicName]) -> set[TopicName]:
     """Returns the topics that hold heartbeats, the local one included (C134)."""
     return {topic for topic in topics if policy.is_heartbeats_topic(topic)}

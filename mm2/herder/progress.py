@@ -2,7 +2,8 @@
 Records of the progress topic, ``mm2-progress.<source>.internal``: what the tasks of a flow report.
 
 One record a bundle and second, holding only the partitions whose numbers changed, so that every
-node and the command line see the same truth without asking the leader.
+node and the command line see the same truth without asking the leader. Other keys of the topic are
+those of the small flows, see ``heartbeat_progress``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.errors import SchemaError
 
 VERSION: Final = 1
+_BUNDLE: Final = b"bundle-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,12 @@ class BundleProgress:
 def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:
     """Key and value of a progress record."""
     fields = {"version": VERSION, **asdict(progress)}
-    return b"bundle-%d" % progress.bundle, json.dumps(fields, separators=(",", ":")).encode()
+    return _BUNDLE + b"%d" % progress.bundle, json.dumps(fields, separators=(",", ":")).encode()
+
+
+def is_of_bundle(key: bytes | None) -> bool:
+    """Tells a task's report from the other records of the topic by its key."""
+    return key is not None and key.startswith(_BUNDLE)
 
 
 def decode_progress(value: bytes | None) -> BundleProgress:

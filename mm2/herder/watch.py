@@ -14,7 +14,7 @@ from mm2.core.loads import Loads
 from mm2.core.model import ClusterAlias
 from mm2.errors import SchemaError
 from mm2.herder.bundles import Bundles
-from mm2.herder.progress import BundleProgress, decode_progress
+from mm2.herder.progress import BundleProgress, decode_progress, is_of_bundle
 from mm2.herder.supervision import every
 from mm2.kafka.log import LogTail
 
@@ -65,6 +65,8 @@ class Watch:
                 )
             tail = LogTail(self._target, self._consumer, self._topic, from_end=True)
             async for record in tail:
+                if not is_of_bundle(record.key):
+                    continue
                 try:
                     progress = decode_progress(record.value)
                 except SchemaError as error:

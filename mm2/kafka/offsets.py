@@ -166,6 +166,28 @@ class OffsetCalls:
                 raise failure
         return {own_partition(each): answer.offset for each, answer in answers.items()}
 
+    async def newest_timestamps(
+        self, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        """
+        The highest timestamp in each partition in ms; those without records are left out.
+
+        Raises:
+            ClusterError: the first failure, also that a partition does not exist.
+        """
+        spec = offset_spec(OffsetAt.MAX_TIMESTAMP.value)
+        asked = {client_partition(each): spec for each in partitions}
+        if not asked:
+            return {}
+        answers, failures = await self._list_offsets(asked, IsolationLevel.READ_UNCOMMITTED)
+        for failure in failures.values():
+            raise failure
+        return {
+            own_partition(each): answer.timestamp
+            for each, answer in answers.items()
+            if answer.offset >= 0
+        }
+
     async def _list_offsets(
         self, asked: dict[ClientPartition, Any], level: IsolationLevel
     ) -> tuple[dict[ClientPartition, Any], dict[ClientPartition, ClusterError]]:

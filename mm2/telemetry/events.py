@@ -46,6 +46,7 @@ EVENTS: Final = {
     "groups.changed": "Consumer groups to follow came or went.",
     "groups.not_listed": "The source's groups could not be listed.",
     "groups.skipped": "Some of the source's groups could not be looked at.",
+    "heartbeat.not_reported": "What heartbeats say could not be reported; it is tried again.",
     "heartbeat.not_sent": "A heartbeat could not be written; the next one is tried.",
     "heartbeat.refused": "The target refuses heartbeats.",
     "heartbeat.sent": "A heartbeat was written.",

@@ -18,11 +18,13 @@ from mm2.config.maker import load_maker
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.herder.clusters import admin_clients
-from mm2.herder.topics import create_internal_topics
+from mm2.herder.heartbeat_progress import decode_heartbeats
+from mm2.herder.topics import create_internal_topics, progress_topic
+from mm2.kafka.log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.mirror import properties
-from tests.support.records import Sample, consume
+from tests.support.records import Sample, consume, create_topic, produce
 
 pytestmark = pytest.mark.broker
 
@@ -31,7 +33,11 @@ pytestmark = pytest.mark.broker
 def config(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) -> FlowConfig:
     suffix = unique[-8:]
     source, target = ClusterAlias(f"s{suffix}"), ClusterAlias(f"t{suffix}")
-    settings = {f"{source}->{target}.enabled": "false", "emit.heartbeats.interval.seconds": "1"}
+    settings = {
+        f"{source}->{target}.enabled": "false",
+        "emit.heartbeats.interval.seconds": "1",
+        "tasks.max": "4",
+    }
     file = tmp_path / "mm2.properties"
     file.write_text(
         properties({source: cluster_a.bootstrap, target: cluster_b.bootstrap}, settings)
@@ -74,7 +80,7 @@ def _own(bootstrap: str, key: bytes) -> list[Sample]:
 async def test_a_disabled_flow_still_sends_javas_heartbeats_each_second_after_the_first(
     config: FlowConfig, cluster_b: Cluster
 ) -> None:
-    """C311, C316, C317."""
+    """C311, C312 (one task, whatever ``tasks.max`` is), C316, C317."""
     key = _text(config.flow.source) + _text(config.flow.target)
     begun_ms = time.time() * 1000
     async with _beating(config):
@@ -89,3 +95,28 @@ async def test_a_disabled_flow_still_sends_javas_heartbeats_each_second_after_th
         b"\x00\x00" + stamp.to_bytes(8, "big") for stamp in (first, second)
     ]
     assert {beat.partition for beat in beats} == {0}
+
+
+async def test_a_flow_reports_how_old_heartbeats_are_that_come_in_through_it(
+    config: FlowConfig, cluster_b: Cluster
+) -> None:
+    source, target = config.flow.source, config.flow.target
+    near, far = f"{source}.heartbeats", f"{source}.c{source}.heartbeats"
+    now_ms = time.time_ns() // 1_000_000
+    for topic, age_ms in ((near, 5_000), (far, 60_000)):
+        create_topic(cluster_b.bootstrap, topic)
+        produce(cluster_b.bootstrap, topic, [Sample(value=b"", timestamp_ms=now_ms - age_ms)])
+    async with _beating(config):
+        records = await eventually_async(
+            lambda: read_to_end(
+                target, {"bootstrap.servers": cluster_b.bootstrap}, progress_topic(source)
+            )
+        )
+    report = decode_heartbeats(records[0].value)
+    assert report.time_ms >= report.last_ms >= now_ms
+    assert [(each.topic, each.way, each.hops) for each in report.ways] == [
+        (far, (f"c{source}", source, target), 2),
+        (near, (source, target), 1),
+    ]
+    assert [each.last_ms for each in report.ways] == [now_ms - 60_000, now_ms - 5_000]
+    assert [each.last_ms + each.age_ms for each in report.ways] == [report.time_ms] * 2

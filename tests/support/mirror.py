@@ -16,7 +16,7 @@ from typing import Self
 import psutil
 from confluent_kafka import Consumer, TopicPartition
 
-from mm2.herder.progress import decode_progress
+from mm2.herder.progress import decode_progress, is_of_bundle
 from tests.support.process import java_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -152,9 +152,10 @@ def worker_pids(bootstrap: str, source: str, since_ms: int) -> dict[int, int]:
     found: dict[int, int] = {}
     while where.offset < end:
         for message in consumer.consume(50, timeout=1):
-            progress = decode_progress(message.value())
-            if progress.time_ms >= since_ms:
-                found[progress.bundle] = progress.pid
+            if is_of_bundle(message.key()):
+                progress = decode_progress(message.value())
+                if progress.time_ms >= since_ms:
+                    found[progress.bundle] = progress.pid
             where.offset = (message.offset() or 0) + 1
     consumer.close()
     return found

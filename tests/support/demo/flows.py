@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.core.model import SourceAndTarget
-from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress
+from mm2.herder.progress import (
+    BundleProgress,
+    PartitionProgress,
+    decode_progress,
+    is_of_bundle,
+)
 from mm2.herder.topics import progress_topic
 from mm2.kafka.log import LogTail
 from tests.support.demo.raw import RawCluster
@@ -107,4 +112,5 @@ async def follow(numbers: FlowNumbers, bootstrap: str) -> None:
                 break
             await asyncio.sleep(_AGAIN_S)
     async for record in LogTail(flow.target, {"bootstrap.servers": bootstrap}, topic):
-        numbers.add(decode_progress(record.value), time.monotonic())
+        if is_of_bundle(record.key):
+            numbers.add(decode_progress(record.value), time.monotonic())

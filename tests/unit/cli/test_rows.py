@@ -34,3 +34,16 @@ def test_json_holds_the_rows() -> None:
 )
 def test_no_rows_are_shown_too(format_: str, text: str) -> None:
     assert rendered(_COLUMNS, [], format_) == text
+
+
+@pytest.mark.parametrize(
+    ("format_", "text"),
+    [
+        ("table", "AGE    ALIVE\n1.5 s  yes\n-      no"),
+        ("tsv", "age_ms\talive\n1500\ttrue\n-\tfalse"),
+        ("yaml", "- age_ms: 1500\n  alive: true\n- age_ms: null\n  alive: false"),
+    ],
+)
+def test_people_read_durations_and_programs_numbers(format_: str, text: str) -> None:
+    rows: list[Row] = [{"age_ms": 1500, "alive": True}, {"age_ms": None, "alive": False}]
+    assert rendered(["age_ms", "alive"], rows, format_) == text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.times import parse_duration_ms, parse_time_ms
+from mm2.core.times import age_text, parse_duration_ms, parse_time_ms, time_text
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,28 @@ def test_durations_are_read(text: str, milliseconds: int) -> None:
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no duration"):
         parse_duration_ms(text)
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "text"),
+    [(0, "1970-01-01T00:00:00.000Z"), (1_795_253_400_123, "2026-11-21T09:30:00.123Z")],
+)
+def test_times_are_written_as_they_are_read(time_ms: int, text: str) -> None:
+    assert time_text(time_ms) == text
+    assert parse_time_ms(text) == time_ms
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "text"),
+    [
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (3_299, "3.2 s"),
+        (60_000, "1 min 0 s"),
+        (245_000, "4 min 5 s"),
+        (7_500_000, "2 h 5 min"),
+        (262_800_000, "3 d 1 h"),
+    ],
+)
+def test_ages_are_written_in_a_unit_of_their_size(age_ms: int, text: str) -> None:
+    assert age_text(age_ms) == text

@@ -18,6 +18,7 @@ from mm2.core.topology import (
     replication_hops,
     should_replicate_topic,
     upstream_clusters,
+    way_of,
 )
 
 DEFAULT = DefaultReplicationPolicy()
@@ -240,3 +241,16 @@ def test_internal_topics_are_never_mirrored() -> None:
     assert not replicated("__consumer_offsets", topic_filter=everything)
     assert not replicated("mm2-configs.A.internal", topic_filter=everything)
     assert replicated("app.internal", topic_filter=everything)
+
+
+@pytest.mark.parametrize(
+    ("topic", "way"),
+    [
+        ("heartbeats", ["here"]),
+        ("a.heartbeats", ["a", "here"]),
+        ("b.a.heartbeats", ["a", "b", "here"]),
+    ],
+)
+def test_a_name_tells_the_clusters_on_the_way_here(topic: str, way: list[str]) -> None:
+    """C318."""
+    assert list(way_of(DEFAULT, TopicName(topic), ClusterAlias("here"))) == way

@@ -15,7 +15,9 @@ from flows.heartbeat.flow import run_heartbeats
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import load_maker
 from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.policy import build_policy
 from mm2.herder.clusters import FlowClusters
+from mm2.herder.topics import internal_topics
 from mm2.kafka.admin import Admin
 
 NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
@@ -46,6 +48,15 @@ async def test_no_heartbeats_when_they_are_off(
 ) -> None:
     """C310."""
     await run_heartbeats(_config(tmp_path, settings), clusters)
+
+
+def test_the_heartbeats_topic_is_made_even_if_none_are_to_be_written(tmp_path: Path) -> None:
+    """C312."""
+    config = _config(tmp_path, {"emit.heartbeats.enabled": "false", "A->B.enabled": "true"})
+    topics = internal_topics(config, build_policy(config.source.properties))
+    (topic,) = (each for each in topics if each.name == "heartbeats")
+    assert (topic.is_on_source, topic.partitions) == (False, 1)
+    assert topic.configs == {"cleanup.policy": "compact"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+"""
+What heartbeats tell: which flows are alive, and which ways records take between clusters.
+
+A flow S->T writes its heartbeats on T. Seen there, they say that somebody runs the flow's herder.
+Flows that copy T carry them on, so that a heartbeat seen elsewhere says that all flows on its way
+copy (C318). No process has to be asked for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from mm2.core.model import ClusterAlias, SourceAndTarget
+
+Way: TypeAlias = tuple[ClusterAlias, ...]
+"""Clusters that a record was on, in their order: first where it was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Trace:
+    """
+    A flow's heartbeats as they come in over one way.
+
+    Attributes:
+        way: from the cluster where they are written to the one where they are seen.
+        flow: which writes them.
+    """
+
+    way: Way
+    flow: SourceAndTarget
+
+    @property
+    def here(self) -> ClusterAlias:
+        """The cluster where they are seen."""
+        return self.way[-1]
+
+    @property
+    def hops(self) -> int:
+        """How often they were copied."""
+        return len(self.way) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulse:
+    """
+    The state of a trace.
+
+    Attributes:
+        trace: whose.
+        last_ms: time of the newest heartbeat; None if none was found.
+        age_ms: how old that is; never negative, though clocks differ.
+        alive: whether it is young enough; None if the cluster could not be asked.
+        expected: whether the configuration says that there should be heartbeats.
+    """
+
+    trace: Trace
+    last_ms: int | None
+    age_ms: int | None
+    alive: bool | None
+    expected: bool
+
+
+def expected_traces(
+    emitting: Iterable[SourceAndTarget], copying: Iterable[SourceAndTarget]
+) -> set[Trace]:
+    """
+    Returns where heartbeats should be seen.
+
+    Args:
+        emitting: flows that write heartbeats.
+        copying: flows that copy heartbeats topics. They copy none that has been on their target
+            before (C158).
+    """
+    flows = list(copying)
+    found: set[Trace] = set()
+    new = {Trace(way=(flow.target,), flow=flow) for flow in emitting}
+    while new:
+        found |= new
+        new = {
+            Trace(way=(*trace.way, flow.target), flow=trace.flow)
+            for trace in new
+            for flow in flows
+            if flow.source == trace.here and flow.target not in trace.way
+        }
+    return found
+
+
+def pulses(
+    last_ms: Mapping[Trace, int],
+    expected: Iterable[Trace],
+    *,
+    now_ms: int,
+    max_age_ms: int,
+    unheard: Iterable[ClusterAlias] = (),
+) -> list[Pulse]:
+    """
+    Judges all traces that were found or are expected, in their order.
+
+    Args:
+        last_ms: time of the newest heartbeat of each trace that has any.
+        expected: those that should have some.
+        now_ms: the time.
+        max_age_ms: a flow whose last heartbeat is older is not alive.
+        unheard: clusters that could not be asked.
+    """
+    missing = set(unheard)
+    wanted = set(expected)
+    found = []
+    for trace in sorted(wanted | last_ms.keys()):
+        last = last_ms.get(trace)
+        age = None if last is None else max(0, now_ms - last)
+        alive = None if trace.here in missing else age is not None and age <= max_age_ms
+        found.append(
+            Pulse(trace=trace, last_ms=last, age_ms=age, alive=alive, expected=trace in wanted)
+        )
+    return found

@@ -1,0 +1,133 @@
+"""Where groups stand between two clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from mm2.core.checkpoint import CommittedOffset, downstream_partition
+from mm2.core.codec import Checkpoint
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.policy import DefaultReplicationPolicy
+from mm2.core.standings import Facts, Standing, standings, upstream_partition
+
+_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+_POLICY = DefaultReplicationPolicy()
+_GROUP = GroupId("g")
+
+
+def _partition(topic: str, number: int = 0) -> TopicPartition:
+    return TopicPartition(TopicName(topic), number)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    offset: int
+    exact: bool
+
+
+@dataclass(frozen=True)
+class _Known:
+    checkpoint: Checkpoint
+    exact: bool
+    timestamp_ms: int = 400
+
+
+def _known(upstream: int, downstream: int, *, exact: bool = False) -> _Known:
+    return _Known(Checkpoint(_GROUP, _partition("A.t"), upstream, downstream), exact)
+
+
+def _facts(known: _Known | None = None) -> Facts:
+    return Facts(
+        now_ms=1000,
+        committed={_GROUP: {_partition("t"): CommittedOffset(10)}},
+        ends={_partition("t"): 30},
+        positions={_partition("t"): 24},
+        checkpoints={_GROUP: {_partition("A.t"): known}} if known else {},
+        states={_GROUP: "EMPTY"},
+        target_offsets={_GROUP: {_partition("A.t"): CommittedOffset(3)}},
+    )
+
+
+def _standings(facts: Facts, answer: _Answer | None) -> list[Standing]:
+    return standings(
+        facts,
+        downstream=lambda partition: (
+            None if partition.topic == "not" else downstream_partition(_POLICY, _FLOW, partition)
+        ),
+        upstream=lambda partition: upstream_partition(_POLICY, _FLOW, partition),
+        explain=lambda *_: answer,
+    )
+
+
+def test_what_both_clusters_tell_is_put_together() -> None:
+    assert _standings(_facts(_known(8, 6)), _Answer(7, exact=True)) == [
+        Standing(
+            group=_GROUP,
+            partition=_partition("t"),
+            remote=_partition("A.t"),
+            committed=10,
+            lag=20,
+            mirror_lag=5,
+            translated=7,
+            accuracy="exact",
+            checkpoint_age_ms=600,
+            state="EMPTY",
+            target_offset=3,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "known", "translated", "accuracy"),
+    [
+        (_Answer(7, exact=False), None, 7, "approximate"),
+        (None, None, None, "unknown"),
+        (_Answer(-1, exact=False), None, None, "too old"),
+        (None, _known(10, 6, exact=True), 6, "exact"),
+        (None, _known(10, 6), 6, "approximate"),
+        (None, _known(9, 6, exact=True), 6, "approximate"),
+        (_Answer(-1, exact=False), _known(9, 6), 6, "approximate"),
+        (None, _known(11, 6, exact=True), None, "unknown"),
+    ],
+)
+def test_the_last_checkpoint_answers_where_nothing_better_does(
+    answer: _Answer | None, known: _Known | None, translated: int | None, accuracy: str
+) -> None:
+    (found,) = _standings(_facts(known), answer)
+    assert (found.translated, found.accuracy) == (translated, accuracy)
+
+
+def test_without_the_source_checkpoints_are_all_there_is() -> None:
+    facts = replace(_facts(_known(8, 6, exact=True)), committed=None, ends={})
+    (found,) = _standings(facts, None)
+    assert (found.partition, found.committed, found.translated) == (_partition("t"), 8, 6)
+    assert (found.accuracy, found.checkpoint_age_ms) == ("exact", 600)
+    assert (found.lag, found.mirror_lag) == (None, None)
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    facts = Facts(
+        now_ms=0,
+        committed={_GROUP: {_partition("t"): CommittedOffset(1)}},
+        ends={_partition("t"): 1},
+        checkpoints={},
+    )
+    (found,) = _standings(facts, None)
+    assert (found.lag, found.mirror_lag, found.checkpoint_age_ms) == (0, None, None)
+    assert (found.state, found.target_offset) == (None, None)
+
+
+def test_topics_that_do_not_count_are_left_out_and_the_rest_is_sorted() -> None:
+    committed = {_partition(t): CommittedOffset(1) for t in ("u", "not", "t")}
+    facts = replace(_facts(), committed={GroupId("h"): committed, _GROUP: committed})
+    found = [(each.group, each.partition.topic) for each in _standings(facts, None)]
+    assert found == [("g", "t"), ("g", "u"), ("h", "t"), ("h", "u")]
+
+
+@pytest.mark.parametrize("topic", ["t", "C.t", "B.t"])
+def test_the_way_back_leads_to_where_one_came_from(topic: str) -> None:
+    """C285, C286."""
+    there = downstream_partition(_POLICY, _FLOW, _partition(topic, 2))
+    assert upstream_partition(_POLICY, _FLOW, there) == _partition(topic, 2)
