@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs benchmarks; returns the exit status."""
     options = _parser().parse_args(arguments)
     if options.benchmark == "report":
-        write_tables(load(options.file))
+        write_tables(_together(options.files))
         return 0
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     console = Console()
@@ -72,8 +72,14 @@ def _parser() -> argparse.ArgumentParser:
         )
         command.add_argument("--only", choices=["mm2", "java"], default="both")
     report = commands.add_parser("report", help="writes the tables of the documentation")
-    report.add_argument("file", type=Path)
+    report.add_argument("files", type=Path, nargs="+", help="of several runs; the last one counts")
     return parser
+
+
+def _together(files: Sequence[Path]) -> list[Outcome]:
+    """What several runs have found, in the order of the rows."""
+    found = {outcome.row: outcome for file in files for outcome in load(file)}
+    return [found[row.name] for row in ROWS if row.name in found]
 
 
 def _chosen(options: argparse.Namespace) -> list[Row]:

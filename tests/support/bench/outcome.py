@@ -83,10 +83,16 @@ class Outcome:
     error: str = ""
 
     def ratio(self, kind: str) -> float | None:
-        """mm2's number by Java's; None when one is missing or Java's is nothing."""
+        """
+        mm2's number by Java's; None when one is missing, Java's is nothing, or one is negative.
+
+        What is left of a delay after a subtraction is negative when the machine was too busy.
+        """
         ours = self.numbers.get(OURS, {}).get(kind)
         java = self.numbers.get(JAVA, {}).get(kind)
-        return ours / java if ours is not None and java else None
+        if ours is None or java is None:
+            return None
+        return ours / java if ours >= 0 < java else None
 
 
 def table(outcome: Outcome) -> Table:
