@@ -9,7 +9,15 @@ import structlog
 from flows.source.pace import RateLimit
 from mm2.errors import Fenced, SchemaError
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.control import Assignment, BundleState, Entry, Limit, MissingTopic, decode
+from mm2.herder.control import (
+    Assignment,
+    BundleState,
+    Entry,
+    Limit,
+    MissingTopic,
+    Wanted,
+    decode,
+)
 from mm2.kafka.log import LogTail
 
 log = structlog.get_logger()
@@ -40,6 +48,7 @@ class ControlFollower:
         self._tail = LogTail(spec.flow.target, spec.target, spec.control_topic)
         self._running: Assignment | None = None
         self._is_stopped = False
+        self._is_flow_stopped = False
         self._news = asyncio.Event()
         self.stop = asyncio.Event()
 
@@ -61,20 +70,25 @@ class ControlFollower:
     async def next_assignment(self) -> Assignment:
         """Waits for an assignment that has not been handed out; older unseen ones are left out."""
         await self._tail.caught_up.wait()
-        await self._news.wait()
-        self._news.clear()
-        assert self._running is not None  # noqa: S101 - news are of it
-        return self._running
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if self._running is not None and not self._is_flow_stopped:
+                return self._running
 
     async def _look_at_backlog(self) -> None:
         await self._tail.caught_up.wait()
-        if self._is_stopped:
-            self.stop.set()
+        self._end_if_stopped()
 
     def _take(self, entry: Entry | None) -> None:
         if isinstance(entry, Limit):
             self._wanted_rate = entry.bytes_per_second
             self._share()
+            return
+        if isinstance(entry, Wanted):
+            # Whether a leader is there to pass it on or not.
+            self._is_flow_stopped = entry.is_stopped
+            self._end_if_stopped()
             return
         if entry is None or isinstance(entry, MissingTopic) or entry.epoch < self._spec.epoch:
             return
@@ -99,5 +113,9 @@ class ControlFollower:
         if not self._is_stopped:
             self._running = entry
             self._news.set()
-        elif self._tail.caught_up.is_set():
+        self._end_if_stopped()
+
+    def _end_if_stopped(self) -> None:
+        """Of the backlog only the last word counts."""
+        if self._tail.caught_up.is_set() and (self._is_stopped or self._is_flow_stopped):
             self.stop.set()

@@ -1,1 +1,1 @@
-"""Moves consumer groups to the other cluster and back."""
+"""Moves consumer groups from one cluster to the other and back, and stops and resumes flows."""

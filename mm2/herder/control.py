@@ -21,6 +21,7 @@ from mm2.herder.progress import GapReport
 VERSION: Final = 1
 LEASE_KEY: Final = b"lease"
 LIMIT_KEY: Final = b"limit"
+FLOW_KEY: Final = b"flow"
 _BUNDLE_PREFIX: Final = "bundle-"
 _MISSING_PREFIX: Final = "missing-"
 _GAP_PREFIX: Final = "gap-"
@@ -28,6 +29,13 @@ _GAP_PREFIX: Final = "gap-"
 
 class BundleState(StrEnum):
     """What the herder wants of a bundle."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+class FlowState(StrEnum):
+    """What an operator wants of a flow."""
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -94,6 +102,32 @@ class Limit:
     bytes_per_second: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """
+    What an operator wants of the flow; holds until the next one, also over restarts.
+
+    Attributes:
+        state: whether it is to copy.
+        reason: why, for people.
+        time_ms: since when, by the operator's clock.
+    """
+
+    state: FlowState
+    reason: str = ""
+    time_ms: int = 0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing is to be copied."""
+        return self.state is FlowState.STOPPED
+
+
+def encode_wanted(wanted: Wanted) -> tuple[bytes, bytes]:
+    """Key and value of what an operator wants of the flow."""
+    return FLOW_KEY, _dump({"version": VERSION, **asdict(wanted)})
+
+
 def encode_limit(limit: Limit) -> tuple[bytes, bytes]:
     """Key and value of a limit record."""
     fields = {"version": VERSION, "bytes_per_second": limit.bytes_per_second}
@@ -140,7 +174,7 @@ def encode_gap(source: TopicPartition, report: GapReport) -> tuple[bytes, bytes]
     return f"{_GAP_PREFIX}{report.kind}-{source.partition}-{source.topic}".encode(), _dump(value)
 
 
-Entry: TypeAlias = Lease | Assignment | MissingTopic | Limit
+Entry: TypeAlias = Lease | Assignment | MissingTopic | Limit | Wanted
 
 
 def decode(key: bytes | None, value: bytes | None) -> Entry | None:
@@ -166,12 +200,22 @@ def _decoded(name: str, fields: dict[str, Any]) -> Entry | None:
         case "limit", "", _:
             rate = fields.get("bytes_per_second")
             return Limit(bytes_per_second=None if rate is None else int(rate))
+        case "flow", "", _:
+            return _wanted(fields)
         case "bundle", "-", index:
             return _assignment(int(index), fields)
         case "missing", "-", _:
             return MissingTopic(topic=TopicName(fields["topic"]), epoch=int(fields["epoch"]))
         case _:
             return None
+
+
+def _wanted(fields: dict[str, Any]) -> Wanted:
+    return Wanted(
+        state=FlowState(fields["state"]),
+        reason=str(fields.get("reason", "")),
+        time_ms=int(fields.get("time_ms", 0)),
+    )
 
 
 def _assignment(index: int, fields: dict[str, object]) -> Assignment:

@@ -13,7 +13,7 @@ from typing import Final
 from mm2.config.flow import FlowConfig
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, SchemaError
-from mm2.herder.control import Assignment, BundleState, decode
+from mm2.herder.control import Assignment, BundleState, Wanted, decode
 from mm2.herder.topics import control_topic, progress_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.groups import Group, GroupState
@@ -75,9 +75,11 @@ async def _is_starting(config: FlowConfig) -> bool:
 
 
 def _says_stop(record: Record) -> bool:
-    """A clean stop is the last word of a leader."""
+    """A clean stop is the last word of a leader, or that of an operator whom no leader heard."""
     try:
         entry = decode(record.key, record.value)
     except SchemaError:
         return False
+    if isinstance(entry, Wanted):
+        return entry.is_stopped
     return isinstance(entry, Assignment) and entry.state is BundleState.STOPPED

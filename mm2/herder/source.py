@@ -18,17 +18,15 @@ from mm2.config.flow import FlowConfig, data_producer
 from mm2.config.settings import ErrorSettings
 from mm2.core.balance import Balance, Strategy
 from mm2.core.model import TopicPartition
-from mm2.errors import SchemaError
 from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec, GapSpec, OffsetSyncSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.control import (
     Assignment,
-    Entry,
     Lease,
     Limit,
     MissingTopic,
-    decode,
+    Wanted,
     encode_lease,
 )
 from mm2.herder.discovery import Discovery
@@ -36,8 +34,9 @@ from mm2.herder.exactly_once import exactly_once_spec, fence_earlier_tasks, tran
 from mm2.herder.ports import BundleRunner
 from mm2.herder.supervision import every, keep_running
 from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
+from mm2.herder.wanted import ControlBacklog, read_control, readable, until_resumed
 from mm2.herder.watch import Watch
-from mm2.kafka.log import LogTail, Record, read_to_end
+from mm2.kafka.log import LogTail
 from mm2.kafka.settings import milliseconds
 from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
 from mm2.kafka.writer import Writer
@@ -73,32 +72,62 @@ class SourceFlow:
         self._discovery = Discovery(config, clusters)
         self._discovered = asyncio.Event()
         self._wanted = asyncio.Event()
-        self._stop = asyncio.Event()
+        self._is_stopping = False
+        self._interrupted = asyncio.Event()
 
     def stop(self) -> None:
         """Asks ``run`` to drain and end."""
-        self._stop.set()
+        self._is_stopping = True
+        self._interrupted.set()
 
     async def run(self) -> None:
-        """Mirrors until ``stop``; then returns when everything under way is committed."""
+        """
+        Mirrors until ``stop``, whenever operators want the flow to run.
+
+        Returns when everything under way is committed.
+        """
         target = self._config.flow.target
         properties = self._config.herder.client("producer", "control")
         # An assignment of many topics is larger than brokers take, and compresses very well.
         async with Writer(target, properties, compression="gzip") as writer:
-            epoch, lease, earlier = await self._lead(writer)
-            async with asyncio.TaskGroup() as group:
-                bundles = self._bundles(writer, epoch, earlier, group)
-                watch = self._watch(bundles, epoch)
-                jobs = [
-                    group.create_task(self._keep_assigned(bundles), name="refresh-topics"),
-                    group.create_task(keep_running("watch", watch.run), name="watch"),
-                    group.create_task(self._watch_lease(epoch, lease, bundles), name="lease"),
-                    *self._periodic(group),
-                ]
-                await self._stop.wait()
-                for job in jobs:
-                    job.cancel()
-                await bundles.stop()
+            while not self._is_stopping:
+                self._interrupted.clear()
+                backlog = await read_control(target, self._consumer, self._control)
+                if backlog.wanted.is_stopped:
+                    await self._hold(backlog)
+                else:
+                    await self._mirror(writer, backlog)
+
+    async def _hold(self, backlog: ControlBacklog) -> None:
+        """Waits until the flow is wanted again, or ``stop``."""
+        log.info("flow.held", reason=backlog.wanted.reason)
+        target = self._config.flow.target
+        async with asyncio.TaskGroup() as group:
+            resumed = group.create_task(
+                until_resumed(target, self._consumer, self._control, backlog), name="resumed"
+            )
+            resumed.add_done_callback(lambda _: self._interrupted.set())
+            await self._interrupted.wait()
+            resumed.cancel()
+
+    async def _mirror(self, writer: Writer, backlog: ControlBacklog) -> None:
+        """Leads the flow until interrupted, and then lets its bundles drain and commit."""
+        self._discovered.clear()
+        epoch, lease, earlier = await self._lead(writer, backlog)
+        async with asyncio.TaskGroup() as group:
+            bundles = self._bundles(writer, epoch, earlier, group)
+            watch = self._watch(bundles, epoch)
+            following = self._follow_control(epoch, lease, bundles, backlog.seen)
+            jobs = [
+                group.create_task(self._keep_assigned(bundles), name="refresh-topics"),
+                group.create_task(keep_running("watch", watch.run), name="watch"),
+                group.create_task(following, name="lease"),
+                *self._periodic(group),
+            ]
+            await self._interrupted.wait()
+            for job in jobs:
+                job.cancel()
+            await bundles.stop()
 
     def _bundles(
         self,
@@ -130,42 +159,47 @@ class SourceFlow:
             look_every=self._config.source.assignment_balance,
         )
 
-    async def _lead(self, writer: Writer) -> tuple[int, int, list[list[TopicPartition]]]:
+    async def _lead(
+        self, writer: Writer, backlog: ControlBacklog
+    ) -> tuple[int, int, list[list[TopicPartition]]]:
         """
         Takes the flow over with a higher epoch than anybody had.
 
         Returns the epoch, the offset of the lease, and the bundles of the leader before.
         """
-        records = await read_to_end(
-            self._config.flow.target, self._consumer, self._control, newest_only=True
-        )
-        entries = [entry for record in records if (entry := _readable(record)) is not None]
-        epoch = max((e.epoch for e in entries if not isinstance(e, Limit)), default=0) + 1
+        led = [e for e in backlog.entries if not isinstance(e, Limit | Wanted)]
+        epoch = max((entry.epoch for entry in led), default=0) + 1
         lease = Lease(epoch=epoch, owner=self._worker_id)
         offset = await writer.send(self._control, *encode_lease(lease), partition=0)
         log.info("flow.led", epoch=epoch, owner=self._worker_id)
-        assignments = [entry for entry in entries if isinstance(entry, Assignment)]
+        assignments = [entry for entry in led if isinstance(entry, Assignment)]
         await fence_earlier_tasks(
             self._config, max((each.index + 1 for each in assignments), default=0)
         )
         return epoch, offset, earlier_bundles(assignments)
 
-    async def _watch_lease(self, epoch: int, lease_offset: int, bundles: Bundles) -> None:
+    async def _follow_control(
+        self, epoch: int, lease_offset: int, bundles: Bundles, seen: int
+    ) -> None:
         """
-        Stands back when another node has taken over, and hears what tasks ask for.
+        Stands back when another node has taken over; hears what operators want and tasks ask for.
 
         Two nodes that start together may choose the same epoch; then the later lease counts.
         """
         async for record in LogTail(self._config.flow.target, self._consumer, self._control):
-            entry = _readable(record)
+            entry = readable(record)
             if isinstance(entry, MissingTopic) and entry.epoch == epoch:
                 self._wanted.set()
+            is_news = record.offset > seen
+            if is_news and isinstance(entry, Wanted) and entry.is_stopped:
+                self._interrupted.set()
+                return
             if not isinstance(entry, Lease) or entry.owner == self._worker_id:
                 continue
             if (entry.epoch, record.offset) > (epoch, lease_offset):
                 log.error("flow.taken_over", epoch=entry.epoch, owner=entry.owner)
                 bundles.abandon()
-                self._stop.set()
+                self.stop()
                 return
 
     async def _keep_assigned(self, bundles: Bundles) -> None:
@@ -213,14 +247,6 @@ class SourceFlow:
         """Once what is mirrored is known, now and at each interval."""
         await self._discovered.wait()
         await every(interval.total_seconds(), job, name=name, at_once=True)
-
-
-def _readable(record: Record) -> Entry | None:
-    try:
-        return decode(record.key, record.value)
-    except SchemaError as error:
-        log.error("control.unreadable", offset=record.offset, error=str(error))
-        return None
 
 
 def _shorter(seconds: float, interval: timedelta | None) -> float:

@@ -35,6 +35,7 @@ from mm2.kafka.conversions import (
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic
 from mm2.kafka.offsets import OffsetCalls
+from mm2.kafka.quotas import client_quotas
 from mm2.kafka.settings import milliseconds
 
 log = structlog.get_logger()
@@ -243,6 +244,16 @@ class Admin(OffsetCalls):
             ClusterError: any other failure.
         """
         return await topic_acls(self.alias, self._properties, self._timeout_s)
+
+    async def describe_client_quotas(self) -> dict[str, dict[str, float]]:
+        """
+        Limits of all clients, by the client that they are for, such as ``user=x``.
+
+        Raises:
+            NotSupported: the cluster is older than this question.
+            ClusterError: any other failure.
+        """
+        return await client_quotas(self.alias, self._properties, self._timeout_s)
 
     async def create_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
         """Creates rules; those that exist are no failure. Returns what failed, by rule."""

@@ -280,10 +280,11 @@ async def _reached(consumer: AIOKafkaConsumer, ends: Mapping[ClientPartition, in
 
 async def _poll(consumer: AIOKafkaConsumer) -> list[Record]:
     polled = await consumer.getmany(timeout_ms=_POLL_MS)
-    return [_record(each) for records in polled.values() for each in records]
+    return [record_of(each) for records in polled.values() for each in records]
 
 
-def _record(record: ConsumerRecord[bytes, bytes]) -> Record:
+def record_of(record: ConsumerRecord[bytes, bytes]) -> Record:
+    """What aiokafka has read, as our own value."""
     return Record(
         topic=record.topic,
         partition=record.partition,

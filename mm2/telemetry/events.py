@@ -30,6 +30,7 @@ EVENTS: Final = {
     "driver.stopping": "A signal asked to stop; bundles drain and commit.",
     "flow.assigned": "Partitions were given to bundles.",
     "flow.fenced": "Tasks of earlier leaders write no more, and what they left open is aborted.",
+    "flow.held": "An operator has stopped the flow; it waits until it is resumed.",
     "flow.led": "This node leads the flow, with this epoch.",
     "flow.rebalanced": "The loads of bundles were uneven for a while: these partitions change "
     "hands, each drained and committed before its new bundle begins.",

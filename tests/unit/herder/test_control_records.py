@@ -14,15 +14,18 @@ from mm2.herder.control import (
     LIMIT_KEY,
     Assignment,
     BundleState,
+    FlowState,
     Lease,
     Limit,
     MissingTopic,
+    Wanted,
     decode,
     encode_assignment,
     encode_gap,
     encode_lease,
     encode_limit,
     encode_missing,
+    encode_wanted,
 )
 from mm2.herder.progress import GapReport
 
@@ -53,6 +56,18 @@ def test_leases_survive(lease: Lease) -> None:
 @given(st.builds(Limit, bytes_per_second=st.none() | st.integers(-1, 1 << 50)))
 def test_limits_survive(limit: Limit) -> None:
     assert decode(*encode_limit(limit)) == limit
+
+
+@given(
+    st.builds(
+        Wanted,
+        state=st.sampled_from(FlowState),
+        reason=st.text(),
+        time_ms=st.integers(0, 1 << 50),
+    )
+)
+def test_what_operators_want_survives(wanted: Wanted) -> None:
+    assert decode(*encode_wanted(wanted)) == wanted
 
 
 @given(st.builds(MissingTopic, topic=_topics, epoch=st.integers(0, 1 << 40)))

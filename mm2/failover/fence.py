@@ -1,0 +1,135 @@
+"""
+Stops a flow and lets it run again, whoever runs it, through its control topic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from mm2.config.flow import FlowConfig
+from mm2.core.policy import build_policy
+from mm2.errors import FlowError
+from mm2.herder.clusters import FlowClusters, check_reachable
+from mm2.herder.control import Assignment, FlowState, Lease, Wanted, encode_wanted
+from mm2.herder.liveness import reason_to_wait
+from mm2.herder.topics import control_topic, create_internal_topics
+from mm2.herder.wanted import read_control
+from mm2.kafka.writer import Writer
+
+STOP_WITHIN_S: Final = 60.0
+
+
+class NotStopped(FlowError):
+    """Somebody still runs the flow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowStatus:
+    """
+    How a flow is.
+
+    Attributes:
+        wanted: what operators want of it.
+        running: a sentence that says who runs it; None if nobody does.
+        epoch: of the leader that had it last; None if there was none.
+        owner: id of that leader.
+        tasks: bundles that it has.
+    """
+
+    wanted: Wanted
+    running: str | None
+    epoch: int | None
+    owner: str | None
+    tasks: int
+
+
+class FlowSwitch:
+    """
+    Stops and resumes one flow.
+
+    Args:
+        config: the flow.
+        clusters: its admin clients; only the target is asked.
+    """
+
+    def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        self._config = config
+        self._clusters = clusters
+        self._topic = control_topic(config.flow.source)
+
+    async def status(self) -> FlowStatus:
+        """
+        How the flow is; takes some seconds, for a flow that runs is known by its reports.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        await check_reachable(self._clusters.target)
+        wanted, lease, tasks = await self._control()
+        return FlowStatus(
+            wanted=wanted,
+            running=await reason_to_wait(self._config, self._clusters.target),
+            epoch=lease.epoch if lease else None,
+            owner=lease.owner if lease else None,
+            tasks=tasks,
+        )
+
+    async def wanted(self) -> Wanted:
+        """
+        What operators want of the flow.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        return (await self._control())[0]
+
+    async def stop(self, reason: str, *, within_s: float = STOP_WITHIN_S) -> None:
+        """
+        Has the flow drain, commit and stop; it stays so over restarts, until ``resume``.
+
+        Raises:
+            NotStopped: somebody runs it after ``within_s`` seconds, who does not obey.
+            ClusterError: the target does not answer, or refuses.
+        """
+        await self._say(FlowState.STOPPED, reason)
+        deadline = time.monotonic() + within_s
+        while (running := await reason_to_wait(self._config, self._clusters.target)) is not None:
+            if time.monotonic() > deadline:
+                raise NotStopped(str(self._config.flow), f"does not stop: {running}")
+            await asyncio.sleep(0.5)
+
+    async def resume(self, reason: str) -> None:
+        """
+        Has the flow run again, as soon as somebody is there to run it.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        await self._say(FlowState.RUNNING, reason)
+
+    async def _say(self, state: FlowState, reason: str) -> None:
+        await check_reachable(self._clusters.target)
+        policy = build_policy(self._config.source.properties)
+        await create_internal_topics(self._config, policy, self._clusters, on_source=False)
+        wanted = Wanted(state=state, reason=reason, time_ms=time.time_ns() // 1_000_000)
+        properties = self._config.herder.client("producer", "control")
+        async with Writer(self._config.flow.target, properties) as writer:
+            await writer.send(self._topic, *encode_wanted(wanted), partition=0)
+
+    async def _control(self) -> tuple[Wanted, Lease | None, int]:
+        if self._topic not in await self._clusters.target.list_topics():
+            return Wanted(state=FlowState.RUNNING), None, 0
+        backlog = await read_control(
+            self._config.flow.target, self._config.herder.client("consumer", "control"), self._topic
+        )
+        leases = [each for each in backlog.entries if isinstance(each, Lease)]
+        lease = leases[-1] if leases else None
+        tasks = [
+            each
+            for each in backlog.entries
+            if isinstance(each, Assignment) and lease and each.epoch == lease.epoch
+        ]
+        return backlog.wanted, lease, len(tasks)
