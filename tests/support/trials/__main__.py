@@ -1,0 +1,97 @@
+"""
+``./scripts/trials``: moves consumer groups between two real clusters at random, and counts what
+they read twice or never; beside Java's MirrorMaker on the same topics, if wanted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from rich.console import Console
+
+from tests.support.cluster import KafkaCluster
+from tests.support.trials.judging import faults_of
+from tests.support.trials.outcome import FAILOVER, UNPLANNED, Trial, load, save
+from tests.support.trials.planned import planned_round
+from tests.support.trials.report import table_of, write_table
+from tests.support.trials.unplanned import unplanned_round
+from tests.support.trials.world import World, world
+
+_AT_ONCE: Final = 5
+"""Groups of a round."""
+
+_ROUNDS: Final[dict[str, Callable[[World, int, int], list[Trial]]]] = {
+    FAILOVER: planned_round,
+    UNPLANNED: unplanned_round,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs trials; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    if options.command == "report":
+        write_table(load(options.file))
+        return 0
+    trials = _run(options, Console())
+    print(table_of(trials))  # noqa: T201 - the result
+    return int(any(trial.faults for trial in trials))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="./scripts/trials", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="goes on with what the file lacks")
+    run.add_argument("--planned", type=int, default=50, help="groups, and back again (50)")
+    run.add_argument("--unplanned", type=int, default=50, help="groups (50)")
+    run.add_argument("--seed", type=int, default=1, help="of the first round of each kind (1)")
+    run.add_argument("--java", action="store_true", help="Java's MirrorMaker beside mm2")
+    run.add_argument("--exactly-once", action="store_true", help="mm2 copies in transactions")
+    run.add_argument("--json", type=Path, required=True, metavar="FILE", help="what was found")
+    report = commands.add_parser("report", help="writes the table of the documentation")
+    report.add_argument("file", type=Path)
+    return parser
+
+
+def _run(options: argparse.Namespace, console: Console) -> list[Trial]:
+    trials = load(options.json)
+    settings = {"exactly.once.source.support": "enabled"} if options.exactly_once else {}
+    with (
+        tempfile.TemporaryDirectory(prefix="mm2-trials-") as folder,
+        KafkaCluster("target") as target,
+        world(
+            Path(folder),
+            target,
+            Random(options.seed),
+            with_java=options.java,
+            settings=settings,
+        ) as place,
+    ):
+        for kind, seed, count in _missing(options, trials):
+            found = _ROUNDS[kind](place, seed, count)
+            trials += found
+            save(trials, options.json)
+            for line in [f"{kind} {seed}: {count} groups", *faults_of(found)]:
+                console.print(line, markup=False, highlight=False)
+    return trials
+
+
+def _missing(
+    options: argparse.Namespace, trials: Sequence[Trial]
+) -> Iterator[tuple[str, int, int]]:
+    """Kind, seed and number of groups of the rounds that the file does not have."""
+    done = {(trial.kind, trial.seed) for trial in trials}
+    for kind, groups in ((FAILOVER, options.planned), (UNPLANNED, options.unplanned)):
+        for number, first in enumerate(range(0, groups, _AT_ONCE)):
+            seed = options.seed + number
+            if (kind, seed) not in done:
+                yield kind, seed, min(_AT_ONCE, groups - first)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

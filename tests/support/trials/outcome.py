@@ -1,0 +1,59 @@
+"""What trials have found, kept as JSON so that a run can go on where it was ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+FAILOVER: Final = "failover"
+FAILBACK: Final = "failback"
+UNPLANNED: Final = "unplanned"
+
+
+@dataclass(frozen=True, slots=True)
+class Toll:
+    """How many records a group reads twice, and how many it never reads, over all partitions."""
+
+    reread: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """
+    One group that has moved.
+
+    Attributes:
+        kind: one of the three above.
+        group: its name.
+        seed: what its round began with.
+        ours: what mm2's command cost it.
+        allowed: how many of the records read twice were committed after the last checkpoint.
+        java: what Java's checkpoints would have cost it; None: not tried.
+        faults: what should not be, in words.
+    """
+
+    kind: str
+    group: str
+    seed: int
+    ours: Toll
+    allowed: int = 0
+    java: Toll | None = None
+    faults: list[str] = field(default_factory=list)
+
+
+def save(trials: Sequence[Trial], file: Path) -> None:
+    """Writes trials as JSON."""
+    file.write_text(json.dumps([asdict(trial) for trial in trials], indent=1) + "\n")
+
+
+def load(file: Path) -> list[Trial]:
+    """Reads what ``save`` has written; nothing where there is no file yet."""
+    found = json.loads(file.read_text()) if file.exists() else []
+    for each in found:
+        each["ours"] = Toll(**each["ours"])
+        each["java"] = Toll(**each["java"]) if each["java"] else None
+    return [Trial(**each) for each in found]

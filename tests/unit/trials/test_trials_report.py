@@ -1,0 +1,37 @@
+"""What trials have found, as a table of the documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Toll, Trial
+from tests.support.trials.report import PAGE, table_of, write_table
+
+_TRIALS = [
+    Trial(kind=FAILOVER, group="a", seed=1, ours=Toll(0, 0), java=Toll(4_000, 0)),
+    Trial(kind=FAILOVER, group="b", seed=1, ours=Toll(0, 0), java=Toll(0, 2)),
+    Trial(kind=FAILBACK, group="a", seed=1, ours=Toll(0, 0)),
+    Trial(kind=UNPLANNED, group="c", seed=1, ours=Toll(7, 0), allowed=6, java=Toll(9, 0)),
+]
+
+
+def test_each_kind_and_mirror_has_a_row() -> None:
+    assert table_of(_TRIALS).splitlines()[2:] == [
+        "| planned failover: mm2 | 2 | 0 | 0 | 0 | 0 | 0 |",
+        "| planned failover: Java | 2 | 1 | 4,000 | 2,000 | 4,000 | 2 |",
+        "| unplanned failover, source killed: mm2 | 1 | 1 | 7 | 7 | 7 | 0 |",
+        "| the same, without what no checkpoint covered yet | 1 | 1 | 1 | 1 | 1 | 0 |",
+        "| unplanned failover, source killed: Java | 1 | 1 | 9 | 9 | 9 | 0 |",
+        "| failback: mm2 | 1 | 0 | 0 | 0 | 0 | 0 |",
+    ]
+
+
+def test_only_the_table_of_the_page_changes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- trials -->\n| old |\n<!-- end -->\nb | c\n")
+    write_table(_TRIALS, page)
+    assert page.read_text() == f"a\n<!-- trials -->\n{table_of(_TRIALS)}<!-- end -->\nb | c\n"
+
+
+def test_the_documentation_has_a_place_for_the_table() -> None:
+    assert "<!-- trials -->\n" in PAGE.read_text()
