@@ -8,7 +8,7 @@ The client for programs without an event loop: the same questions, each waited f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Self, overload
 
@@ -117,6 +117,10 @@ class MirrorClient:
     def lag(self, upstream: str, source: MirrorClient) -> dict[TopicPartition, int]:
         """How many offsets of another cluster are not known to be copied to this one."""
         return self._runner.run(self._client.lag(upstream, source._client))
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset behind the last committed record of each partition that exists."""
+        return self._runner.run(self._client.end_offsets(partitions))
 
 
 def replication_hops(properties: Mapping[str, str], upstream: str) -> int:
