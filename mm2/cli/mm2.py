@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from mm2.cli.config_commands import config
+from mm2.cli.dump_commands import dump
 from mm2.cli.offsets_commands import offsets
 
 
@@ -15,6 +16,7 @@ def main() -> None:
 
 
 main.add_command(config)
+main.add_command(dump)
 main.add_command(offsets)
 
 if __name__ == "__main__":
