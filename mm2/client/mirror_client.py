@@ -7,43 +7,38 @@ and no matter whether mm2 or Java's MirrorMaker has made them.
 
 from __future__ import annotations
 
-import asyncio
-import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Final, Self, TypeAlias, overload
 
+from mm2.client.arguments import GroupPattern, require, wanted_groups
 from mm2.client.checkpoints import GroupCheckpoints, last_checkpoints
 from mm2.client.config import ClientConfig
-from mm2.client.heartbeats import SeenHeartbeat, last_heartbeats
+from mm2.client.heartbeats import SeenHeartbeat, heard
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core import remote_topics as names
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.java_regex import JavaPattern
-from mm2.core.model import NO_OFFSET, ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.positions import positions_of
-from mm2.errors import InvalidArgument, root_cause
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import read_to_end, records_to_end
 from mm2.kafka.offsets import OffsetAt
-from mm2.kafka.records import Record
-
-GroupPattern: TypeAlias = JavaPattern | re.Pattern[str]
-"""Of group ids, matched as a whole; in Java's syntax or in Python's."""
 
 Offsets: TypeAlias = dict[TopicPartition, CommittedOffset]
 
 TIMEOUT: Final = timedelta(seconds=60)
 WINDOW: Final = timedelta(hours=1)
-_AT_ONCE: Final = 8
-"""Topics that are read at the same time."""
 
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _ms(duration: timedelta) -> float:
+    return duration.total_seconds() * 1000
 
 
 class MirrorClient:
@@ -181,15 +176,21 @@ class MirrorClient:
             ClusterError: the cluster does not answer, or refuses.
             InvalidArgument: an argument makes no sense.
         """
-        _require(remote_alias=upstream, timeout=timeout)
+        require(remote_alias=upstream, timeout=timeout)
         topic = self._policy.checkpoints_topic(ClusterAlias(upstream))
         known = await self.topics()
         if topic not in known:
             others = ", ".join(sorted(names.checkpoint_topics(self._policy, known))) or "none"
             message = f"no checkpoints of {upstream}: no topic {topic}; there are: {others}"
             raise UnknownTopic(self._config.alias, message)
-        records = self._records(topic, timeout)
-        return await last_checkpoints(records, _wanted(group))
+        records = records_to_end(
+            self._config.alias,
+            self._config.client("consumer"),
+            topic,
+            partitions=[0],
+            at_most_s=timeout.total_seconds(),
+        )
+        return await last_checkpoints(records, wanted_groups(group))
 
     @overload
     async def remote_consumer_offsets(
@@ -229,7 +230,7 @@ class MirrorClient:
             ClusterError: the cluster does not answer, or refuses.
             InvalidArgument: an argument makes no sense.
         """
-        _require(group=group, remote_alias=remote_alias, timeout=timeout)
+        require(group=group, remote_alias=remote_alias, timeout=timeout)
         found = {
             each: {where: last.committed for where, last in partitions.items()}
             for each, partitions in (await self.checkpoints(remote_alias, group, timeout)).items()
@@ -256,16 +257,8 @@ class MirrorClient:
             for topic in sorted(await self.heartbeat_topics())
             if upstream is None or ClusterAlias(upstream) in names.sources_of(self._policy, topic)
         ]
-        slots = asyncio.Semaphore(_AT_ONCE)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                asked = [
-                    tasks.create_task(self._seen(each, window, slots), name=f"heartbeats: {each}")
-                    for each in topics
-                ]
-        except ExceptionGroup as errors:
-            raise root_cause(errors) from errors
-        return [seen for task in asked for seen in task.result()]
+        since_ms = None if window is None else self._clock() - round(_ms(window))
+        return await heard(self._config, self._admin, self._policy, topics, since_ms)
 
     async def is_reachable(self, upstream: str, max_age: timedelta) -> bool:
         """
@@ -276,7 +269,7 @@ class MirrorClient:
         Raises:
             ClusterError: this cluster does not answer, or refuses.
         """
-        now_ms, limit_ms = self._clock(), max_age.total_seconds() * 1000
+        now_ms, limit_ms = self._clock(), _ms(max_age)
         return any(
             seen.age_ms(now_ms) <= limit_ms
             for seen in await self.heartbeats(max_age, upstream=upstream)
@@ -313,62 +306,3 @@ class MirrorClient:
             ClusterError: the cluster does not answer, or refuses.
         """
         return await self._admin.list_offsets(partitions, OffsetAt.LATEST, read_committed=True)
-
-    async def _seen(
-        self, topic: TopicName, window: timedelta | None, slots: asyncio.Semaphore
-    ) -> list[SeenHeartbeat]:
-        async with slots:
-            start = 0 if window is None else await self._start(topic, window)
-            if start is None:
-                return []
-            records = self._records(topic, TIMEOUT, {0: start})
-            return last_heartbeats(self._policy, topic, [record async for record in records])
-
-    async def _start(self, topic: TopicName, window: timedelta) -> int | None:
-        """The first offset in a window of time, or the last if there is none; None if empty."""
-        where = TopicPartition(topic, 0)
-        since_ms = max(0, self._clock() - round(window.total_seconds() * 1000))
-        for at in (since_ms, OffsetAt.MAX_TIMESTAMP):
-            found = await self._admin.list_offsets([where], at)
-            if found.get(where, NO_OFFSET) != NO_OFFSET:
-                return found[where]
-        return None
-
-    def _records(
-        self, topic: TopicName, timeout: timedelta, starts: Mapping[int, int] | None = None
-    ) -> AsyncIterator[Record]:
-        """Of the first partition, the only one that Java's clients read and write."""
-        return records_to_end(
-            self._config.alias,
-            self._config.client("consumer"),
-            topic,
-            partitions=[0],
-            starts=starts,
-            at_most_s=timeout.total_seconds(),
-        )
-
-
-def _wanted(group: str | GroupPattern | None) -> Callable[[GroupId], bool]:
-    match group:
-        case None:
-            return lambda _: True
-        case str():
-            return lambda each: each == group
-        case JavaPattern():
-            return group.matches
-        case _:
-            return lambda each: group.fullmatch(each) is not None
-
-
-def _require(**arguments: object) -> None:
-    """
-    Checks what Java checks, and that a time is not negative (C466).
-
-    Raises:
-        InvalidArgument: names the argument.
-    """
-    for name, value in arguments.items():
-        if value is None:
-            raise InvalidArgument(f"{name} is missing: it must not be None")
-        if isinstance(value, timedelta) and value < timedelta(0):
-            raise InvalidArgument(f"{name} is negative: {value}")

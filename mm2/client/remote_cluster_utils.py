@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import overload
 
-from mm2.client.mirror_client import TIMEOUT, GroupPattern, MirrorClient, Offsets
+from mm2.client.arguments import GroupPattern
+from mm2.client.mirror_client import TIMEOUT, MirrorClient, Offsets
 from mm2.core.model import ClusterAlias, GroupId, TopicName
 
 
