@@ -4,7 +4,7 @@ Hands out the records of one topic, to be shown.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncGenerator, Collection
 
 from mm2.client.config import ClientConfig
 from mm2.core.model import TopicName
@@ -22,7 +22,7 @@ async def records_of(
     *,
     from_end: bool = False,
     follow: bool = False,
-) -> AsyncIterator[Record]:
+) -> AsyncGenerator[Record, None]:
     """
     Yields the records of a topic, each partition's in their order; only what is committed.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -62,7 +62,7 @@ async def _our_answers(alias: str, properties: Mapping[str, str]) -> dict[str, s
         }
 
 
-def _set(found: set[str]) -> str:
+def _set(found: Iterable[str]) -> str:
     return f"[{', '.join(sorted(found))}]"
 
 
