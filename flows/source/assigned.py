@@ -66,6 +66,8 @@ class Assigned:
         reporter: is told what changed.
         syncs: None when offset syncs are off.
         tolerance: decides about what the target refuses.
+        records: acknowledged records of partitions that were given up.
+        bytes: acknowledged bytes of those.
     """
 
     spec: BundleSpec
@@ -80,6 +82,8 @@ class Assigned:
     reporter: Reporter
     syncs: OffsetSyncs | None
     tolerance: Tolerance
+    records: int = 0
+    bytes: int = 0
     _lanes: dict[TopicPartition, Lane] = field(default_factory=dict)
     _giving_up: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -156,6 +160,8 @@ class Assigned:
             await self.positions.commit(list(self.partitions.values()))
             raise Stuck(str(self.spec.flow), "partitions that were revoked cannot be drained")
         for mirrored in given:
+            self.records += mirrored.records
+            self.bytes += mirrored.bytes
             if self.syncs is not None:
                 self.syncs.forget(mirrored.source)
         log.info("source.partitions_revoked", partitions=len(given))

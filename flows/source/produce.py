@@ -29,6 +29,9 @@ from mm2.kafka.wire.codes import (
     Code,
 )
 
+REQUEST_TIMEOUT_MS: Final = 30_000
+"""Java's default of ``request.timeout.ms``."""
+
 _FORGOTTEN_AFTER_S: Final = 1.0
 """A broker may be told to forget idle producers at once (``producer.id.expiration.ms``)."""
 
@@ -63,7 +66,7 @@ class Producer:
         flow: str,
         client: WireClient,
         identity: ProducerIdentity,
-        request_timeout_ms: int = 30_000,
+        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
         max_request_size: int = 4 << 20,
         policy: Policy | None = None,
         gate: Gate | None = None,

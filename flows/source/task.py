@@ -36,15 +36,16 @@ from flows.source.intake import Intake
 from flows.source.lane import Outgoing
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
-from flows.source.produce import Producer
+from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
 from flows.source.report import Reporter
+from flows.source.retention import with_refresh
 from flows.source.syncs import OffsetSyncs
 from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.progress import PaceProgress
-from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.settings import aiokafka_settings, milliseconds
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.writer import Writer
 from mm2.telemetry.logs import configure_task_logs
@@ -115,6 +116,7 @@ class SourceTask:
             flow=str(spec.flow),
             client=target,
             identity=identity,
+            request_timeout_ms=milliseconds(spec.target, "request.timeout.ms", REQUEST_TIMEOUT_MS),
             max_request_size=spec.max_request_size,
             gate=gate,
             policy=policy,
@@ -213,6 +215,7 @@ class SourceTask:
         for client in (source, target):
             await client.start()
             stack.push_async_callback(client.close)
+        spec = await with_refresh(spec, target)
         syncs_writer = None
         if spec.offset_syncs is not None:
             syncs_writer = await stack.enter_async_context(
@@ -258,10 +261,11 @@ class SourceTask:
         self._reporter.wake()
 
     def totals(self) -> Mapping[str, int]:
-        """What was mirrored in this run."""
+        """What was mirrored in this run, of partitions that were given up meanwhile too."""
+        parts: list[Assigned | Mirrored] = [self._assigned, *self._partitions.values()]
         return {
-            "records": sum(p.records for p in self._partitions.values()),
-            "bytes": sum(p.bytes for p in self._partitions.values()),
+            "records": sum(part.records for part in parts),
+            "bytes": sum(part.bytes for part in parts),
             "pid": os.getpid(),
         }
 

@@ -44,13 +44,6 @@ _SOON_S: Final = 0.001
 _OF_TIMEOUT: Final = 0.7
 """A transaction that takes this part of ``transaction.timeout.ms`` is given up."""
 
-REFRESH_S: Final = 600.0
-"""
-How often offsets of idle partitions are committed anew.
-
-They expire ``offsets.retention.minutes`` after their commit: a week unless the target says else.
-"""
-
 
 def _now_s() -> float:
     """Seconds, by the clock of the event loop."""
@@ -195,7 +188,7 @@ class Transactions:
         """Finds what no batch brings to light."""
         self._looked = now = _now_s()
         self._moved |= dict.fromkeys(filter(has_moved, self._partitions.values()))
-        if now >= self._refreshed + REFRESH_S:
+        if now >= self._refreshed + self._spec.refresh_s:
             self._refreshed = now
             known = (p for p in self._partitions.values() if p.committed is not None)
             self._moved |= dict.fromkeys(known)

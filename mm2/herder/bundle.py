@@ -88,11 +88,13 @@ class ExactlyOnceSpec:
         group: whose offsets on the target are positions, too.
         timeout_ms: ``transaction.timeout.ms``, after which the target aborts a transaction.
         boundary: when transactions end.
+        refresh_s: how often the group's offsets of idle partitions are committed anew.
     """
 
     group: GroupId
     timeout_ms: int = 60_000
     boundary: Boundary = BOUNDARY
+    refresh_s: float = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

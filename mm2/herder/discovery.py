@@ -23,7 +23,7 @@ from mm2.herder.clusters import FlowClusters
 from mm2.herder.memory import Memory
 from mm2.herder.topic_acls import TopicAcls
 from mm2.herder.topic_deletion import TopicDeletion
-from mm2.herder.topic_settings import TopicSettings, create_topics
+from mm2.herder.topic_settings import TopicSettings, create_topics, grow_topics
 from mm2.herder.topics import accepted_topics
 
 log = structlog.get_logger()
@@ -148,7 +148,7 @@ class Discovery:
         """Carries out the plan and returns the remote topics that it made or made larger."""
         failures = {
             **await create_topics(self._clusters.target, plan.create),
-            **await self._clusters.target.create_partitions(plan.grow),
+            **await grow_topics(self._clusters.target, plan.grow),
         }
         self.is_complete = not failures
         for topic, error in failures.items():

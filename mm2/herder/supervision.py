@@ -90,17 +90,21 @@ async def every(
     """
     Runs a job periodically, at a fixed rate; one that fails is logged and runs again next time.
 
+    Unlike those of Java's ``Scheduler`` (C331-C335), jobs do not hold up each other, and a run that
+    takes several intervals is not made up for by runs without a pause. Cancelling ends a run.
+
     Args:
         interval_s: in seconds.
         job: what to do; never overlaps with itself.
         name: for the log.
         at_once: whether the first run is now or after one interval.
     """
-    due = time.monotonic() if at_once else time.monotonic() + interval_s
+    now = asyncio.get_running_loop().time
+    due = now() if at_once else now() + interval_s
     while True:
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        await asyncio.sleep(max(0.0, due - now()))
         try:
             await job()
         except Exception as error:  # noqa: BLE001 - a periodic job outlives its failures (C334)
             log.warning("job.failed", job=name, error=_reason(error))
-        due = max(due + interval_s, time.monotonic())
+        due = max(due + interval_s, now())

@@ -11,19 +11,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import attrgetter
+from typing import Final
 
 import structlog
 
 from mm2.core.configs import AlterConfig, config_alterations
 from mm2.core.filters import ConfigPropertyFilter
 from mm2.core.model import TopicName
-from mm2.core.plan import CreateTopic
+from mm2.core.plan import CreateTopic, GrowTopic
 from mm2.errors import ClusterError
 from mm2.herder.clusters import FlowClusters
 from mm2.kafka.admin import Admin
-from mm2.kafka.errors import Refused
+from mm2.kafka.errors import NotSupported, Refused
 
 log = structlog.get_logger()
+
+_ENOUGH: Final = "INVALID_PARTITIONS"
 
 
 class TopicSettings:
@@ -40,10 +43,13 @@ class TopicSettings:
         self._target = clusters.target
         self._filter = property_filter
         self._reported: set[AlterConfig] = set()
+        self._is_supported = True
 
     async def sync(self, remotes: Mapping[TopicName, TopicName]) -> None:
         """
         Makes the settings of remote topics follow those of their sources (C175-C182).
+
+        A target that is too old for that is told of once, and not asked again (C183).
 
         Args:
             remotes: source topics, each with its copy, which must exist.
@@ -51,6 +57,8 @@ class TopicSettings:
         Raises:
             ClusterError: a cluster does not answer, or refuses all.
         """
+        if not self._is_supported:
+            return
         desired = await self._source.describe_configs(remotes)
         current = await self._target.describe_configs(remotes.values())
         alterations = [
@@ -61,7 +69,14 @@ class TopicSettings:
             )
         ]
         if alterations:
-            failures = await alter_configs(self._target, alterations)
+            try:
+                failures = await alter_configs(self._target, alterations)
+            except NotSupported as error:
+                self._is_supported = False
+                log.error(
+                    "topic_configs.not_supported", cluster=self._target.alias, error=str(error)
+                )
+                return
             self._report(failures)
             log.info("topic_configs.synced", changes=len(alterations), failed=len(failures))
 
@@ -103,6 +118,20 @@ async def alter_configs(
                 failed |= dict.fromkeys(part, error)
         waiting = {topic: parts for topic, parts in waiting.items() if parts}
     return failed
+
+
+async def grow_topics(admin: Admin, topics: Iterable[GrowTopic]) -> dict[TopicName, ClusterError]:
+    """
+    Gives topics more partitions; returns what failed, by name.
+
+    A topic that has as many by now is no failure: somebody else was faster (C170).
+    """
+    failures = await admin.create_partitions(topics)
+    return {
+        name: error
+        for name, error in failures.items()
+        if not (isinstance(error, Refused) and error.code == _ENOUGH)
+    }
 
 
 async def create_topics(

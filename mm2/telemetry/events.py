@@ -97,6 +97,8 @@ EVENTS: Final = {
     "source.partitions_revoked": "A task drained, committed and gave up partitions.",
     "source.record_skipped": "A record that the target refuses, or a batch that cannot be read, is "
     "passed over, as errors.tolerance=all says.",
+    "source.retention_unknown": "The target does not tell how long it keeps offsets of groups; a "
+    "week is assumed.",
     "source.report_failed": "A progress report could not be written.",
     "source.start_moved": "A partition was to begin at an offset that its log does not have; it "
     "begins at the nearest one.",
@@ -113,6 +115,8 @@ EVENTS: Final = {
     "topic_acls.synced": "ACLs were created on the target.",
     "topic_config.not_synced": "The target does not take a setting of a remote topic; its others "
     "are applied.",
+    "topic_configs.not_supported": "The target is too old for changes of single settings, so those "
+    "of remote topics do not follow; all else goes on. sync.topic.configs.enabled=false says so.",
     "topic_configs.synced": "Settings of remote topics were changed.",
 }
 

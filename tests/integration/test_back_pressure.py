@@ -12,7 +12,7 @@ from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.records import Sample, consume, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.broker
 
 _MIB = 1 << 20
 _BUFFER = 24 * _MIB

@@ -24,7 +24,7 @@ from tests.support.demo.verify import Verification
 from tests.support.eventually import eventually
 from tests.support.records import create_topic
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(150)]
+pytestmark = pytest.mark.broker
 
 NOW_MS = 1_700_000_000_000
 COMMAND = [sys.executable, "-m", "tests.support.demo", "--free-ports"]
@@ -36,7 +36,7 @@ def test_a_demo_that_is_told_to_stop_while_it_starts_leaves_no_process_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     with demo_run(tmp_path, COMMAND) as run:
-        eventually(lambda: "Running connect-mirror-maker" in run.text(), timeout=60)
+        eventually(lambda: "Running connect-mirror-maker" in run.text())
         time.sleep(0.5 if number is signal.SIGTERM else 0)
         run.process.send_signal(number)
         assert run.wait(60) == 0, run.text()

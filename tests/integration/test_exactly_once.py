@@ -55,7 +55,7 @@ def _copied(bench: Bench) -> list[int]:
 
 
 def _wait(bench: Bench, total: int) -> None:
-    eventually(partial(_copied, bench), until=lambda found: len(found) >= total, timeout=60)
+    eventually(partial(_copied, bench), until=lambda found: len(found) >= total)
 
 
 def _in_order(total: int) -> list[int]:

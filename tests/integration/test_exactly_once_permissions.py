@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from structlog.testing import capture_logs
 
 from mm2.errors import NotAuthorized
+from mm2.kafka.admin import Admin
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
@@ -31,6 +35,7 @@ def test_what_is_missing_is_named_and_the_mirror_runs_once_it_is_granted(
     create_topic(cluster_a.bootstrap, topic)
     produce(cluster_a.bootstrap, topic, [Sample(value=b"once")])
     with restricted as target:
+        asyncio.run(_topics_that_we_may_not_create_are_taken_to_be_there(target))
         bench = Bench(cluster_a, target, unique, {topic: 1}, exactly_once=True)
         bench.changes = {"target": _client(target)}
         for prefix in (unique, "A."):
@@ -42,6 +47,15 @@ def test_what_is_missing_is_named_and_the_mirror_runs_once_it_is_granted(
         _grant(target, ResourceType.GROUP, bench.group, AclOperation.READ)
         with bench.running():
             eventually(lambda: committed(target.bootstrap, bench.remote(topic)))
+
+
+async def _topics_that_we_may_not_create_are_taken_to_be_there(cluster: KafkaCluster) -> None:
+    """C328."""
+    admin = Admin("B", _client(cluster))
+    with capture_logs() as logs:
+        assert not await admin.create_compacted_topic("mm2-offsets.A.internal", 1, 1)
+    await admin.close()
+    assert [each["event"] for each in logs] == ["internal_topic.assumed"]
 
 
 def _expect(bench: Bench, complaint: str) -> None:

@@ -22,7 +22,7 @@ from tests.support.eventually import eventually
 from tests.support.raw import contents, log_of, records_in, write
 from tests.support.records import create_topic
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.broker
 
 _MODES = pytest.mark.parametrize("exactly_once", [False, True])
 _FAILING = GapSpec(fails=True, remote_fails=True, look_every_s=0.3)

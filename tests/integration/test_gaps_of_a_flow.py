@@ -13,7 +13,7 @@ from tests.support.mirror import Mirror, properties
 from tests.support.raw import contents
 from tests.support.records import Sample, consume, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
 def _delete(cluster: Cluster, topic: str) -> None:
@@ -54,17 +54,17 @@ def test_topics_deleted_on_either_side_are_mirrored_again_from_their_start(
     )
     produce(cluster_a.bootstrap, unique, _samples("0", "1", "2", "3"))
     with Mirror(tmp_path, text) as mirror:
-        consume(cluster_b.bootstrap, remote, 4, timeout=60)
+        consume(cluster_b.bootstrap, remote, 4)
         _delete(cluster_b, remote)
-        eventually(lambda: _partitions(cluster_b, remote) == 2, timeout=40)
-        consume(cluster_b.bootstrap, remote, 4, timeout=40)
+        eventually(lambda: _partitions(cluster_b, remote) == 2)
+        consume(cluster_b.bootstrap, remote, 4)
         assert _found(cluster_b, remote) == _found(cluster_a, unique)
 
         _delete(cluster_a, unique)
         eventually(lambda: _partitions(cluster_a, unique) == 0)
         create_topic(cluster_a.bootstrap, unique, 2)
         produce(cluster_a.bootstrap, unique, _samples("a", "b", "c", "d", "e", "f"))
-        consume(cluster_b.bootstrap, remote, 10, timeout=40)
+        consume(cluster_b.bootstrap, remote, 10)
         assert _found(cluster_b, remote)[4:] == _found(cluster_a, unique)
         assert mirror.stop() == 0
     assert mirror.text().count("remote-recreated") == 2

@@ -10,7 +10,7 @@ from tests.support.cluster import KafkaCluster, running
 from tests.support.mirror import Mirror, properties
 from tests.support.records import Sample, consume, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 _PARTITIONS = 6
 _REPLICATED = {
@@ -46,13 +46,13 @@ def test_leaders_of_both_sides_change_and_each_record_is_copied_once_in_order(
         )
         with Mirror(tmp_path, text) as mirror:
             produce(source.bootstrap, unique, _numbered(0, 600), settings=_ONCE)
-            consume(target.bootstrap, f"M.{unique}", 600, timeout=60)
+            consume(target.bootstrap, f"M.{unique}", 600)
             target.stop_node(0)
             produce(source.bootstrap, unique, _numbered(600, 600), settings=_ONCE)
-            consume(target.bootstrap, f"M.{unique}", 1200, timeout=60)
+            consume(target.bootstrap, f"M.{unique}", 1200)
             source.stop_node(1)
             produce(source.bootstrap, unique, _numbered(1200, 600), settings=_ONCE)
-            copied = consume(target.bootstrap, f"M.{unique}", 1800, timeout=60)
+            copied = consume(target.bootstrap, f"M.{unique}", 1800)
             for number in range(_PARTITIONS):
                 mine = [int(s.value or b"") for s in copied if s.partition == number]
                 assert mine == list(range(number, 1800, _PARTITIONS))

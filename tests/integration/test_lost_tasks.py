@@ -13,7 +13,7 @@ from tests.support.eventually import eventually
 from tests.support.raw import contents, write
 from tests.support.records import create_topic
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.broker
 
 
 def _numbered(first: int, count: int, *, codec: int = 0) -> bytes:

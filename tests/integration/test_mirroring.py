@@ -28,7 +28,7 @@ from tests.support.eventually import eventually
 from tests.support.mirror import DRIVER, Mirror, properties, worker_pids
 from tests.support.records import CODECS, Sample, consume, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
 def _topics(cluster: Cluster) -> dict[str, int]:
@@ -83,7 +83,7 @@ def test_two_clusters_mirror_each_other_and_never_in_a_circle(
     with Mirror(tmp_path, text) as mirror:
         for source, target in (("A", "B"), ("B", "A")):
             written = consume(clusters[source].bootstrap, unique, 25)
-            copied = consume(clusters[target].bootstrap, f"{source}.{unique}", 25, timeout=40)
+            copied = consume(clusters[target].bootstrap, f"{source}.{unique}", 25)
             assert _contents(copied) == _contents(written)
             assert (
                 _configs(clusters[target], f"{source}.{unique}")["max.message.bytes"] == "2000000"
@@ -123,9 +123,9 @@ def test_internal_topics_have_javas_names_partitions_and_policies(
         f"mm2-status.{source}.internal": 5,
     }
     with Mirror(tmp_path, text):
-        eventually(lambda: expected.items() <= _topics(cluster_b).items(), timeout=40)
+        eventually(lambda: expected.items() <= _topics(cluster_b).items())
         syncs = f"mm2-offset-syncs.{target}.internal"
-        eventually(lambda: _topics(cluster_a).get(syncs) == 1, timeout=20)
+        eventually(lambda: _topics(cluster_a).get(syncs) == 1)
         for topic in expected:
             assert _configs(cluster_b, topic)["cleanup.policy"] == "compact"
         assert _configs(cluster_a, syncs)["cleanup.policy"] == "compact"
@@ -142,7 +142,7 @@ def test_a_clean_stop_and_start_copies_each_record_once(
     for turn in range(2):
         produce(cluster_a.bootstrap, unique, _numbered(turn * 1000, 1000, 2))
         with Mirror(tmp_path, text) as mirror:
-            consume(cluster_b.bootstrap, f"A.{unique}", (turn + 1) * 1000, timeout=40)
+            consume(cluster_b.bootstrap, f"A.{unique}", (turn + 1) * 1000)
             assert mirror.stop() == 0
             mirror.wait_gone()
     copied = consume(cluster_b.bootstrap, f"A.{unique}", 2000)
@@ -178,7 +178,7 @@ def test_killed_in_mid_copy_it_loses_nothing_and_keeps_order(
         settings={"queue.buffering.max.messages": 1_000_000},
     )
     with Mirror(tmp_path, text) as mirror:
-        consume(cluster_b.bootstrap, f"A.{unique}", 1000, timeout=40)
+        consume(cluster_b.bootstrap, f"A.{unique}", 1000)
         mirror.kill()
         mirror.wait_gone()
     with Mirror(tmp_path, text):
@@ -217,12 +217,12 @@ def test_a_killed_worker_comes_back_and_the_others_never_stop(
     started = time.time_ns() // 1_000_000
     with Mirror(tmp_path, text) as mirror:
         produce(cluster_a.bootstrap, unique, _numbered(0, 2, 2))
-        consume(cluster_b.bootstrap, f"A.{unique}", 2, timeout=40)
+        consume(cluster_b.bootstrap, f"A.{unique}", 2)
         before = _workers(cluster_b, started)
         os.kill(before[0], signal.SIGKILL)
         killed = time.time_ns() // 1_000_000
         produce(cluster_a.bootstrap, unique, _numbered(2, 2, 2))
-        consume(cluster_b.bootstrap, f"A.{unique}", 4, timeout=40)
+        consume(cluster_b.bootstrap, f"A.{unique}", 4)
         after = _workers(cluster_b, killed + 1000)
         assert after[0] != before[0]
         assert after[1] == before[1]
@@ -245,11 +245,11 @@ def test_when_sparks_jvm_dies_it_is_started_again(
     )
     with Mirror(tmp_path, text) as mirror:
         produce(cluster_a.bootstrap, unique, _numbered(0, 1))
-        consume(cluster_b.bootstrap, f"A.{unique}", 1, timeout=40)
+        consume(cluster_b.bootstrap, f"A.{unique}", 1)
         (jvm,) = [process for process in mirror.family() if process.name() == "java"]
         jvm.kill()
         produce(cluster_a.bootstrap, unique, _numbered(1, 1))
-        consume(cluster_b.bootstrap, f"A.{unique}", 2, timeout=40)
+        consume(cluster_b.bootstrap, f"A.{unique}", 2)
         assert mirror.stop() == 0
         mirror.wait_gone()
 
@@ -264,7 +264,7 @@ def test_new_topics_and_partitions_are_picked_up_while_it_runs(
     )
     with Mirror(tmp_path, text):
         produce(cluster_a.bootstrap, f"{unique}-1", _numbered(0, 1))
-        consume(cluster_b.bootstrap, f"A.{unique}-1", 1, timeout=40)
+        consume(cluster_b.bootstrap, f"A.{unique}-1", 1)
         create_topic(cluster_a.bootstrap, f"{unique}-2", 2)
         produce(cluster_a.bootstrap, f"{unique}-2", _numbered(0, 2, 2))
         consume(cluster_b.bootstrap, f"A.{unique}-2", 2)
@@ -298,10 +298,10 @@ def test_an_unreachable_cluster_is_waited_for_while_other_flows_go_on(
     )
     try:
         with Mirror(tmp_path, text) as mirror:
-            consume(cluster_b.bootstrap, f"A.{unique}-b", 1, timeout=40)
+            consume(cluster_b.bootstrap, f"A.{unique}-b", 1)
             eventually(lambda: "cluster.unreachable" in mirror.text())
             late.restart()
-            consume(address, f"A.{unique}-c", 1, timeout=60)
+            consume(address, f"A.{unique}-c", 1)
             assert mirror.stop() == 0
     finally:
         late.stop()
@@ -315,7 +315,7 @@ def test_heartbeats_need_the_target_only(cluster_b: Cluster, unique: str, tmp_pa
     )
     key = Heartbeat(ClusterAlias(source), ClusterAlias(target), 0).key()
     with Mirror(tmp_path, text) as mirror:
-        eventually(lambda: "heartbeats" in _topics(cluster_b), timeout=40)
+        eventually(lambda: "heartbeats" in _topics(cluster_b))
         eventually(
             lambda: key in {beat.key() for beat in _messages(cluster_b, "heartbeats")}, timeout=40
         )
@@ -335,20 +335,20 @@ def test_an_outage_of_the_target_loses_nothing_and_does_not_hold_up_a_stop(
     try:
         with Mirror(tmp_path, text) as mirror:
             produce(cluster_a.bootstrap, unique, _numbered(0, 10))
-            consume(target.bootstrap, f"A.{unique}", 10, timeout=40)
+            consume(target.bootstrap, f"A.{unique}", 10)
             target.kill()
             produce(cluster_a.bootstrap, unique, _numbered(10, 10))
             target.restart()
-            copied = consume(target.bootstrap, f"A.{unique}", 20, timeout=60)
+            copied = consume(target.bootstrap, f"A.{unique}", 20)
             assert [sample.value for sample in copied] == [b"%d" % n for n in range(20)]
-            eventually(lambda: b'{"offset":19}' in _positions(target, "A"), timeout=40)
+            eventually(lambda: b'{"offset":19}' in _positions(target, "A"))
             target.kill()
             assert mirror.stop() == 0
             mirror.wait_gone()
         target.restart()
         with Mirror(tmp_path, text):
             produce(cluster_a.bootstrap, unique, _numbered(20, 1))
-            copied = consume(target.bootstrap, f"A.{unique}", 21, timeout=60)
+            copied = consume(target.bootstrap, f"A.{unique}", 21)
             assert [sample.value for sample in copied] == [b"%d" % n for n in range(21)]
     finally:
         target.stop()
@@ -393,7 +393,7 @@ def test_three_clusters_in_a_triangle_settle(
             }
             for alias, topics in expected.items():
                 for topic in topics:
-                    consume(clusters[alias].bootstrap, topic, 3, timeout=60)
+                    consume(clusters[alias].bootstrap, topic, 3)
             settled = {alias: set(_topics(cluster)) for alias, cluster in clusters.items()}
             looked = time.monotonic()
             while time.monotonic() < looked + 3:
@@ -450,7 +450,7 @@ def test_settings_and_acls_of_topics_are_followed(
         },
     )
     with Mirror(tmp_path, text):
-        eventually(lambda: remote in _topics(cluster_b), timeout=40)
+        eventually(lambda: remote in _topics(cluster_b))
         assert _configs(cluster_b, remote)["retention.bytes"] == "1000"
         allowed = eventually(lambda: _allowed(cluster_b, remote), until=lambda a: len(a) == 2)
         assert allowed == {"READ", "DESCRIBE"}

@@ -24,7 +24,7 @@ from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, commit_group, consume, create_topic, group_member, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.broker
 
 
 @dataclass(frozen=True)

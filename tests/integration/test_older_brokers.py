@@ -24,7 +24,7 @@ from tests.support.records import (
     produce_transaction,
 )
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 Clusters = dict[str, KafkaCluster]
 WAYS = (("A", "B"), ("B", "A"))
@@ -97,11 +97,11 @@ def test_records_settings_and_groups_are_mirrored_both_ways(
     with Mirror(tmp_path, text) as mirror:
         for source, target in WAYS:
             copy = f"{source}.{unique}"
-            eventually(partial(_exists, clusters[target], copy), timeout=60)
-            consume(clusters[target].bootstrap, copy, count, timeout=60)
+            eventually(partial(_exists, clusters[target], copy))
+            consume(clusters[target].bootstrap, copy, count)
             wanted = partial(_committed, clusters[target], unique, copy)
             # Markers of the mirror's own transactions take offsets too.
-            eventually(wanted, until=(500).__le__, timeout=40)
+            eventually(wanted, until=(500).__le__)
         assert mirror.stop() == 0
     more = [Sample(value=b"after", partition=2)] * 10
     for cluster in clusters.values():

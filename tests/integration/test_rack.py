@@ -13,7 +13,7 @@ from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.records import Sample, consume, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.broker
 
 _SELECTOR = {
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
@@ -60,11 +60,11 @@ def test_partitions_are_read_in_our_rack_and_elsewhere_when_its_broker_is_gone(
         assert eventually(lambda: _brokers(bench), until=lambda found: found == {2}) == {2}
         two_racks.kill(1)
         produce(two_racks.bootstrap, topic_name, _samples(40), settings={"acks": 1})
-        consume(cluster_b.bootstrap, remote, 80, timeout=60)
+        consume(cluster_b.bootstrap, remote, 80)
         assert eventually(lambda: 2 not in _brokers(bench))
         two_racks.restart(1)
         produce(two_racks.bootstrap, topic_name, _samples(80))
-        copied = consume(cluster_b.bootstrap, remote, 120, timeout=60)
+        copied = consume(cluster_b.bootstrap, remote, 120)
     for number in range(_PARTITIONS):
         mine = [int(sample.value or b"") for sample in copied if sample.partition == number]
         assert mine == list(range(number, 120, _PARTITIONS))

@@ -17,7 +17,7 @@ from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, consume, create_topic
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 _BUSY = (0, 2)
 _CONTROL = "mm2-control.A.internal"

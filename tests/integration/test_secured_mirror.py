@@ -12,7 +12,7 @@ from tests.support.layout import Security
 from tests.support.mirror import Mirror, properties
 from tests.support.records import Sample, consume, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -60,9 +60,9 @@ def test_records_pass_through_sasl_and_through_mutual_tls(
         with Mirror(tmp_path, text) as mirror:
             produce(cluster_a.bootstrap, inward, [Sample(value=b"in")])
             produce(secured.bootstrap, outward, [Sample(value=b"out")])
-            (copied,) = consume(secured.bootstrap, f"A.{inward}", 1, timeout=60)
+            (copied,) = consume(secured.bootstrap, f"A.{inward}", 1)
             assert copied.value == b"in"
-            (copied,) = consume(cluster_a.bootstrap, f"T.{outward}", 1, timeout=60)
+            (copied,) = consume(cluster_a.bootstrap, f"T.{outward}", 1)
             assert copied.value == b"out"
             assert mirror.stop() == 0
             assert "alice-secret" not in mirror.text()

@@ -151,7 +151,7 @@ def test_what_compaction_left_is_copied(
         first = log_of(cluster_a.bootstrap, topic_name)[0]
         return first.count < len(records) and bool(first.attributes & (1 << 6))
 
-    eventually(cleaned, timeout=40)
+    eventually(cleaned)
     bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
     with bench.running():
         everything = contents(cluster_a.bootstrap, topic_name)

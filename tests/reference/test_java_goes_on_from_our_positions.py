@@ -14,7 +14,7 @@ from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, java_mirror, properties
 from tests.support.records import Sample, consume, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.reference, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.broker, pytest.mark.reference]
 
 
 def test_java_and_mm2_offsets_speak_of_the_same_positions(
@@ -47,7 +47,7 @@ def test_java_and_mm2_offsets_speak_of_the_same_positions(
     admin = AdminClient({"bootstrap.servers": cluster_b.bootstrap})
     with Mirror(tmp_path, text, command=java_mirror) as java:
         eventually(lambda: remote in admin.list_topics(timeout=10).topics, timeout=90)
-        copied = consume(cluster_b.bootstrap, remote, 16, timeout=60)
+        copied = consume(cluster_b.bootstrap, remote, 16)
         numbers = {p: [int(s.value or b"") for s in copied if s.partition == p] for p in range(3)}
         assert numbers == {0: list(range(12, 30, 3)), 1: [], 2: list(range(2, 30, 3))}
         refused = run("reset", "--all-topics", "--execute")

@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.broker,
     pytest.mark.spark,
     pytest.mark.reference,
-    pytest.mark.timeout(180),
 ]
 
 _FORMATTERS = "org.apache.kafka.connect.mirror.formatters"
@@ -90,7 +89,7 @@ def mirrored(
         },
     )
     with Mirror(tmp_path_factory.mktemp("mirror"), text) as mirror:
-        consume(cluster_b.bootstrap, flow.remote, 20, timeout=40)
+        consume(cluster_b.bootstrap, flow.remote, 20)
         yield flow
         assert mirror.stop() == 0
 
@@ -139,7 +138,6 @@ def test_javas_client_finds_the_source_and_translates_offsets(
     translated = eventually(
         lambda: run_java(cluster_b.bootstrap, "translate", source, group),
         until=lambda lines: len(lines) == 2,
-        timeout=40,
     )
     remote = mirrored.remote
     # Never past the truth; with a sync for the last record the end is exact.

@@ -12,7 +12,7 @@ import pytest
 from tests.support.eventually import eventually
 from tests.support.process import Watched
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.spark
 
 _NOBODY_LISTENS = """\
 clusters = A, B

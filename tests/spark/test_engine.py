@@ -18,7 +18,7 @@ from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
 from tests.support.eventually import eventually_async
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.spark
 
 Totals = Mapping[str, int]
 

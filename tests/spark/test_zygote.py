@@ -17,7 +17,7 @@ from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.herder.bundle import BundleSpec
 from tests.support.eventually import eventually_async
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.spark
 
 PROGRAM = """
 import sys, types

@@ -23,10 +23,10 @@ from mm2.herder.control import Assignment, BundleState, encode_assignment
 from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress
 from mm2.kafka.wire.client import WireClient
 from tests.support.cluster import Cluster
+from tests.support.eventually import PATIENCE_S
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, create_topic, produce
 
-STOP_WITHIN_S = 20.0
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -110,7 +110,7 @@ class Bench:
                 yield future
             finally:
                 self.command(BundleState.STOPPED)
-                error = future.exception(STOP_WITHIN_S)
+                error = future.exception(PATIENCE_S)
         if error is not None and not fails:
             raise error
 

@@ -40,8 +40,8 @@ from tests.support.layout import (
 )
 from tests.support.process import Watched, java_command
 
-START_TIMEOUT_S: Final = 60.0
-STOP_TIMEOUT_S: Final = 10.0
+START_TIMEOUT_S: Final = 180.0
+STOP_TIMEOUT_S: Final = 30.0
 _SHOWN_LINES: Final = 40
 
 

@@ -17,6 +17,7 @@ import psutil
 from confluent_kafka import Consumer, TopicPartition
 
 from mm2.herder.progress import decode_progress, is_of_bundle
+from tests.support.eventually import PATIENCE_S
 from tests.support.process import java_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,7 +115,7 @@ class Mirror:
         self._family |= {process.pid: process for process in found}
         return [process for process in self._family.values() if _is_running(process)]
 
-    def stop(self, timeout: float = 30.0) -> int:
+    def stop(self, timeout: float = PATIENCE_S) -> int:
         """SIGTERM; returns the exit status."""
         self.family()
         self.process.terminate()
@@ -126,7 +127,7 @@ class Mirror:
         self.process.kill()
         self.process.wait()
 
-    def wait_gone(self, timeout: float = 10.0) -> None:
+    def wait_gone(self, timeout: float = PATIENCE_S) -> None:
         """Fails if a process that it started is still there after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         while left := self.family():

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 from flows.source.batch import Batch, split
 from mm2.core.model import TopicName, TopicPartition
@@ -15,9 +16,9 @@ from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.requests import FetchRequest
 from tests.support.batches import Plain, read_batch
+from tests.support.eventually import PATIENCE_S, eventually_async
 
 _MOST = 64 << 20
-_LEADER_WITHIN_S = 10.0
 _NO_LEADER_YET = (
     Code.UNKNOWN_TOPIC_OR_PARTITION,
     Code.LEADER_NOT_AVAILABLE,
@@ -54,7 +55,7 @@ def append(
 
 
 async def _append(client: WireClient, topic: str, partition: int, batch: bytes) -> tuple[int, int]:
-    async with asyncio.timeout(_LEADER_WITHIN_S):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             node = client.leader(TopicPartition(TopicName(topic), partition))
             if node is not None:
@@ -78,13 +79,7 @@ def log_of(bootstrap: str, topic: str, *, partition: int = 0) -> list[Batch]:
     async def fetch() -> list[Batch]:
         where = TopicPartition(TopicName(topic), partition)
         async with wire(bootstrap, topic) as client:
-            node = client.leader(where)
-            assert node is not None
-            first, last = [await client.list_offsets([where], at) for at in (EARLIEST, LATEST)]
-            # A partition that is new may have a leader that does not answer for it yet.
-            assert where in first
-            assert where in last
-            position, end = first[where], last[where]
+            node, position, end = await eventually_async(partial(_answering, client, where))
             batches: list[Batch] = []
             while position < end:
                 answer = await client.fetch(node, _request(topic, partition, position))
@@ -94,6 +89,16 @@ def log_of(bootstrap: str, topic: str, *, partition: int = 0) -> list[Batch]:
         return batches
 
     return asyncio.run(fetch())
+
+
+async def _answering(client: WireClient, where: TopicPartition) -> tuple[int, int, int]:
+    """The leader, which may not answer yet for a new partition, and both ends of its log."""
+    node = client.leader(where)
+    first, last = [await client.list_offsets([where], at) for at in (EARLIEST, LATEST)]
+    if node is None or where not in first or where not in last:
+        await client.refresh()
+        raise AssertionError(f"the leader of {where} does not answer")
+    return node, first[where], last[where]
 
 
 def records_in(batches: Sequence[Batch]) -> list[Plain]:

@@ -26,8 +26,10 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from tests.support.eventually import PATIENCE_S
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-DEADLINE_S = 20.0
+DEADLINE_S = PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

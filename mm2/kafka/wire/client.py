@@ -23,7 +23,11 @@ from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMeta
 from mm2.kafka.wire.nodes import NodesClient, Traffic
 from mm2.kafka.wire.requests import FetchAnswer, FetchRequest, ProduceAnswer, ProduceRequest
 from mm2.kafka.wire.throttle import Throttle
-from mm2.kafka.wire.topic_settings import settings_of, settings_request
+from mm2.kafka.wire.topic_settings import (
+    broker_settings_request,
+    settings_of,
+    settings_request,
+)
 
 EARLIEST: Final = -2
 """Asks ``list_offsets`` for the first offset that a broker still has."""
@@ -176,6 +180,17 @@ class WireClient:
                 node, settings_request(topics, names), group=Traffic.COORDINATOR
             )
         return settings_of(response)
+
+    async def broker_settings(self, names: Sequence[str]) -> dict[str, str]:
+        """
+        Some settings of any broker; none if we may not see them.
+
+        Raises:
+            Unavailable: no answer.
+        """
+        node = self._client.get_random_node()
+        answer = await self.ask(node, broker_settings_request(node, names))
+        return settings_of(answer).get(str(node), {})
 
     async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
         """

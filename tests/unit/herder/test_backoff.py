@@ -1,4 +1,4 @@
-"""Delays between attempts of a part that fails, and periodic jobs."""
+"""Delays between attempts of a part that fails."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from mm2.errors import FatalError, Mm2Error
-from mm2.herder.supervision import Backoff, every, keep_running
+from mm2.herder.supervision import Backoff, keep_running
 from tests.support.virtual_time import run
 
 
@@ -59,21 +59,3 @@ def test_cancelling_a_part_is_no_failure() -> None:
             await part
 
     run(cancelled())
-
-
-async def test_a_job_that_fails_runs_again_next_time() -> None:
-    """C334."""
-    runs: list[int] = []
-    enough = asyncio.Event()
-
-    async def job() -> None:
-        runs.append(1)
-        if len(runs) == 3:
-            enough.set()
-        raise Mm2Error("always")
-
-    task = asyncio.create_task(every(0.001, job, name="job", at_once=True))
-    async with asyncio.timeout(5):
-        await enough.wait()
-    task.cancel()
-    assert len(runs) >= 3

@@ -1,0 +1,72 @@
+"""The group's offsets are committed anew before the target forgets them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from flows.source.gate import TransactionGate
+from flows.source.lane import Lane
+from flows.source.partition import Mirrored
+from flows.source.positions import PositionsTopic
+from flows.source.produce import Producer
+from flows.source.transactions import Transactions
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.herder.bundle import ExactlyOnceSpec
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.transactions import TransactionalProducer
+from tests.support.fake_broker import Trouble
+from tests.support.fake_coordinator import TransactionalCluster
+from tests.support.virtual_time import run
+
+_SOURCE = TopicPartition(TopicName("s"), 0)
+_REMOTE = TopicPartition(TopicName("t"), 0)
+_POSITIONS = TopicPartition(TopicName("offsets"), 0)
+
+
+def _transactions(cluster: TransactionalCluster, spec: ExactlyOnceSpec) -> list[object]:
+    """The producer and the transactions of a task with one idle partition, to be run."""
+    client, identity = cast("WireClient", cluster), cluster.new_task()
+    gate = TransactionGate("id")
+    producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
+    idle = Mirrored(_SOURCE, Lane(_REMOTE), position=5, mirrored=4, committed=4)
+    return [
+        producer,
+        Transactions(
+            spec,
+            flow="A->B",
+            gate=gate,
+            producer=producer,
+            coordinators=TransactionalProducer(
+                client, flow="A->B", transactional_id="id", identity=identity, group=spec.group
+            ),
+            topic=PositionsTopic(
+                producer,
+                source=ClusterAlias("A"),
+                topic=_POSITIONS.topic,
+                partitions=1,
+                now_ms=lambda: 0,
+            ),
+            partitions={_SOURCE: idle},
+            on_settled=lambda *_: None,
+        ),
+    ]
+
+
+async def _refreshed(seconds: float, refresh_s: float) -> int:
+    """How often an idle partition's offset is committed in so many seconds."""
+    cluster = TransactionalCluster([(_REMOTE, 0), (_POSITIONS, 0)], lambda: Trouble.NONE)
+    spec = ExactlyOnceSpec(group=GroupId("g"), refresh_s=refresh_s)
+    async with asyncio.TaskGroup() as group:
+        parts = _transactions(cluster, spec)
+        tasks = [group.create_task(part.run()) for part in parts]  # type: ignore[attr-defined]  # both have it
+        await asyncio.sleep(seconds)
+        for task in tasks:
+            task.cancel()
+    assert cluster.group in ({}, {_REMOTE: 5})
+    return len(cluster.committed(_POSITIONS))
+
+
+def test_idle_partitions_are_committed_anew_as_often_as_wanted() -> None:
+    assert run(_refreshed(59, refresh_s=15)) == 3
+    assert run(_refreshed(59, refresh_s=600)) == 0

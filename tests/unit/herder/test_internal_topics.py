@@ -1,0 +1,61 @@
+"""Which internal topics a flow has, and on which cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.config.flow import flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.policy import build_policy
+from mm2.herder.topics import internal_topics
+
+_ALWAYS = {
+    "mm2-configs.A.internal",
+    "mm2-offsets.A.internal",
+    "mm2-status.A.internal",
+    "mm2-control.A.internal",
+    "mm2-progress.A.internal",
+    "heartbeats",
+}
+
+
+def _topics(**settings: str) -> tuple[set[str], set[str]]:
+    """Names on the source and on the target."""
+    raw = {
+        "clusters": "A, B",
+        "A.bootstrap.servers": "a:1",
+        "B.bootstrap.servers": "b:1",
+        **{f"A->B.{key}": value for key, value in settings.items()},
+    }
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    config = flow_config(MirrorMakerConfig(raw=raw), flow)
+    topics = internal_topics(config, build_policy(config.source.properties))
+    on_source = {topic.name for topic in topics if topic.is_on_source}
+    return on_source, {topic.name for topic in topics} - on_source
+
+
+@pytest.mark.parametrize(
+    ("location", "on_source", "on_target"),
+    [
+        ("source", {"mm2-offset-syncs.B.internal"}, set()),
+        ("target", set(), {"mm2-offset-syncs.A.internal"}),
+    ],
+)
+def test_offset_syncs_are_on_the_cluster_that_they_are_wanted_on(
+    location: str, on_source: set[str], on_target: set[str]
+) -> None:
+    """C150: named after the other cluster."""
+    found = _topics(enabled="true", **{"offset-syncs.topic.location": location})
+    assert found == (on_source, {*_ALWAYS, "A.checkpoints.internal", *on_target})
+
+
+def test_without_offset_syncs_there_is_no_topic_for_them_nor_for_checkpoints() -> None:
+    """C150, C392."""
+    found = _topics(enabled="true", **{"emit.offset-syncs.enabled": "false"})
+    assert found == (set(), _ALWAYS)
+
+
+def test_a_flow_that_is_off_needs_no_topics_but_those_of_herder_and_heartbeats() -> None:
+    """C147."""
+    assert _topics(enabled="false") == (set(), _ALWAYS)
