@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.emit import Emission, Translation
-from flows.checkpoint.follow import SyncFollower
+from flows.checkpoint.follow import RunFollower, SyncFollower
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.outbox import Outbox
 from flows.checkpoint.store import CheckpointStore, load_checkpoints
@@ -28,9 +28,10 @@ from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import CHECKPOINT_CONNECTOR
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import every
-from mm2.herder.topics import offset_syncs_topic
+from mm2.herder.topics import offset_runs_topic, offset_syncs_topic
 from mm2.kafka.admin import Admin
 
 log = structlog.get_logger()
@@ -79,6 +80,7 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
     store = CheckpointStore(known or ())
     # Without earlier checkpoints, translations must not fall behind what was emitted (C238).
     syncs = OffsetSyncStore(must_read_to_end=known is None)
+    runs = RunStore()
     groups = FollowedGroups(
         clusters.source,
         group_filter=group_filter,
@@ -89,6 +91,7 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
     outbox = Outbox(config.flow.target, producer.properties, topic, store)
     jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
         "offset-syncs": _follower(config, translation.policy, syncs).run,
+        "offset-runs": _run_follower(config, runs).run,
         "refresh-groups": groups.keep_current,
         "emit-checkpoints": partial(
             _emit,
@@ -97,7 +100,7 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
                 clusters.source,
                 groups=groups,
                 translation=translation,
-                translator=syncs,
+                translator=OffsetTranslation(syncs, runs),
                 store=store,
                 outbox=outbox,
             ),
@@ -131,6 +134,14 @@ def _follower(
     is_on_source = settings.offset_syncs_location == "source"
     alias = config.flow.source if is_on_source else config.flow.target
     return SyncFollower(alias, settings.offset_syncs_consumer(0), topic, store)
+
+
+def _run_follower(config: FlowConfig, store: RunStore) -> RunFollower:
+    settings = config.checkpoint
+    is_on_source = settings.offset_syncs_location == "source"
+    alias = config.flow.source if is_on_source else config.flow.target
+    topic = offset_runs_topic(config)
+    return RunFollower(alias, settings.offset_syncs_consumer(0), topic, store)
 
 
 async def _emit(config: FlowConfig, emission: Emission) -> None:

@@ -1,5 +1,5 @@
 """
-Keeps the offset-sync store current with its topic (Java: ``OffsetSyncStore``'s backing store).
+Keeps what translates offsets current with its topics (Java: ``OffsetSyncStore``'s backing store).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import structlog
 from flows.checkpoint.store import TOPIC_WITHIN_S
 from mm2.core.codec import OffsetSync
 from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.errors import SchemaError
+from mm2.core.translation import RunStore
+from mm2.errors import ClusterError, SchemaError
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import LogTail
 from mm2.kafka.records import Record
@@ -21,6 +22,7 @@ from mm2.kafka.records import Record
 log = structlog.get_logger()
 
 _LOOK_AGAIN_S: Final = 0.5
+_LOOK_FOR_RUNS_S: Final = 30.0
 
 
 class SyncFollower:
@@ -82,3 +84,54 @@ def feed(store: OffsetSyncStore, record: Record) -> None:
         store.handle(OffsetSync.decode(record.key, record.value))
     except SchemaError as error:
         log.warning("offset_sync.ignored", offset=record.offset, error=str(error))
+
+
+class RunFollower:
+    """
+    Feeds exact runs into a store, first the backlog and then as they come.
+
+    Translations do without them if their topic is not there, as where Java's MirrorMaker copies the
+    records, or if we may not read it; it is looked for again.
+
+    Args:
+        alias: the cluster that holds the topic, for messages.
+        properties: Java's client properties of the consumer.
+        topic: the topic of runs.
+        store: takes them in.
+    """
+
+    def __init__(
+        self, alias: str, properties: Mapping[str, str], topic: str, store: RunStore
+    ) -> None:
+        self._tail = LogTail(alias, properties, topic, partitions=[0])
+        self._topic = topic
+        self._store = store
+
+    async def run(self) -> None:
+        """Follows until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._note_end_of_backlog(), name="offset-runs-backlog")
+            while True:
+                try:
+                    await self._follow()
+                except ClusterError as error:
+                    self._store.backlog_read()
+                    log.warning("offset_runs.unread", topic=self._topic, error=str(error))
+                await asyncio.sleep(_LOOK_FOR_RUNS_S)
+
+    async def _follow(self) -> None:
+        async for record in self._tail:
+            feed_runs(self._store, record)
+
+    async def _note_end_of_backlog(self) -> None:
+        await self._tail.caught_up.wait()
+        self._store.backlog_read()
+        log.info("offset_runs.loaded", topic=self._topic)
+
+
+def feed_runs(store: RunStore, record: Record) -> None:
+    """Hands one record to the store; one that cannot be read is left out."""
+    try:
+        store.handle(record.key, record.value)
+    except SchemaError as error:
+        log.warning("offset_run.ignored", offset=record.offset, error=str(error))

@@ -22,6 +22,7 @@ from flows.source.positions import Committer
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.resume import Resumed, read_positions
+from flows.source.runs import OffsetRuns
 from flows.source.syncs import OffsetSyncs
 from flows.source.tolerance import Tolerance
 from flows.source.watching import Watch
@@ -65,6 +66,7 @@ class Assigned:
         watch: is told what changed.
         reporter: is told what changed.
         syncs: None when offset syncs are off.
+        runs: None when exact runs are off.
         tolerance: decides about what the target refuses.
         records: acknowledged records of partitions that were given up.
         bytes: acknowledged bytes of those.
@@ -81,6 +83,7 @@ class Assigned:
     watch: Watch
     reporter: Reporter
     syncs: OffsetSyncs | None
+    runs: OffsetRuns | None
     tolerance: Tolerance
     records: int = 0
     bytes: int = 0
@@ -130,6 +133,8 @@ class Assigned:
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.watch.wake()
+        if self.runs is not None:
+            self.runs.wake()
 
     async def _overlaps(
         self,
@@ -155,6 +160,8 @@ class Assigned:
         given = [self.partitions.pop(source) for source in partitions]
         is_drained = await self.producer.flush([m.lane for m in given], within_s=_GIVE_UP_WITHIN_S)
         await self.positions.commit(given)
+        if self.runs is not None:
+            await self.runs.settle(given)
         if not is_drained:
             # What is still under way must not be written after another bundle has taken over.
             await self.positions.commit(list(self.partitions.values()))
@@ -170,6 +177,7 @@ class Assigned:
         # A lane lives as long as its producer id: the broker remembers its sequence numbers.
         lane = self._lanes.setdefault(target, Lane(target, merges=True))
         mirrored = Mirrored(source, lane)
+        mirrored.runs = None if self.runs is None else self.runs.tracker()
 
         def acknowledged(batch: Outgoing) -> None:
             self.budget.give(batch.size)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from flows.source.gate import TransactionGate
 from flows.source.partition import Mirrored
-from flows.source.positions import Committer, Positions, PositionsTopic, Settled
+from flows.source.positions import BeforeCommit, Committer, Positions, PositionsTopic, Settled
 from flows.source.produce import Producer
 from flows.source.transactions import Transactions
 from mm2.core.model import TopicName, TopicPartition
@@ -24,6 +24,7 @@ def make_committer(
     identity: ProducerIdentity,
     partitions: Mapping[TopicPartition, Mirrored],
     on_settled: Settled,
+    before_commit: BeforeCommit | None,
     now_ms: Callable[[], int],
 ) -> Committer:
     """
@@ -37,6 +38,7 @@ def make_committer(
         identity: the producer's.
         partitions: of the task; may change at any time.
         on_settled: is told of batches that count.
+        before_commit: is waited for before positions are written that follow the batches.
         now_ms: the clock.
     """
     flow = str(spec.flow)
@@ -55,6 +57,7 @@ def make_committer(
             flow=flow,
             interval_s=spec.flush_interval_s,
             on_settled=on_settled,
+            before_commit=before_commit,
         )
     coordinators = TransactionalProducer(
         target,

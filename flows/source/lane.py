@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 from flows.source.batch import SEQUENCE_MASK
 from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.runs import Run
 from mm2.kafka.wire.codes import DOUBTFUL, SEQUENCE_LOST, Code
 
 MAX_IN_FLIGHT: Final = 5
@@ -67,6 +68,15 @@ class Outgoing:
     def next_offset(self) -> int:
         """Downstream offset behind its last record; -1 if not known."""
         return NO_OFFSET if self.base_offset < 0 else self.base_offset + len(self.offsets)
+
+    def runs(self) -> Iterator[Run]:
+        """Its records as runs, if it is known where the target has them."""
+        if self.base_offset == NO_OFFSET:
+            return
+        downstream = self.base_offset
+        for first, count in _consecutive(self.offsets):
+            yield Run(first, downstream, count)
+            downstream += count
 
     @property
     def is_appended(self) -> bool:
@@ -229,3 +239,16 @@ class Lane:
         self.recovered()
         self.is_known = self.is_held = False
         self._drop(0)
+
+
+def _consecutive(offsets: Sequence[int]) -> list[tuple[int, int]]:
+    """Runs of consecutive offsets as (first, count)."""
+    if isinstance(offsets, range):
+        return [(offsets.start, len(offsets))]
+    runs: list[tuple[int, int]] = []
+    for offset in offsets:
+        if runs and runs[-1][0] + runs[-1][1] == offset:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((offset, 1))
+    return runs

@@ -13,6 +13,8 @@ from flows.source.overlap import Overlap
 from mm2.core.continuity import CatchingUp, GapKind, Pinned
 from mm2.core.lineage import UNKNOWN_EPOCH, Lineage
 from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.run_tracker import RunTracker
+from mm2.core.runs import Logs, Run
 from mm2.herder.progress import GapReport, PartitionProgress
 
 log = structlog.get_logger()
@@ -61,6 +63,7 @@ class Mirrored:
         corrupt: how often in a row the batch at ``position`` could not be read.
         error: why it does not go on.
         retry_at: when it tries again, by the monotonic clock in seconds; None is never.
+        runs: where the target has its records; None if nobody wants to know.
     """
 
     source: TopicPartition
@@ -98,6 +101,7 @@ class Mirrored:
     corrupt: int = 0
     error: str | None = None
     retry_at: float | None = None
+    runs: RunTracker | None = None
 
     @property
     def lag(self) -> int:
@@ -148,6 +152,16 @@ class Mirrored:
             caught_up_ms=self.catching_up.caught_up_ms,
         )
 
+    @property
+    def logs(self) -> Logs:
+        """The topics that its runs speak of."""
+        return Logs(self.topic_id, self.remote_id)
+
+    @property
+    def told(self) -> int:
+        """The first offset of which its runs do not tell yet, if all that has landed counts."""
+        return NO_OFFSET if self.uncommitted else self.mirrored + 1
+
     def continue_from(self, offset: int, lineage: Lineage) -> None:
         """Goes on after ``offset``, the last that the target has, as a stored position says."""
         self.position = offset + 1
@@ -155,6 +169,7 @@ class Mirrored:
         self.topic_id, self.remote_id = lineage.topic_id, lineage.remote_id
         self.leader_epoch, self.remote_end = lineage.leader_epoch, lineage.remote_end
         self.catching_up.begin(offset + 1, lineage.caught_up_ms)
+        self._tell_from(offset + 1)
 
     def begin_at(self, offset: int, now_ms: int) -> None:
         """Copies from ``offset`` on, whatever was copied before; only if nothing is under way."""
@@ -164,12 +179,15 @@ class Mirrored:
         self.begins_empty, self.committed = offset == 0, None
         self.leader_epoch, self.remote_end, self.overlap = UNKNOWN_EPOCH, NO_OFFSET, None
         self.catching_up.begin(offset, now_ms)
+        self._tell_from(offset)
 
     def found(self, offset: int, remote_end: int) -> None:
         """The target has a record already, before its ``remote_end``: it is not copied again."""
         self.position = offset + 1
         self.mirrored = offset
         self.remote_end = remote_end
+        if self.runs is not None:
+            self.runs.add(Run(offset, remote_end - 1, 1), self.logs)
 
     def note_rest(self) -> None:
         """
@@ -236,6 +254,7 @@ class Mirrored:
 
     def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
         """Counts a batch that the target has for good."""
+        self._tell(batch)
         self.uncommitted -= 1
         # A record behind it may have been skipped already, in the same transaction.
         self.mirrored = max(self.mirrored, batch.offsets[-1])
@@ -245,6 +264,18 @@ class Mirrored:
         if batch.max_timestamp >= 0:
             self.latency_ms = max(self.latency_ms, now_ms - batch.max_timestamp)
         self.note_rest()
+
+    def _tell_from(self, offset: int) -> None:
+        if self.runs is not None:
+            self.runs.begin(offset)
+
+    def _tell(self, batch: Outgoing) -> None:
+        if self.runs is None:
+            return
+        if batch.base_offset == NO_OFFSET:
+            self.runs.lose(batch.offsets[0], batch.offsets[-1] + 1)
+        for run in batch.runs():
+            self.runs.add(run, self.logs)
 
     def progress(self) -> PartitionProgress:
         """What the task reports of it."""

@@ -10,7 +10,7 @@ producer as the records: a task that has been replaced cannot turn one back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final, Protocol
 
 import structlog
@@ -37,6 +37,9 @@ Position = tuple[TopicPartition, int, Lineage]
 
 Settled = Callable[[Mirrored, Outgoing], None]
 """Learns of each batch that will not be undone any more, in order."""
+
+BeforeCommit = Callable[[Iterable[Mirrored]], Awaitable[None]]
+"""Must have had its turn before the positions of some partitions are written."""
 
 
 def has_moved(partition: Mirrored) -> bool:
@@ -150,6 +153,7 @@ class Positions:
         flow: for messages.
         interval_s: time between commits, in seconds.
         on_settled: is told of batches that count.
+        before_commit: is waited for before positions are written.
     """
 
     def __init__(
@@ -161,6 +165,7 @@ class Positions:
         flow: str,
         interval_s: float,
         on_settled: Settled,
+        before_commit: BeforeCommit | None = None,
     ) -> None:
         self._topic = topic
         self._producer = producer
@@ -168,6 +173,7 @@ class Positions:
         self._flow = flow
         self._interval_s = interval_s
         self._on_settled = on_settled
+        self._before_commit = before_commit
         self._has_new = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
 
@@ -220,6 +226,8 @@ class Positions:
             if lane.is_idle or lane in entries:
                 entries.setdefault(lane, []).append(position_of(partition, partition.mirrored))
                 moved.append((partition, partition.mirrored, lane))
+        if moved and self._before_commit is not None:
+            await self._before_commit([partition for partition, _, _ in moved])
         for lane, pairs in entries.items():
             self._topic.write(lane, pairs)
         if not await self._producer.flush(entries, within_s=_COMMIT_WITHIN_S):

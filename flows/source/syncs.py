@@ -10,7 +10,6 @@ on syncs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Final
 
 import structlog
@@ -18,7 +17,7 @@ import structlog
 from flows.source.lane import Outgoing
 from flows.source.partition import Mirrored
 from mm2.core.codec import OffsetSync
-from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.model import TopicPartition
 from mm2.core.offset_sync import OffsetSyncQueue
 from mm2.errors import ClusterError
 from mm2.herder.bundle import OffsetSyncSpec
@@ -48,13 +47,9 @@ class OffsetSyncs:
 
     def acknowledged(self, partition: Mirrored, batch: Outgoing) -> None:
         """Learns that the target has a batch, at the offset where it put it."""
-        if batch.base_offset == NO_OFFSET:
-            return
-        downstream = batch.base_offset
-        for first, count in _runs(batch.offsets):
-            self._queue.acknowledged(partition.source, first, downstream, count)
-            downstream += count
-        self._due.set()
+        for upstream, downstream, count in batch.runs():
+            self._queue.acknowledged(partition.source, upstream, downstream, count)
+            self._due.set()
 
     def forget(self, partition: TopicPartition) -> None:
         """The task copies this partition no longer."""
@@ -92,16 +87,3 @@ class OffsetSyncs:
             log.warning("offset_syncs.failed", topic=self._spec.topic, error=str(error))
         finally:
             self._queue.completed()
-
-
-def _runs(offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of consecutive offsets as (first, count)."""
-    if isinstance(offsets, range):
-        return [(offsets.start, len(offsets))]
-    runs: list[tuple[int, int]] = []
-    for offset in offsets:
-        if runs and runs[-1][0] + runs[-1][1] == offset:
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        else:
-            runs.append((offset, 1))
-    return runs

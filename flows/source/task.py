@@ -39,6 +39,7 @@ from flows.source.partition import Mirrored
 from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
 from flows.source.report import Reporter
 from flows.source.retention import with_refresh
+from flows.source.runs import OffsetRuns
 from flows.source.syncs import OffsetSyncs
 from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicPartition
@@ -121,6 +122,17 @@ class SourceTask:
             gate=gate,
             policy=policy,
         )
+        self._syncs: OffsetSyncs | None = None
+        self._runs: OffsetRuns | None = None
+        if spec.offset_syncs is not None and syncs_writer is not None:
+            self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
+            if spec.offset_syncs.runs_topic is not None:
+                self._runs = OffsetRuns(
+                    spec.offset_syncs.runs_topic,
+                    syncs_writer,
+                    self._partitions,
+                    is_transactional=spec.exactly_once is not None,
+                )
         self._positions = make_committer(
             spec,
             gate=gate,
@@ -129,6 +141,7 @@ class SourceTask:
             identity=identity,
             partitions=self._partitions,
             on_settled=self._settled,
+            before_commit=None if self._runs is None else self._runs.settle,
             now_ms=now_ms,
         )
         self._tolerance = Tolerance(
@@ -158,9 +171,6 @@ class SourceTask:
                 target_throttled_ms=target.throttle.total_ms,
             ),
         )
-        self._syncs: OffsetSyncs | None = None
-        if spec.offset_syncs is not None and syncs_writer is not None:
-            self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
         self._continuity = Continuity(
             spec,
             self._partitions,
@@ -196,6 +206,7 @@ class SourceTask:
             watch=self._continuity.watch,
             reporter=self._reporter,
             syncs=self._syncs,
+            runs=self._runs,
             tolerance=self._tolerance,
         )
 
@@ -204,6 +215,8 @@ class SourceTask:
         partition.acknowledge(batch, now_ms())
         if self._syncs is not None:
             self._syncs.acknowledged(partition, batch)
+        if self._runs is not None:
+            self._runs.wake()
 
     @classmethod
     async def open(
@@ -243,6 +256,8 @@ class SourceTask:
             if self._syncs is not None:
                 lasting.append(group.create_task(self._syncs.run(), name="offset-syncs"))
                 lasting.append(group.create_task(self._promote_syncs(), name="promote"))
+            if self._runs is not None:
+                lasting.append(group.create_task(self._runs.run(), name="offset-runs"))
             obeying = group.create_task(self._obey(), name="assignments")
             intake = [
                 group.create_task(self._fetcher.run(), name="fetcher"),
@@ -276,6 +291,8 @@ class SourceTask:
             stuck = [str(lane.target) for lane in lanes if not lane.is_idle]
             log.warning("source.not_drained", partitions=stuck, within_s=_DRAIN_WITHIN_S)
         committed = await self._positions.commit(partitions)
+        if self._runs is not None:
+            await self._runs.settle(partitions)
         if self._syncs is not None:
             await self._syncs.promote()
         await self._reporter.report()

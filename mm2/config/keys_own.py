@@ -177,6 +177,13 @@ OWN_KEYS: Final = (
         check=start_rules,
     ),
     _source(
+        "emit.offset-runs.enabled",
+        Type.BOOLEAN,
+        "true",
+        "Whether exact runs are written beside the offset syncs, so that offsets of groups are"
+        " translated exactly. Off where emit.offset-syncs.enabled is false.",
+    ),
+    _source(
         "source.topic.deleted.policy",
         Type.STRING,
         "keep",

@@ -133,6 +133,8 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         offset_syncs_retention=parsed.retention("offset.syncs.topic.retention.ms"),
         offset_lag_max=parsed.number("offset.lag.max"),
         emit_offset_syncs=parsed.switch("emit.offset-syncs.enabled"),
+        emit_offset_runs=parsed.switch("emit.offset-syncs.enabled")
+        and parsed.switch("emit.offset-runs.enabled"),
         heartbeats_replication=parsed.switch("heartbeats.replication.enabled"),
         poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
         byte_rate_limit=parsed.number("flow.byte.rate.limit"),

@@ -127,6 +127,7 @@ class SourceSettings(ConnectorSettings):
         offset_syncs_retention: retention that it is created with; None is the broker's.
         offset_lag_max: records by which an offset sync may be behind.
         emit_offset_syncs: whether offset syncs are written.
+        emit_offset_runs: whether exact runs are written beside them.
         heartbeats_replication: whether heartbeats topics are mirrored whatever the filter says.
         poll_timeout: longest wait of one fetch.
         byte_rate_limit: bytes per second that the flow may read; negative: any.
@@ -156,6 +157,7 @@ class SourceSettings(ConnectorSettings):
     offset_syncs_retention: timedelta | None
     offset_lag_max: int
     emit_offset_syncs: bool
+    emit_offset_runs: bool
     heartbeats_replication: bool
     poll_timeout: timedelta
     byte_rate_limit: int

@@ -70,6 +70,11 @@ class OffsetSyncStore:
                 return sync.downstream_offset + 1
         return TOO_OLD
 
+    def newest(self, partition: TopicPartition) -> OffsetSync | None:
+        """Returns the last sync of a partition, whether or not the backlog is read (C245)."""
+        slots = self._syncs.get(partition)
+        return None if slots is None else slots[0]
+
     def slots(self, partition: TopicPartition) -> tuple[OffsetSync, ...]:
         """Returns the 64 syncs of a partition, the newest first; empty if there are none."""
         return tuple(self._syncs.get(partition, ()))

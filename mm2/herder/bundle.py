@@ -29,12 +29,15 @@ class OffsetSyncSpec:
         properties: Java client keys of the producer.
         topic: ``mm2-offset-syncs.<other cluster>.internal``.
         lag_max: ``offset.lag.max``, in records.
+        runs_topic: ``mm2-offset-runs.<other cluster>.internal``, written by the same producer; None
+            when ``emit.offset-runs.enabled=false``.
     """
 
     cluster: str
     properties: Mapping[str, str]
     topic: str
     lag_max: int
+    runs_topic: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ from mm2.herder.discovery import Discovery
 from mm2.herder.exactly_once import exactly_once_spec, fence_earlier_tasks, transactional_id
 from mm2.herder.ports import BundleRunner
 from mm2.herder.supervision import every, keep_running
-from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
+from mm2.herder.topics import control_topic, offset_runs_topic, offset_syncs_topic, progress_topic
 from mm2.herder.wanted import ControlBacklog, read_control, readable, until_resumed
 from mm2.herder.watch import Watch
 from mm2.kafka.log import LogTail
@@ -264,6 +264,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         properties=source.offset_syncs_producer(index),
         topic=syncs_topic,
         lag_max=source.offset_lag_max,
+        runs_topic=offset_runs_topic(config) if source.emit_offset_runs else None,
     )
     return BundleSpec(
         flow=config.flow,

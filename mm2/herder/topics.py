@@ -19,6 +19,7 @@ from mm2.config.flow import FlowConfig
 from mm2.core.filters import build_topic_filter
 from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.run_codec import runs_topic
 from mm2.core.topology import should_replicate_topic
 from mm2.errors import Mm2Error
 from mm2.herder.clusters import FlowClusters
@@ -118,6 +119,8 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
         )
     if config.source.runs and config.source.emit_offset_syncs:
         topics.append(_offset_syncs(config, policy))
+        if config.source.emit_offset_runs:
+            topics.append(_offset_runs(config))
     if config.source.errors.tolerates and config.source.errors.dead_letter_topic is not None:
         topics.append(
             InternalTopic(
@@ -141,6 +144,21 @@ def _offset_syncs(config: FlowConfig, policy: ReplicationPolicy) -> InternalTopi
         is_on_source=config.source.offset_syncs_location == "source",
         replication_factor=config.source.offset_syncs_replication_factor,
         configs=_compacted(config.source.offset_syncs_retention),
+    )
+
+
+def offset_runs_topic(config: FlowConfig) -> str:
+    """The topic of exact runs is where the offset syncs are, and named as they are."""
+    is_on_source = config.source.offset_syncs_location == "source"
+    return runs_topic(config.flow.target if is_on_source else config.flow.source)
+
+
+def _offset_runs(config: FlowConfig) -> InternalTopic:
+    return InternalTopic(
+        name=offset_runs_topic(config),
+        is_on_source=config.source.offset_syncs_location == "source",
+        replication_factor=config.source.offset_syncs_replication_factor,
+        configs=_OFTEN_COMPACTED,
     )
 
 

@@ -5,7 +5,7 @@ Writes to small topics: control, progress, positions, offset syncs, heartbeats, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Self
 
@@ -161,3 +161,29 @@ class Writer:
                     headers=headers,
                 )
         return int(metadata.offset)
+
+    async def send_all(
+        self, topic: str, records: Iterable[tuple[bytes, bytes | None]], *, partition: int
+    ) -> None:
+        """
+        Writes keys and values in their order, as few batches; ends when all replicas have them.
+
+        Raises:
+            Unavailable: no answer within ``request.timeout.ms``; some may still be written.
+            ClusterError: the cluster refuses them.
+        """
+        if self._producer is None:
+            raise RuntimeError("the writer is not open")
+        with translated(self.alias, f"write to {topic}"):
+            async with asyncio.timeout(self._timeout_s):
+                answers = []
+                batch = self._producer.create_batch()
+                for key, value in records:
+                    if batch.append(key=key, value=value, timestamp=None) is None:
+                        answers.append(
+                            await self._producer.send_batch(batch, topic, partition=partition)
+                        )
+                        batch = self._producer.create_batch()
+                        batch.append(key=key, value=value, timestamp=None)
+                answers.append(await self._producer.send_batch(batch, topic, partition=partition))
+                await asyncio.gather(*answers)

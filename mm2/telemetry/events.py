@@ -61,6 +61,12 @@ EVENTS: Final = {
     "offset_sync.ignored": "A record of the offset-syncs topic cannot be read; it is passed over.",
     "offset_syncs.failed": "An offset sync could not be written; the next one replaces it.",
     "offset_syncs.loaded": "Earlier offset syncs were read back.",
+    "offset_run.ignored": "A record of the topic of exact runs cannot be read; it is passed over.",
+    "offset_runs.failed": "Exact runs could not be written; until they are, or where they never "
+    "are, offsets of groups are translated approximately.",
+    "offset_runs.loaded": "Earlier exact runs were read back.",
+    "offset_runs.unread": "The topic of exact runs is not there, or may not be read; offsets of "
+    "groups are translated by offset syncs alone.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
     "positions.late": "Positions could not be written in time; they are written again later.",
     "positions.group_refused": "The target does not take an offset for the mirror's group; the "

@@ -61,6 +61,7 @@ def _assigned(partition: Mirrored, committer: _SlowCommitter) -> Assigned:
         watch=cast("Watch", None),
         reporter=cast("Reporter", SimpleNamespace(wake=lambda: None)),
         syncs=None,
+        runs=None,
         tolerance=cast("Tolerance", None),
     )
 

@@ -1,0 +1,137 @@
+"""
+Gathers the exact runs of one partition as a task copies it, and cuts them into blocks.
+
+One block is open and is written anew as it grows; a full one is written a last time. So a record of
+the topic is small, and what a task remembers does not grow with the log.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mm2.core.model import NO_OFFSET
+from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
+
+FULL: Final = 256
+"""Runs of a block: about a kilobyte."""
+
+_MOST_WAITING: Final = 64
+"""Full blocks that wait to be written; older ones are given up, which leaves a hole."""
+
+
+class RunTracker:
+    """
+    The runs of one partition from where a task began.
+
+    Args:
+        is_transactional: whether each commit leaves a marker on the target.
+        full: runs of a block.
+    """
+
+    __slots__ = (
+        "_closed",
+        "_end",
+        "_full",
+        "_is_fresh",
+        "_is_transactional",
+        "_logs",
+        "_runs",
+        "_start",
+        "_written",
+    )
+
+    def __init__(self, *, is_transactional: bool = False, full: int = FULL) -> None:
+        self._is_transactional = is_transactional
+        self._full = full
+        self._closed: list[Block] = []
+        self._start: int | None = None
+        self._end = self._written = NO_OFFSET
+        self._runs = Runs()
+        self._is_fresh = True
+        self._logs = UNKNOWN_LOGS
+
+    def begin(self, offset: int) -> None:
+        """Everything from this source offset on will be told, whatever was told before."""
+        self._close()
+        self._begin(offset, is_fresh=True)
+
+    def stop(self) -> None:
+        """Closes the open block; somebody else goes on."""
+        self._close()
+        self._start = None
+
+    def add(self, run: Run, logs: Logs) -> None:
+        """
+        Notes that the target has some records, after all that were noted before.
+
+        Args:
+            run: their offsets.
+            logs: the topics in which they have them.
+        """
+        if self._start is None or run.upstream < self._end or self._is_elsewhere(run, logs):
+            self.begin(run.upstream)
+        self._logs = logs
+        if len(self._runs) >= self._full and not self._continues(run):
+            self._end = run.upstream
+            self._close()
+            self._begin(run.upstream, is_fresh=False)
+        self._runs.append(run)
+        self._end = run.upstream + run.records
+
+    def lose(self, first: int, end: int) -> None:
+        """Notes that records were copied, but not where to; they are a hole between two blocks."""
+        if self._start is not None:
+            self._end = max(self._end, first)
+        self.begin(end)
+
+    def cover(self, end: int) -> None:
+        """Notes that everything before ``end`` was told: what was not is not on the target."""
+        if self._start is not None:
+            self._end = max(self._end, end)
+
+    def take(self) -> list[Block]:
+        """What is to be written now, in this order; it counts as written."""
+        blocks, self._closed = self._closed, []
+        if self._start is not None and self._end > self._written:
+            blocks.append(self._block())
+            self._written = self._end
+        return blocks
+
+    def give_back(self, blocks: list[Block]) -> None:
+        """Notes that blocks were not written after all: they will be taken again."""
+        closed = [block for block in blocks if block.start != self._start]
+        if len(closed) < len(blocks):
+            self._written = NO_OFFSET
+        self._closed = [*closed, *self._closed][-_MOST_WAITING:]
+
+    def _begin(self, offset: int, *, is_fresh: bool) -> None:
+        self._start = self._end = offset
+        # Even before it has runs: what earlier tasks told of the offsets from there on is over.
+        self._written = offset - 1 if is_fresh else offset
+        self._runs = Runs()
+        self._is_fresh = is_fresh
+
+    def _close(self) -> None:
+        if self._start is not None and self._end > max(self._written, self._start):
+            self._closed = [*self._closed, self._block()][-_MOST_WAITING:]
+
+    def _block(self) -> Block:
+        assert self._start is not None  # noqa: S101 - asked before
+        return Block(
+            start=self._start,
+            end=self._end,
+            runs=self._runs.before_upstream(self._end),
+            logs=self._logs,
+            is_fresh=self._is_fresh,
+            is_transactional=self._is_transactional and bool(self._runs),
+        )
+
+    def _is_elsewhere(self, run: Run, logs: Logs) -> bool:
+        """Whether there are other topics now, or the end of the remote log was cut off."""
+        if not self._runs:
+            return False
+        return logs != self._logs or run.downstream < self._runs.downstream_end
+
+    def _continues(self, run: Run) -> bool:
+        end = self._runs.upstream_end, self._runs.downstream_end
+        return end == (run.upstream, run.downstream)

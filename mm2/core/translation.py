@@ -1,0 +1,140 @@
+"""
+Offsets of the source as offsets of the copy, and back: exactly where runs tell, else as Java does.
+
+Exact runs reach as far back as they are kept. Before that, behind their end, and where they have a
+hole, the 64 offset syncs of Java's algorithm say at least which offset is safe (``OffsetSyncStore``
+and behaviours section 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mm2.core.model import TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.run_codec import decode_key, decode_value
+from mm2.core.runs import MOST_RUNS, PartitionRuns, Translated
+
+__all__ = ["OffsetTranslation", "RunStore", "Translated"]
+
+
+class RunStore:
+    """
+    The runs of one flow, as read from their topic in its order.
+
+    Args:
+        most: runs of a partition that are kept exactly.
+    """
+
+    def __init__(self, most: int = MOST_RUNS) -> None:
+        self._most = most
+        self._partitions: dict[TopicPartition, PartitionRuns] = {}
+        self._is_read = False
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the topic was read up to its end, or is not there."""
+        return self._is_read
+
+    @property
+    def partitions(self) -> Mapping[TopicPartition, PartitionRuns]:
+        """All partitions that have runs."""
+        return self._partitions
+
+    def backlog_read(self) -> None:
+        """Notes that the topic has been read up to its end at the start: translations begin."""
+        self._is_read = True
+
+    def handle(self, key: bytes | None, value: bytes | None) -> None:
+        """
+        Takes in the next record of the topic.
+
+        Raises:
+            SchemaError: it is no block of runs, or one of a later version.
+        """
+        partition, start = decode_key(key)
+        runs = self._partitions.setdefault(partition, PartitionRuns(self._most))
+        if value is None:
+            runs.remove(start)
+        else:
+            runs.add(decode_value(start, value))
+
+    def of(self, partition: TopicPartition) -> PartitionRuns | None:
+        """The runs of a partition; None if there are none."""
+        return self._partitions.get(partition)
+
+
+class OffsetTranslation:
+    """
+    Translates the offsets of one flow.
+
+    Both stores are shared with those who keep them current.
+
+    Args:
+        syncs: Java's offset syncs.
+        runs: exact runs; None where only Java's syncs are read.
+    """
+
+    def __init__(self, syncs: OffsetSyncStore, runs: RunStore | None = None) -> None:
+        self._syncs = syncs
+        self._runs = runs
+
+    def translate(self, partition: TopicPartition, upstream_offset: int) -> int | None:
+        """Returns what ``explain`` finds without saying whether it is exact."""
+        found = self.explain(partition, upstream_offset)
+        return None if found is None else found.offset
+
+    def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
+        """
+        Says where a reader goes on that would read ``upstream`` next.
+
+        Returns:
+            None if nothing is known of the partition, or the backlog is not read; the offset
+            ``TOO_OLD`` (-1) if it lies before all that is known.
+        """
+        if self._runs is not None and not self._runs.is_read:
+            return None
+        bound = self._syncs.translate(partition, upstream)
+        runs = self._trusted(partition)
+        found = None if runs is None else runs.translate(upstream)
+        if found is None:
+            return None if bound is None else Translated(bound, exact=False)
+        if found.exact or bound is None or bound <= found.offset:
+            return found
+        return Translated(bound, exact=False)
+
+    def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
+        """
+        Says where a reader of the copy goes on in the source's log.
+
+        Only runs can tell; Java has no such thing. None if they do not reach so far back.
+
+        Args:
+            partition: the source's.
+            downstream: offset in the remote log of the next record to read.
+        """
+        runs = self._trusted(partition)
+        return None if runs is None or not self._is_read() else runs.reverse(downstream)
+
+    def exact_since(self, partition: TopicPartition) -> int | None:
+        """The source offset from which on translations are exact; None: they are approximate."""
+        runs = self._trusted(partition)
+        return None if runs is None else runs.exact_since
+
+    def _is_read(self) -> bool:
+        return self._runs is not None and self._runs.is_read
+
+    def _trusted(self, partition: TopicPartition) -> PartitionRuns | None:
+        """
+        The runs of a partition, unless the newest sync contradicts them.
+
+        Then somebody who writes no runs has mirrored meanwhile, as Java's MirrorMaker does, and
+        into another log maybe.
+        """
+        runs = None if self._runs is None else self._runs.of(partition)
+        newest = self._syncs.newest(partition)
+        if runs is None or newest is None:
+            return runs
+        found = runs.translate(newest.upstream_offset)
+        agrees = found is None or not found.exact or found.offset == newest.downstream_offset
+        return runs if agrees else None

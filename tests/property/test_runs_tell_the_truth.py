@@ -1,0 +1,243 @@
+"""
+Whatever happens to a flow: an exact translation is the first unread record, any other is before it.
+
+The model is a source log with gaps, a task that copies it, its kills and restarts, and a reader of
+the topic of runs, which may have been compacted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.run_tracker import RunTracker
+from mm2.core.runs import Logs, Run
+from mm2.core.translation import OffsetTranslation, RunStore
+
+WHERE = TopicPartition(TopicName("t"), 0)
+COUNTS = st.integers(1, 6)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A record of the remote log; ``upstream`` is None for a commit marker or an older topic's."""
+
+    upstream: int | None
+    is_marker: bool = False
+
+
+class FlowOfRuns(RuleBasedStateMachine):
+    """One partition."""
+
+    most = 20
+    is_transactional = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.logs = Logs(UUID(int=1), UUID(int=1))
+        self.source: list[bool] = []
+        self.remote: list[Copy] = []
+        self.topic: list[tuple[bytes, bytes | None]] = []
+        self.committed = 0
+        self.begin()
+
+    def begin(self) -> None:
+        self.tracker = RunTracker(full=3, is_transactional=self.is_transactional)
+        self.tracker.begin(self.committed)
+        self.position = self.committed
+        self.has_told = False
+
+    @rule(count=COUNTS, is_gap=st.booleans())
+    def produce(self, count: int, is_gap: bool) -> None:
+        """The source grows by records, or by offsets that nobody ever reads."""
+        self.source += [not is_gap] * count
+
+    @rule(count=st.integers(1, 12), skips=st.booleans())
+    def copy(self, count: int, skips: bool) -> None:
+        """The task goes on, and may leave out a record that the target refuses."""
+        taken = self._records(count)
+        for offset in taken[skips:]:
+            self.tracker.add(Run(offset, len(self.remote), 1), self.logs)
+            self.remote.append(Copy(offset))
+            self.has_told = False
+        if taken[skips:] and self.is_transactional:
+            self.remote.append(Copy(None, is_marker=True))
+
+    @rule()
+    def copy_without_knowing_where(self) -> None:
+        """A duplicate is acknowledged, and the broker does not know its offset any more."""
+        if taken := self._records(2):
+            self.remote += map(Copy, taken)
+            self.tracker.lose(taken[0], taken[-1] + 1)
+            self.has_told = False
+
+    @rule()
+    def publish(self) -> None:
+        """What is new goes to the topic of runs."""
+        self.tracker.cover(self.position)
+        blocks = self.tracker.take()
+        self.topic += [(encode_key(WHERE, b.start), encode_value(b)) for b in blocks]
+        self.has_told = True
+
+    @rule()
+    def fail_to_publish(self) -> None:
+        """The topic cannot be written just now."""
+        self.tracker.cover(self.position)
+        self.tracker.give_back(self.tracker.take())
+
+    @rule()
+    def commit(self) -> None:
+        """Runs are written before the position."""
+        self.publish()
+        self.committed = self.position
+
+    @rule()
+    def commit_alone(self) -> None:
+        """They could not be written in time."""
+        self.committed = self.position
+
+    @precondition(lambda self: self.has_told)
+    @rule(unanswered=st.integers(0, 3))
+    def kill(self, unanswered: int) -> None:
+        """The next task begins at the committed position; the last batch may have arrived."""
+        self.remote += map(Copy, self._records(unanswered))
+        self.begin()
+
+    @precondition(lambda self: self.has_told)
+    @rule(unanswered=st.integers(0, 3))
+    def kill_and_find(self, unanswered: int) -> None:
+        """The next task finds what the killed one had copied, if that is all there is."""
+        self.kill(unanswered)
+        expected = [n for n in range(self.committed, len(self.source)) if self.source[n]]
+        tail = [(at, c.upstream) for at, c in enumerate(self.remote) if not c.is_marker]
+        while tail and tail[0][1] != self.committed:
+            tail = tail[1:]
+        if [upstream for _, upstream in tail] == expected[: len(tail)]:
+            for at, upstream in tail:
+                assert upstream is not None
+                self.tracker.add(Run(upstream, at, 1), self.logs)
+                self.position = upstream + 1
+
+    @rule(back=COUNTS)
+    def reset(self, back: int) -> None:
+        """Somebody has records copied again."""
+        self.commit()
+        self.committed = max(0, self.committed - back)
+        self.begin()
+
+    @rule()
+    def recreate_source(self) -> None:
+        """Another topic under the same name; the copies of the former one stay."""
+        self.publish()
+        self.logs = Logs(UUID(int=self._source_id() + 1), self.logs.remote)
+        self.source, self.committed = [], 0
+        self.remote = [Copy(None, c.is_marker) for c in self.remote]
+        self.topic_is_told_anew()
+
+    @rule()
+    def recreate_remote(self) -> None:
+        """The copy is made again from the start."""
+        self.publish()
+        self.logs = Logs(self.logs.source, UUID(int=self._remote_id() + 1))
+        self.remote, self.committed = [], 0
+        self.topic_is_told_anew()
+
+    def topic_is_told_anew(self) -> None:
+        """Until the first block about new topics nobody can know of them."""
+        self.begin()
+        self.source += [True]
+        self.copy(1, skips=False)
+        self.publish()
+
+    @rule(data=st.data())
+    def compact(self, data: st.DataObject) -> None:
+        """Of the older part of the topic the last record of each key is left."""
+        end = data.draw(st.integers(0, len(self.topic)))
+        keys = [key for key, _ in self.topic]
+        self.topic = [
+            each for n, each in enumerate(self.topic) if n >= end or each[0] not in keys[n + 1 :]
+        ]
+
+    @invariant()
+    def nothing_told_is_a_lie(self) -> None:
+        """For every offset of either log."""
+        translation = self._translation()
+        self.no_translation_lies(translation)
+        self.no_way_back_lies(translation)
+
+    def no_translation_lies(self, translation: OffsetTranslation) -> None:
+        """For every offset of the source."""
+        for upstream in range(len(self.source) + 2):
+            if (found := translation.explain(WHERE, upstream)) is None or found.offset < 0:
+                continue
+            assert found.offset <= len(self.remote), f"{upstream} lies beyond the end"
+            for record in range(upstream, min(self.position, len(self.source))):
+                last = self._last_copy(record)
+                assert last is None or found.offset <= last, f"{upstream} skips {record}"
+            if found.exact and self.has_told:
+                assert self._read(found.offset) == self._first(upstream), f"{upstream} reads again"
+
+    def no_way_back_lies(self, translation: OffsetTranslation) -> None:
+        """For every offset of the copy."""
+        for downstream in range(len(self.remote) + 1):
+            if (found := translation.reverse(WHERE, downstream)) is None or not self.has_told:
+                continue
+            read = {copy.upstream for copy in self.remote[:downstream]}
+            unread = {copy.upstream for copy in self.remote[downstream:]} - read - {None}
+            assert all(u is None or u >= found.offset for u in unread), f"{downstream} skips"
+            if found.exact:
+                assert self._read(downstream) == self._first(found.offset), f"{downstream} repeats"
+
+    def _translation(self) -> OffsetTranslation:
+        syncs, runs = OffsetSyncStore(must_read_to_end=False), RunStore(self.most)
+        for record in self.topic:
+            runs.handle(*record)
+        syncs.backlog_read()
+        runs.backlog_read()
+        return OffsetTranslation(syncs, runs)
+
+    def _records(self, count: int) -> list[int]:
+        """Moves the position past so many offsets; returns those of records."""
+        first, self.position = self.position, min(self.position + count, len(self.source))
+        return [offset for offset in range(first, self.position) if self.source[offset]]
+
+    def _last_copy(self, upstream: int) -> int | None:
+        copies = [at for at, copy in enumerate(self.remote) if copy.upstream == upstream]
+        return copies[-1] if copies else None
+
+    def _read(self, downstream: int) -> int | None:
+        """What a consumer of the copy reads first."""
+        records = [copy.upstream for copy in self.remote[downstream:] if not copy.is_marker]
+        return records[0] if records else None
+
+    def _first(self, upstream: int) -> int | None:
+        """The first record from there on that was copied."""
+        copied = {copy.upstream for copy in self.remote} - {None}
+        return min((c for c in copied if c is not None and c >= upstream), default=None)
+
+    def _source_id(self) -> int:
+        assert self.logs.source is not None
+        return self.logs.source.int
+
+    def _remote_id(self) -> int:
+        assert self.logs.remote is not None
+        return self.logs.remote.int
+
+
+class FlowOfTransactions(FlowOfRuns):
+    """Each copying leaves a commit marker behind it."""
+
+    is_transactional = True
+
+
+FlowOfRuns.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+FlowOfTransactions.TestCase.settings = FlowOfRuns.TestCase.settings
+TestRuns = FlowOfRuns.TestCase
+TestRunsOfTransactions = FlowOfTransactions.TestCase
