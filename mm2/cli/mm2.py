@@ -6,6 +6,8 @@ import click
 
 from mm2.cli.config_commands import config
 from mm2.cli.dump_commands import dump
+from mm2.cli.heartbeats_commands import heartbeats
+from mm2.cli.hops_commands import hops
 from mm2.cli.offsets_commands import offsets
 
 
@@ -17,6 +19,8 @@ def main() -> None:
 
 main.add_command(config)
 main.add_command(dump)
+main.add_command(heartbeats)
+main.add_command(hops)
 main.add_command(offsets)
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def pulses(
     unheard: Iterable[ClusterAlias] = (),
 ) -> list[Pulse]:
     """
-    Judges all traces that were found or are expected, in their order.
+    Judges all traces that were found or are expected, by cluster and with the nearest first.
 
     Args:
         last_ms: time of the newest heartbeat of each trace that has any.
@@ -108,7 +108,7 @@ def pulses(
     missing = set(unheard)
     wanted = set(expected)
     found = []
-    for trace in sorted(wanted | last_ms.keys()):
+    for trace in sorted(wanted | last_ms.keys(), key=lambda each: (each.here, each.hops, each)):
         last = last_ms.get(trace)
         age = None if last is None else max(0, now_ms - last)
         alive = None if trace.here in missing else age is not None and age <= max_age_ms

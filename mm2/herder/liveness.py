@@ -14,10 +14,11 @@ from mm2.config.flow import FlowConfig
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.control import Assignment, BundleState, Wanted, decode
+from mm2.herder.progress import is_of_bundle
 from mm2.herder.topics import control_topic, progress_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.groups import Group, GroupState
-from mm2.kafka.log import Record, read_to_end
+from mm2.kafka.log import Record, read_to_end, records_to_end
 from mm2.kafka.offsets import OffsetAt
 
 _WATCH_S: Final = 2.5
@@ -47,20 +48,27 @@ async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
         return f"the group {config.herder.group_id} has members: Kafka's MirrorMaker runs the flow"
     known = await target.list_topics()
     progress = TopicName(progress_topic(config.flow.source))
-    if progress in known and await _is_written_to(target, progress):
+    if progress in known and await _tasks_report(config, target, progress):
         return "a task of the flow is running: it has reported just now"
     if control_topic(config.flow.source) in known and await _is_starting(config):
         return "the flow has been started just now"
     return None
 
 
-async def _is_written_to(target: Admin, topic: TopicName) -> bool:
-    where = TopicPartition(topic, 0)
-    before = await target.list_offsets([where], OffsetAt.LATEST)
-    if before == {where: 0}:
+async def _tasks_report(config: FlowConfig, target: Admin, progress: TopicName) -> bool:
+    where = TopicPartition(progress, 0)
+    before = (await target.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
+    if not before:
         return False
     await asyncio.sleep(_WATCH_S)
-    return await target.list_offsets([where], OffsetAt.LATEST) != before
+    reports = records_to_end(
+        config.flow.target,
+        config.herder.client("consumer", "progress"),
+        progress,
+        partitions=[0],
+        starts={0: before},
+    )
+    return any([is_of_bundle(record.key) async for record in reports])
 
 
 async def _is_starting(config: FlowConfig) -> bool:

@@ -1,0 +1,102 @@
+"""``mm2 heartbeats``: which flows are alive, judged by what arrives on the clusters."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import click
+
+from mm2.cli.options import (
+    CHECK_FAILED,
+    FILE,
+    FORMAT,
+    UNREACHABLE,
+    end,
+    flows_of,
+    maker_of,
+    refuse_usage,
+    run,
+    tell,
+)
+from mm2.cli.rows import Row, rendered
+from mm2.client.pulses import take_pulses
+from mm2.config.flow import FlowConfig
+from mm2.core.heartbeats import Pulse
+from mm2.core.times import parse_duration_ms, time_text
+
+_COLUMNS: Final = ["flow", "way", "hops", "last", "age_ms", "alive", "expected"]
+
+
+@click.command("heartbeats")
+@FILE
+@click.option("--flow", help="Only heartbeats that this flow, written A->B, writes or copies.")
+@click.option(
+    "--max-age",
+    metavar="DURATION",
+    help="Fail if an expected heartbeat is older: seconds, or ISO 8601 such as PT2M.",
+)
+@FORMAT
+def heartbeats(file: Path, flow: str | None, max_age: str | None, format_: str) -> None:
+    """
+    Shows the newest heartbeats of each flow, and whether the flow is alive.
+
+    Heartbeats of a flow A->B on B say that somebody runs it, on whatever machine. Those that have
+    come from A over to B say that it copies. Clusters that cannot be reached are named, and the
+    others still shown.
+
+    Exit status: 0 done, 1 with --max-age: an expected heartbeat is missing or too old, 2 wrong
+    usage, 3 no cluster can be reached.
+    """
+    configs = flows_of(file)
+    max_age_ms, problems = _duration(max_age)
+    refuse_usage([*problems, *_unknown(flow, configs)])
+    targets = {c.flow.target for c in configs if flow in (None, str(c.flow))}
+    found, failures = run(
+        lambda: take_pulses(maker_of(file), configs, sorted(targets), max_age_ms=max_age_ms)
+    )
+    if targets and failures.keys() == targets:
+        end(UNREACHABLE, *map(str, failures.values()))
+    shown = [each for each in found if flow is None or _concerns(each, flow)]
+    click.echo(rendered(_COLUMNS, [_row(each) for each in shown], format_))
+    tell(f"{failure}; its heartbeats are not known" for failure in failures.values())
+    if max_age_ms is not None and any(each.expected and not each.alive for each in shown):
+        sys.exit(CHECK_FAILED)
+
+
+def _unknown(flow: str | None, configs: list[FlowConfig]) -> list[str]:
+    names = [str(config.flow) for config in configs]
+    if flow is None or flow in names:
+        return []
+    return [f"--flow {flow}: there is no such flow; there are {', '.join(names) or 'none'}."]
+
+
+def _duration(written: str | None) -> tuple[int | None, list[str]]:
+    if written is None:
+        return None, []
+    if written.isdecimal():
+        return int(written) * 1000, []
+    try:
+        return parse_duration_ms(written), []
+    except ValueError as error:
+        return None, [f"--max-age: {error}, and no number of seconds"]
+
+
+def _concerns(pulse: Pulse, flow: str) -> bool:
+    way = pulse.trace.way
+    copies = (f"{source}->{target}" for source, target in pairwise(way))
+    return flow in (str(pulse.trace.flow), *copies)
+
+
+def _row(pulse: Pulse) -> Row:
+    return {
+        "flow": str(pulse.trace.flow),
+        "way": "->".join(pulse.trace.way),
+        "hops": pulse.trace.hops,
+        "last": None if pulse.last_ms is None else time_text(pulse.last_ms),
+        "age_ms": pulse.age_ms,
+        "alive": pulse.alive,
+        "expected": pulse.expected,
+    }

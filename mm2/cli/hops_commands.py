@@ -1,0 +1,67 @@
+"""``mm2 hops``: which clusters are upstream of which, and over how many flows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from mm2.cli.options import FILE, FORMAT, UNREACHABLE, end, flows_of, maker_of, run, tell
+from mm2.cli.rows import Row, rendered
+from mm2.client.asking import ask_each
+from mm2.client.mirror_client import MirrorClient
+from mm2.core.model import ClusterAlias, TopicName
+from mm2.core.topology import (
+    count_hops,
+    heartbeat_topics,
+    replication_hops,
+    upstream_clusters,
+    way_of,
+)
+
+_COLUMNS: Final = ["cluster", "upstream", "hops", "topic"]
+
+
+@click.command("hops")
+@FILE
+@click.option("--cluster", "clusters", multiple=True, help="Only this one; may be repeated.")
+@FORMAT
+def hops(file: Path, clusters: tuple[str, ...], format_: str) -> None:
+    """
+    Shows the clusters whose records arrive on each cluster, and after how many copies.
+
+    Read from the names of the heartbeats topics that are there; the nearest is shown.
+
+    Exit status: 0 done, 2 wrong usage, 3 no cluster can be reached.
+    """
+    flows_of(file)
+    maker = maker_of(file)
+    unknown = [each for each in clusters if each not in maker.clusters]
+    if unknown:
+        known = ", ".join(maker.clusters)
+        raise click.UsageError(f"--cluster {', '.join(unknown)}: there are {known}.")
+    asked = [each for each in maker.clusters if not clusters or each in clusters]
+    answers = run(lambda: ask_each(maker, asked, _ask))
+    if not answers.given:
+        end(UNREACHABLE, *map(str, answers.failures.values()))
+    rows = [row for found in answers.given.values() for row in found]
+    click.echo(rendered(_COLUMNS, rows, format_))
+    tell(f"{failure}; it is left out" for failure in answers.failures.values())
+
+
+async def _ask(here: ClusterAlias, client: MirrorClient) -> list[Row]:
+    policy, topics = client.replication_policy, await client.topics()
+    beats = sorted(
+        heartbeat_topics(policy, topics), key=lambda each: (len(way_of(policy, each, here)), each)
+    )
+
+    def nearest(upstream: ClusterAlias, count: int) -> TopicName:
+        return next(topic for topic in beats if count_hops(policy, topic, upstream) == count)
+
+    upstream = upstream_clusters(policy, topics)
+    counts = {each: replication_hops(policy, topics, each) for each in upstream}
+    return [
+        {"cluster": here, "upstream": each, "hops": count, "topic": nearest(each, count)}
+        for each, count in sorted(counts.items(), key=lambda pair: (pair[1], pair[0]))
+    ]
