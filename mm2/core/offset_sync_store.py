@@ -70,6 +70,27 @@ class OffsetSyncStore:
                 return sync.downstream_offset + 1
         return TOO_OLD
 
+    def reverse(self, partition: TopicPartition, downstream_offset: int) -> int | None:
+        """
+        Returns the offset of the source that is safe for a reader of the copy; Java has no such.
+
+        Whoever is past the copy of a synced record has read all up to that record. As ever, what
+        lies behind it is read again.
+
+        Returns:
+            None if nothing is known of the partition or the backlog is not read; TOO_OLD if the
+            offset lies before all that is known.
+        """
+        slots = self._syncs.get(partition)
+        if slots is None or not self._read_to_end:
+            return None
+        for sync in slots:
+            if sync.downstream_offset == downstream_offset:
+                return sync.upstream_offset
+            if sync.downstream_offset < downstream_offset:
+                return sync.upstream_offset + 1
+        return TOO_OLD
+
     def newest(self, partition: TopicPartition) -> OffsetSync | None:
         """Returns the last sync of a partition, whether or not the backlog is read (C245)."""
         slots = self._syncs.get(partition)

@@ -92,37 +92,37 @@ class OffsetTranslation:
             None if nothing is known of the partition, or the backlog is not read; the offset
             ``TOO_OLD`` (-1) if it lies before all that is known.
         """
-        if self._runs is not None and not self._runs.is_read:
+        if not self._is_read:
             return None
-        bound = self._syncs.translate(partition, upstream)
         runs = self._trusted(partition)
         found = None if runs is None else runs.translate(upstream)
-        if found is None:
-            return None if bound is None else Translated(bound, exact=False)
-        if found.exact or bound is None or bound <= found.offset:
-            return found
-        return Translated(bound, exact=False)
+        return _better(found, self._syncs.translate(partition, upstream))
 
     def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
         """
         Says where a reader of the copy goes on in the source's log.
 
-        Only runs can tell; Java has no such thing. None if they do not reach so far back.
+        Java has no such thing, but its syncs tell at least which offset is safe. The answers are
+        like those of ``explain``.
 
         Args:
             partition: the source's.
             downstream: offset in the remote log of the next record to read.
         """
+        if not self._is_read:
+            return None
         runs = self._trusted(partition)
-        return None if runs is None or not self._is_read() else runs.reverse(downstream)
+        found = None if runs is None else runs.reverse(downstream)
+        return _better(found, self._syncs.reverse(partition, downstream))
 
     def exact_since(self, partition: TopicPartition) -> int | None:
         """The source offset from which on translations are exact; None: they are approximate."""
         runs = self._trusted(partition)
         return None if runs is None else runs.exact_since
 
+    @property
     def _is_read(self) -> bool:
-        return self._runs is not None and self._runs.is_read
+        return self._runs is None or self._runs.is_read
 
     def _trusted(self, partition: TopicPartition) -> PartitionRuns | None:
         """
@@ -138,3 +138,10 @@ class OffsetTranslation:
         found = runs.translate(newest.upstream_offset)
         agrees = found is None or not found.exact or found.offset == newest.downstream_offset
         return runs if agrees else None
+
+
+def _better(found: Translated | None, bound: int | None) -> Translated | None:
+    """What runs say, unless that is approximate and the syncs know a later offset to be safe."""
+    if bound is None or (found is not None and (found.exact or bound <= found.offset)):
+        return found
+    return Translated(bound, exact=False)

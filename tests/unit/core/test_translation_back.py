@@ -1,0 +1,76 @@
+"""What runs and syncs say together of the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from mm2.core.codec import OffsetSync
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.offset_sync_store import TOO_OLD, OffsetSyncStore
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.runs import Block, Run, Runs
+from mm2.core.translation import OffsetTranslation, RunStore, Translated
+
+WHERE = TopicPartition(TopicName("t"), 0)
+KNOWN = Block(100, 130, Runs([Run(100, 50, 10), Run(120, 60, 10)]))
+
+
+def _syncs(*syncs: tuple[int, int]) -> OffsetSyncStore:
+    store = OffsetSyncStore(must_read_to_end=False)
+    for upstream, downstream in syncs:
+        store.handle(OffsetSync(WHERE, upstream, downstream))
+    store.backlog_read()
+    return store
+
+
+def _runs(blocks: Iterable[Block] = (KNOWN,)) -> RunStore:
+    store = RunStore()
+    for block in blocks:
+        store.handle(encode_key(WHERE, block.start), encode_value(block))
+    store.backlog_read()
+    return store
+
+
+@pytest.mark.parametrize(
+    ("downstream", "expected"),
+    [
+        (55, Translated(105, exact=True)),
+        (60, Translated(120, exact=True)),
+        (70, Translated(130, exact=True)),
+        # Somebody else's records, or copies that no run tells of yet.
+        (75, Translated(130, exact=False)),
+        # Before the first run a sync is known, and nothing before that.
+        (20, Translated(11, exact=False)),
+        (9, Translated(TOO_OLD, exact=False)),
+    ],
+)
+def test_runs_lead_back_exactly_and_syncs_where_there_are_none(
+    downstream: int, expected: Translated
+) -> None:
+    translation = OffsetTranslation(_syncs((10, 10), (120, 60)), _runs())
+    assert translation.reverse(WHERE, downstream) == expected
+
+
+def test_a_later_sync_tells_more_than_the_end_of_the_runs() -> None:
+    translation = OffsetTranslation(_syncs((200, 90)), _runs())
+    assert translation.reverse(WHERE, 90) == Translated(200, exact=False)
+    assert translation.reverse(WHERE, 80) == Translated(130, exact=False)
+
+
+def test_without_runs_javas_syncs_lead_back() -> None:
+    translation = OffsetTranslation(_syncs((100, 50)))
+    assert [translation.reverse(WHERE, at) for at in (49, 50, 51)] == [
+        Translated(TOO_OLD, exact=False),
+        Translated(100, exact=False),
+        Translated(101, exact=False),
+    ]
+
+
+def test_before_all_is_read_nothing_is_said() -> None:
+    syncs = OffsetSyncStore(must_read_to_end=False)
+    syncs.handle(OffsetSync(WHERE, 100, 50))
+    assert OffsetTranslation(syncs).reverse(WHERE, 50) is None
+    assert OffsetTranslation(_syncs((100, 50)), RunStore()).reverse(WHERE, 50) is None
+    assert OffsetTranslation(_syncs(), _runs(())).reverse(WHERE, 50) is None
