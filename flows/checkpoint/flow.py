@@ -91,7 +91,7 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
     outbox = Outbox(config.flow.target, producer.properties, topic, store)
     jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
         "offset-syncs": _follower(config, translation.policy, syncs).run,
-        "offset-runs": _run_follower(config, runs).run,
+        "offset-runs": _run_follower(config, clusters, runs).run,
         "refresh-groups": groups.keep_current,
         "emit-checkpoints": partial(
             _emit,
@@ -136,12 +136,13 @@ def _follower(
     return SyncFollower(alias, settings.offset_syncs_consumer(0), topic, store)
 
 
-def _run_follower(config: FlowConfig, store: RunStore) -> RunFollower:
+def _run_follower(config: FlowConfig, clusters: FlowClusters, store: RunStore) -> RunFollower:
     settings = config.checkpoint
     is_on_source = settings.offset_syncs_location == "source"
     alias = config.flow.source if is_on_source else config.flow.target
-    topic = offset_runs_topic(config)
-    return RunFollower(alias, settings.offset_syncs_consumer(0), topic, store)
+    admin = clusters.source if is_on_source else clusters.target
+    properties = settings.offset_syncs_consumer(0)
+    return RunFollower(alias, properties, offset_runs_topic(config), store, admin)
 
 
 async def _emit(config: FlowConfig, emission: Emission) -> None:

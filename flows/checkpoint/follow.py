@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -15,6 +16,7 @@ from mm2.core.codec import OffsetSync
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.translation import RunStore
 from mm2.errors import ClusterError, SchemaError
+from mm2.kafka.admin import Admin
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import LogTail
 from mm2.kafka.records import Record
@@ -98,17 +100,28 @@ class RunFollower:
         properties: Java's client properties of the consumer.
         topic: the topic of runs.
         store: takes them in.
+        admin: of that cluster.
     """
 
     def __init__(
-        self, alias: str, properties: Mapping[str, str], topic: str, store: RunStore
+        self,
+        alias: str,
+        properties: Mapping[str, str],
+        topic: str,
+        store: RunStore,
+        admin: Admin,
     ) -> None:
         self._tail = LogTail(alias, properties, topic, partitions=[0])
         self._topic = topic
         self._store = store
+        self._admin = admin
 
     async def run(self) -> None:
         """Follows until cancelled."""
+        with suppress(ClusterError):
+            if self._topic not in await self._admin.list_topics():
+                # A consumer takes half a minute to be sure of that.
+                self._store.backlog_read()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._note_end_of_backlog(), name="offset-runs-backlog")
             while True:

@@ -4,14 +4,15 @@ Exact runs between real clusters: each translated offset is where the first unre
 
 from __future__ import annotations
 
+import asyncio
 import random
 from bisect import bisect_left
 
 import pytest
 
+from mm2.client.translation import read_translation
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.core.translation import OffsetTranslation
 from mm2.herder.bundle import FetchSpec, OffsetSyncSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
@@ -61,13 +62,10 @@ def _topic(bench: Bench) -> str:
 
 
 def _translation(bench: Bench, at: str) -> OffsetTranslation:
-    """What somebody knows who has read the topic of runs, and no offset syncs."""
-    syncs, runs = OffsetSyncStore(must_read_to_end=False), RunStore()
-    for record in committed(_where(bench, at).bootstrap, f"{bench.unique}-runs"):
-        runs.handle(record.key, record.value)
-    syncs.backlog_read()
-    runs.backlog_read()
-    return OffsetTranslation(syncs, runs)
+    """What the topics say by now."""
+    properties = {"bootstrap.servers": _where(bench, at).bootstrap}
+    syncs, runs = f"{bench.unique}-syncs", f"{bench.unique}-runs"
+    return asyncio.run(read_translation(at, properties, syncs_topic=syncs, runs_topic=runs))
 
 
 def _copied(bench: Bench, total: int) -> None:
