@@ -6,6 +6,9 @@ import click
 
 from mm2.cli.config_commands import config
 from mm2.cli.dump_commands import dump
+from mm2.cli.failback_commands import failback
+from mm2.cli.failover_commands import failover
+from mm2.cli.flows_commands import flows
 from mm2.cli.heartbeats_commands import heartbeats
 from mm2.cli.hops_commands import hops
 from mm2.cli.offsets_commands import offsets
@@ -21,6 +24,9 @@ main.add_command(config)
 main.add_command(dump)
 main.add_command(heartbeats)
 main.add_command(hops)
+main.add_command(failback)
+main.add_command(failover)
+main.add_command(flows)
 main.add_command(offsets)
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+"""``mm2 failover``: consumer groups move along a flow, planned or after a disaster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from mm2.cli.moves import EXECUTE, move_options, moved, wishes
+
+_UNPLANNED: Final = click.option(
+    "--unplanned",
+    is_flag=True,
+    help="The source is lost: go on at the last checkpoints; some records are read again.",
+)
+_DRAIN: Final = click.option(
+    "--drain/--no-drain",
+    default=None,
+    help="Wait until everything is copied, not only what the groups have read. "
+    "Usual with --all-groups.",
+)
+_FENCE: Final = click.option(
+    "--fence/--no-fence",
+    default=None,
+    help="Stop the flow, so that nothing is copied late. Usual with --all-groups.",
+)
+
+
+@click.group()
+def failover() -> None:
+    """
+    Moves consumer groups from the source of a flow to its target.
+
+    Stop the groups' consumers first. A planned move goes on exactly at the first unread record, or
+    is refused; records are neither lost nor read again. When the source is lost, use --unplanned.
+
+    Exit status: 0 go, or done; 1 no-go, with the reasons; 2 wrong usage, 3 a cluster that is needed
+    cannot be reached or refuses.
+    """
+
+
+@failover.command("plan")
+@move_options
+@_UNPLANNED
+@_DRAIN
+@_FENCE
+def plan_command(
+    file: Path, flow: str | None, format_: str, *, unplanned: bool, **options: Any
+) -> None:
+    """Shows where the groups would go on, and what speaks for and against it."""
+    wanted = wishes(planned=not unplanned, **options)
+    moved(file, flow, wanted, is_back=False, execute=False, format_=format_)
+
+
+@failover.command("execute")
+@move_options
+@_UNPLANNED
+@_DRAIN
+@_FENCE
+@EXECUTE
+def execute_command(
+    file: Path, flow: str | None, format_: str, *, unplanned: bool, execute: bool, **options: Any
+) -> None:
+    """
+    Moves the groups: waits for the copy, writes the offsets, and reads them back.
+
+    Writes only with --execute.
+    """
+    wanted = wishes(planned=not unplanned, **options)
+    moved(file, flow, wanted, is_back=False, execute=execute, format_=format_)

@@ -1,0 +1,136 @@
+"""
+Where groups stood when a cluster was lost: the last checkpoints on the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterable
+from dataclasses import replace
+
+import structlog
+
+from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint, last_checkpoints
+from mm2.core.checkpoint import CommittedOffset
+from mm2.core.failover import GroupFacts, Place
+from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.policy import build_policy
+from mm2.core.translation import Translated
+from mm2.errors import ClusterError, SchemaError
+from mm2.failover.route import Route
+from mm2.failover.survey import ranges, states_of
+from mm2.herder.progress import decode_progress
+from mm2.herder.topics import progress_topic
+from mm2.kafka.log import Record, read_to_end
+
+log = structlog.get_logger()
+
+
+class Checkpoints:
+    """
+    The checkpoints of the flow along a route, on its destination.
+
+    Args:
+        route: from the cluster that is lost to the one that is left.
+    """
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+
+    async def last(self) -> GroupCheckpoints:
+        """
+        The last checkpoints of each group; none if there is no topic of them.
+
+        Raises:
+            ClusterError: the destination does not answer, or refuses.
+        """
+        policy = build_policy(self._route.pair.flow.checkpoint.properties)
+        topic = policy.checkpoints_topic(self._route.origin.alias)
+        records = await self._read(topic)
+
+        async def each() -> AsyncIterator[Record]:
+            for record in records:
+                yield record
+
+        return await last_checkpoints(each(), lambda _: True)
+
+    async def look(
+        self, groups: Collection[str], last: GroupCheckpoints, now_ms: int
+    ) -> list[GroupFacts]:
+        """
+        All about these groups, as far as it is known without their cluster.
+
+        Args:
+            groups: which.
+            last: their last checkpoints.
+            now_ms: the time.
+
+        Raises:
+            ClusterError: the destination does not answer, or refuses.
+        """
+        destination = self._route.destination
+        facts = await states_of(groups, None, destination)
+        current = await destination.admin.list_offsets_of_groups(groups)
+        wanted = {group: last.get(GroupId(group), {}) for group in groups}
+        there = await ranges(destination, {where for each in wanted.values() for where in each})
+        found: list[GroupFacts] = []
+        for group, checkpoints in sorted(wanted.items()):
+            committed = current[group]
+            if isinstance(committed, ClusterError):
+                raise committed
+            places = tuple(
+                _place(each, there[where], committed.get(where), now_ms)
+                for where, each in sorted(checkpoints.items())
+                if where in there
+            )
+            gone = tuple(sorted(where for where in checkpoints if where not in there))
+            found.append(replace(facts[group], places=places, left_behind=gone))
+        return found
+
+    async def lag(self) -> dict[TopicPartition, int] | None:
+        """
+        How far the copy was behind when its tasks last reported; None if that is not known.
+
+        Raises:
+            ClusterError: the destination does not answer, or refuses.
+        """
+        if (carrier := self._route.carrier) is None:
+            return None
+        lag: dict[TopicPartition, int] = {}
+        for record in await self._read(progress_topic(carrier.flow.source)):
+            try:
+                lag |= _lag_in(record)
+            except SchemaError as error:
+                log.warning("progress.unreadable", offset=record.offset, error=str(error))
+        return lag or None
+
+    async def _read(self, topic: str) -> Iterable[Record]:
+        side = self._route.destination
+        if TopicName(topic) not in await side.admin.list_topics():
+            return []
+        return await read_to_end(side.alias, side.consumer, topic, partitions=[0])
+
+
+def _lag_in(record: Record) -> dict[TopicPartition, int]:
+    if not (record.key or b"").startswith(b"bundle-"):
+        return {}
+    return {each.source: each.lag for each in decode_progress(record.value).partitions}
+
+
+def _place(
+    last: RemoteCheckpoint,
+    there: tuple[int, int],
+    current: CommittedOffset | None,
+    now_ms: int,
+) -> Place:
+    checkpoint = last.checkpoint
+    return Place(
+        origin=None,
+        destination=checkpoint.partition,
+        committed=checkpoint.upstream_offset,
+        translated=Translated(checkpoint.downstream_offset, last.exact),
+        current=None if current is None else current.offset,
+        start=there[0],
+        end=there[1],
+        metadata=checkpoint.metadata,
+        age_ms=max(0, now_ms - last.timestamp_ms),
+    )

@@ -1,0 +1,97 @@
+"""
+How far the copy of a whole cluster is behind.
+"""
+
+from __future__ import annotations
+
+import time
+
+from mm2.core.codec import Heartbeat
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.policy import build_policy
+from mm2.errors import SchemaError
+from mm2.failover.passages import WithFlow
+from mm2.failover.route import Route
+from mm2.failover.survey import ranges
+from mm2.kafka.log import read_to_end
+from mm2.kafka.peek import first_records
+
+
+async def mirrored_topics(route: Route) -> list[TopicName]:
+    """
+    Topics of the origin that are copied to the destination.
+
+    Heartbeats, which never end, do not count.
+
+    Raises:
+        ClusterError: the origin does not answer, or refuses.
+    """
+    if (passage := _carrier(route)) is None:
+        return []
+    policy = build_policy(passage.config.source.properties)
+    return sorted(
+        topic
+        for topic in await route.origin.admin.list_topics()
+        if not policy.is_heartbeats_topic(topic)
+        and passage.destination(TopicPartition(topic, 0)) is not None
+    )
+
+
+async def lag_of(route: Route) -> dict[TopicPartition, int]:
+    """
+    Offsets of each partition of the origin that hold records and are not copied.
+
+    Raises:
+        ClusterError: a cluster does not answer, or refuses.
+    """
+    if (passage := _carrier(route)) is None:
+        return {}
+    described = await route.origin.admin.describe_topics(await mirrored_topics(route))
+    partitions = [
+        TopicPartition(name, number)
+        for name, each in described.items()
+        for number in range(each.partitions)
+    ]
+    logs = await ranges(route.origin, partitions)
+    positions = await passage.positions()
+    behind = {
+        where: (max(start, positions.get(where, -1) + 1), end)
+        for where, (start, end) in logs.items()
+    }
+    # The last offset of a log may be the marker of a transaction, which is no record.
+    records = await first_records(
+        route.origin.alias,
+        route.origin.consumer,
+        {where: each for where, each in behind.items() if each[0] < each[1]},
+        read_committed=passage.config.data.read_committed,
+    )
+    return {
+        where: 0 if where in records and records[where] is None else max(0, end - first)
+        for where, (first, end) in behind.items()
+    }
+
+
+async def heartbeat_age_ms(route: Route) -> int | None:
+    """
+    Age of the last heartbeat of the flow along a route; None if there is none.
+
+    Raises:
+        ClusterError: the destination does not answer, or refuses.
+    """
+    side = route.destination
+    topic = build_policy(route.pair.flow.heartbeat.properties).heartbeats_topic()
+    if topic not in await side.admin.list_topics():
+        return None
+    newest: int | None = None
+    for record in await read_to_end(side.alias, side.consumer, topic, newest_only=True):
+        try:
+            beat = Heartbeat.decode(record.key, record.value)
+        except SchemaError:
+            continue
+        if (beat.source, beat.target) == (route.origin.alias, side.alias):
+            newest = max(newest or 0, beat.timestamp_ms)
+    return None if newest is None else max(0, time.time_ns() // 1_000_000 - newest)
+
+
+def _carrier(route: Route) -> WithFlow | None:
+    return next((each for each in route.passages if isinstance(each, WithFlow)), None)

@@ -1,0 +1,167 @@
+"""
+The ways that offsets can take between two clusters: with a flow, or against it.
+
+A group that leaves A for B takes the flow A->B for topics of A, and goes against the flow B->A for
+copies of B's topics. Coming back it is the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
+
+from mm2.client.translation import load_translation
+from mm2.config.flow import FlowConfig
+from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.policy import build_policy
+from mm2.core.translation import OffsetTranslation, Translated
+from mm2.herder.clusters import FlowClusters
+from mm2.herder.positions import FlowPositions
+from mm2.herder.topics import accepted_topics
+
+_MARKERS: Final = 64
+"""So many offsets without records are looked behind at the end of a copy."""
+
+
+class Passage(Protocol):
+    """One flow, taken in one direction."""
+
+    @property
+    def config(self) -> FlowConfig:
+        """The flow."""
+
+    def destination(self, where: TopicPartition) -> TopicPartition | None:
+        """The same records on the other side; None for a partition that does not go this way."""
+
+    async def look(self) -> Crossing:
+        """
+        What is known now of offsets on both sides.
+
+        Raises:
+            ClusterError: a cluster does not answer, or refuses.
+        """
+
+
+class Crossing(Protocol):
+    """What is known, at one moment, of offsets on both sides of a passage."""
+
+    def nearest(self, where: TopicPartition, offset: int) -> int | None:
+        """
+        An earlier offset that is known better; None if there is none.
+
+        If no record is between the two, they are the same to a reader. So it is behind the marker
+        of a transaction, or a gap, at the end of what is copied.
+        """
+
+    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+        """An offset of the origin on the other side; None if it is not known."""
+
+
+class WithFlow:
+    """
+    From the source of a flow to its target.
+
+    Args:
+        config: the flow.
+        clusters: admin clients of both sides.
+    """
+
+    def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        self.config = config
+        self._policy = build_policy(config.source.properties)
+        self._accepts = accepted_topics(config)
+        self._clusters = clusters
+        self._positions = FlowPositions(config, clusters)
+
+    def destination(self, where: TopicPartition) -> TopicPartition | None:
+        """The copy of a partition; None if the flow does not copy it."""
+        if not self._accepts(where.topic):
+            return None
+        remote = self._policy.format_remote_topic(self.config.flow.source, where.topic)
+        return TopicPartition(remote, where.partition)
+
+    async def positions(self) -> dict[TopicPartition, int]:
+        """
+        The last offset of each source partition that is copied; none if nothing ever was.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        known = await self._clusters.target.list_topics()
+        return await self._positions.load() if self.config.herder.offsets_topic in known else {}
+
+    async def look(self) -> Crossing:
+        """Reads positions first: what they say is copied can then be translated."""
+        positions = await self.positions()
+        return _Forward(positions, await load_translation(self.config))
+
+
+class _Forward:
+    def __init__(
+        self, positions: Mapping[TopicPartition, int], translation: OffsetTranslation
+    ) -> None:
+        self._positions = positions
+        self._translation = translation
+
+    def nearest(self, where: TopicPartition, offset: int) -> int | None:
+        """Where copying stands, if the group has been further."""
+        copied = self._positions.get(where, NO_OFFSET) + 1
+        return copied if copied < offset else None
+
+    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+        return self._translation.explain(where, offset)
+
+
+class AgainstFlow:
+    """
+    From the target of a flow back to its source: copies are there what they were made from.
+
+    Args:
+        config: the flow.
+    """
+
+    def __init__(self, config: FlowConfig) -> None:
+        self.config = config
+        self._policy = build_policy(config.source.properties)
+        self._accepts = accepted_topics(config)
+
+    def destination(self, where: TopicPartition) -> TopicPartition | None:
+        """What a partition is a copy of; None if it is no copy of this flow's."""
+        if self._policy.topic_source(where.topic) != self.config.flow.source:
+            return None
+        topic = self._policy.upstream_topic(where.topic)
+        if topic is None or not self._accepts(topic):
+            return None
+        return TopicPartition(topic, where.partition)
+
+    async def look(self) -> Crossing:
+        """All that is on the target comes from the source: only the translation is needed."""
+        return _Backward(self, await load_translation(self.config))
+
+
+class _Backward:
+    def __init__(self, passage: AgainstFlow, translation: OffsetTranslation) -> None:
+        self._passage = passage
+        self._translation = translation
+
+    def nearest(self, where: TopicPartition, offset: int) -> int | None:
+        """An offset right before this one that is known exactly; a marker takes one offset."""
+        for earlier in range(offset - 1, max(offset - _MARKERS, 0) - 1, -1):
+            found = self.translate(where, earlier)
+            if found is not None and found.exact:
+                return earlier
+        return None
+
+    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+        original = self._passage.destination(where)
+        return None if original is None else self._translation.reverse(original, offset)
+
+
+def way_of(
+    passages: Iterable[Passage], where: TopicPartition
+) -> tuple[Passage, TopicPartition] | None:
+    """The first passage that takes a partition, with its destination; None if none does."""
+    for passage in passages:
+        if (destination := passage.destination(where)) is not None:
+            return passage, destination
+    return None

@@ -1,0 +1,291 @@
+"""Whether groups may move, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mm2.core.checkpoint import CommittedOffset
+from mm2.core.failover import (
+    GroupFacts,
+    Outcome,
+    Place,
+    ProducerFacts,
+    Verdict,
+    checkpoint_verdict,
+    drain_verdict,
+    group_verdicts,
+    heartbeat_verdict,
+    is_go,
+    lost_verdict,
+    offsets_to_write,
+    producer_verdicts,
+    quota_verdicts,
+    reachable_origin_verdict,
+)
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation import Translated
+
+ORIGIN = TopicPartition(TopicName("orders"), 0)
+COPY = TopicPartition(TopicName("A.orders"), 0)
+
+
+def place(
+    translated: Translated | None = Translated(40, exact=True),  # noqa: B008 - it is frozen
+    *,
+    to_copy: int = 0,
+    current: int | None = None,
+    start: int = 0,
+    end: int = 100,
+    age_ms: int | None = None,
+) -> Place:
+    return Place(
+        origin=ORIGIN,
+        destination=COPY,
+        committed=50,
+        translated=translated,
+        to_copy=to_copy,
+        current=current,
+        start=start,
+        end=end,
+        metadata="m",
+        age_ms=age_ms,
+    )
+
+
+def facts(
+    *places: Place, origin: str | None = "EMPTY", destination: str | None = None, left: int = 0
+) -> GroupFacts:
+    behind = tuple(TopicPartition(TopicName("local"), n) for n in range(left))
+    return GroupFacts(
+        group="g",
+        origin_state=origin,
+        destination_state=destination,
+        places=places,
+        left_behind=behind,
+    )
+
+
+def stopping(found: Iterable[Verdict]) -> list[str]:
+    return [each.check for each in found if each.outcome is Outcome.NO_GO]
+
+
+def only(found: Iterable[Verdict], check: str) -> Verdict:
+    (verdict,) = [each for each in found if each.check == check]
+    return verdict
+
+
+def test_an_idle_group_with_exact_offsets_may_move() -> None:
+    verdicts = list(group_verdicts(facts(place()), planned=True))
+    assert {each.outcome for each in verdicts} == {Outcome.GO}
+    assert is_go(verdicts, strict=True)
+    assert offsets_to_write(facts(place())) == {COPY: CommittedOffset(40, "m")}
+
+
+@pytest.mark.parametrize("state", [None, "EMPTY", "DEAD"])
+def test_a_group_without_members_may_move(state: str | None) -> None:
+    verdicts = list(group_verdicts(facts(place(), origin=state, destination=state), planned=True))
+    assert not stopping(verdicts)
+
+
+@pytest.mark.parametrize("state", ["STABLE", "PREPARING_REBALANCE", "UNKNOWN"])
+def test_a_group_with_members_where_it_comes_from_must_be_forced(state: str) -> None:
+    verdicts = list(group_verdicts(facts(place(), origin=state), planned=True))
+    assert stopping(verdicts) == ["origin"]
+    assert not is_go(verdicts)
+    assert is_go(verdicts, forced=True)
+
+
+def test_a_group_with_members_where_it_goes_cannot_be_forced() -> None:
+    verdicts = list(group_verdicts(facts(place(), destination="STABLE"), planned=True))
+    assert stopping(verdicts) == ["destination"]
+    assert not is_go(verdicts, forced=True)
+
+
+def test_the_state_on_a_lost_cluster_is_not_known() -> None:
+    verdict = only(group_verdicts(facts(place(), origin=None), planned=False), "origin")
+    assert verdict.outcome is Outcome.CAUTION
+
+
+@pytest.mark.parametrize(
+    ("planned", "reason"),
+    [(True, "has no offsets of mirrored topics"), (False, "has no checkpoints")],
+)
+def test_a_group_that_stands_nowhere_cannot_move(*, planned: bool, reason: str) -> None:
+    verdicts = list(group_verdicts(facts(), planned=planned))
+    assert only(verdicts, "offsets").reason == reason
+    assert not is_go(verdicts, forced=True)
+
+
+def test_what_is_not_mirrored_is_named() -> None:
+    verdict = only(group_verdicts(facts(place(), left=7), planned=True), "offsets")
+    assert verdict.outcome is Outcome.CAUTION
+    assert verdict.reason.endswith("local-3, local-4 and 2 more")
+
+
+def test_what_is_not_copied_yet_stops_a_move_and_is_not_translated() -> None:
+    behind = facts(place(Translated(30, exact=False), to_copy=5))
+    verdicts = list(group_verdicts(behind, planned=True))
+    assert stopping(verdicts) == ["copied"]
+    assert not [each for each in verdicts if each.check == "translation"]
+
+
+@pytest.mark.parametrize("planned", [True, False])
+@pytest.mark.parametrize("translated", [None, Translated(-1, exact=False)])
+def test_what_cannot_be_translated_begins_at_the_start_if_forced(
+    *, planned: bool, translated: Translated | None
+) -> None:
+    unknown = facts(place(translated, start=10))
+    verdicts = list(group_verdicts(unknown, planned=planned))
+    assert stopping(verdicts) == ["translation"]
+    assert "up to 90 records are read again" in (only(verdicts, "translation").cost or "")
+    assert offsets_to_write(unknown)[COPY].offset == 10
+
+
+@pytest.mark.parametrize(("planned", "outcome"), [(True, Outcome.NO_GO), (False, Outcome.CAUTION)])
+def test_approximate_offsets_will_do_only_when_the_cluster_is_lost(
+    *, planned: bool, outcome: Outcome
+) -> None:
+    verdicts = list(group_verdicts(facts(place(Translated(40, exact=False))), planned=planned))
+    verdict = only(verdicts, "translation")
+    assert verdict.outcome is outcome
+    assert verdict.cost == "up to 60 records are read again"
+
+
+def test_a_group_that_is_further_there_is_not_set_back() -> None:
+    verdicts = list(group_verdicts(facts(place(current=41)), planned=True))
+    assert stopping(verdicts) == ["progress"]
+    assert only(verdicts, "progress").cost == "up to 1 records are read again"
+    assert not stopping(group_verdicts(facts(place(current=40)), planned=True))
+    assert not stopping(group_verdicts(facts(place(current=3)), planned=True))
+
+
+@pytest.mark.parametrize(("start", "end", "written"), [(41, 100, 41), (0, 39, 39)])
+def test_offsets_outside_of_the_log_stop_a_move(start: int, end: int, written: int) -> None:
+    outside = facts(place(start=start, end=end))
+    verdicts = list(group_verdicts(outside, planned=False))
+    assert stopping(verdicts) == ["log"]
+    assert offsets_to_write(outside)[COPY].offset == written
+
+
+@given(
+    st.none() | st.builds(Translated, st.integers(-1, 120), st.booleans()),
+    st.integers(0, 50),
+    st.integers(0, 70),
+)
+def test_nothing_but_an_exact_offset_in_the_log_moves_as_planned(
+    translated: Translated | None, start: int, length: int
+) -> None:
+    moved = facts(place(translated, start=start, end=start + length))
+    goes = is_go(group_verdicts(moved, planned=True))
+    assert goes == (
+        translated is not None
+        and translated.exact
+        and start <= translated.offset <= start + length
+        and translated.offset >= 0
+    )
+    assert start <= offsets_to_write(moved)[COPY].offset <= start + length
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "needed", "outcome", "reason"),
+    [
+        (1000, True, Outcome.GO, "the last one is 1.0 s old"),
+        (30_000, True, Outcome.GO, "the last one is 30.0 s old"),
+        (30_001, False, Outcome.CAUTION, "the last one is 30.0 s old"),
+        (180_000, True, Outcome.CAUTION, "does the flow run?"),
+        (None, False, Outcome.CAUTION, "there are none"),
+    ],
+)
+def test_heartbeats_tell_whether_the_flow_runs(
+    age_ms: int | None, *, needed: bool, outcome: Outcome, reason: str
+) -> None:
+    verdict = heartbeat_verdict("A->B", age_ms, most_ms=30_000, is_needed=needed)
+    assert verdict.outcome is outcome
+    assert reason in verdict.reason
+
+
+def test_a_drain_is_complete_when_no_partition_is_behind() -> None:
+    assert drain_verdict("A->B", {}).outcome is Outcome.GO
+    assert drain_verdict("A->B", {ORIGIN: 0}).outcome is Outcome.GO
+    behind = drain_verdict("A->B", {ORIGIN: 3, COPY: 0})
+    assert behind.stops(forced=False)
+    assert "up to 3 records are not copied: orders-0;" in behind.reason
+
+
+def test_a_cluster_that_answers_is_not_lost() -> None:
+    assert reachable_origin_verdict("A", answers=False).outcome is Outcome.GO
+    assert reachable_origin_verdict("A", answers=True).stops(forced=False)
+    assert not reachable_origin_verdict("A", answers=True).stops(forced=True)
+
+
+def test_checkpoints_cost_what_was_committed_after_them() -> None:
+    places = [place(age_ms=1500), place(age_ms=7_200_000), place()]
+    (verdict,) = checkpoint_verdict("g", places)
+    assert verdict.reason == "the last ones are 1.5 s to 2 h 0 min old"
+    assert not list(checkpoint_verdict("g", [place()]))
+
+
+@pytest.mark.parametrize(
+    ("lag", "reason"),
+    [
+        (None, "is not known"),
+        ({ORIGIN: 0}, "nothing was behind"),
+        ({ORIGIN: 2, COPY: 3}, "5 records were not copied"),
+    ],
+)
+def test_what_is_lost_is_said(lag: dict[TopicPartition, int] | None, reason: str) -> None:
+    verdict = lost_verdict("A->B", lag)
+    assert verdict.outcome is Outcome.CAUTION
+    assert reason in verdict.reason
+
+
+def producers(
+    there: int | None = 4,
+    writers: frozenset[str] | None = frozenset({"User:a", "User:b"}),
+    writers_there: frozenset[str] | None = None,
+) -> ProducerFacts:
+    return ProducerFacts(
+        topic="orders", partitions=4, there=there, writers=writers, writers_there=writers_there
+    )
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        producers(),
+        producers(there=5),
+        producers(writers=None, writers_there=frozenset()),
+        producers(writers_there=frozenset({"User:b", "User:a", "User:c"})),
+        producers(writers_there=frozenset({"User:*"})),
+    ],
+)
+def test_producers_that_find_everything_need_no_word(fine: ProducerFacts) -> None:
+    assert not list(producer_verdicts([fine]))
+
+
+@pytest.mark.parametrize(
+    ("facts_", "reason"),
+    [
+        (producers(there=None), "the topic is not there (4 partitions)"),
+        (producers(there=3), "the topic has only 3 of 4 partitions"),
+        (producers(writers_there=frozenset({"User:a"})), "no right to write: User:b"),
+    ],
+)
+def test_what_producers_miss_is_a_caution(facts_: ProducerFacts, reason: str) -> None:
+    (verdict,) = producer_verdicts([facts_])
+    assert (verdict.outcome, verdict.reason) == (Outcome.CAUTION, reason)
+    assert is_go([verdict])
+    assert not is_go([verdict], strict=True)
+
+
+def test_other_quotas_are_a_caution() -> None:
+    here = {"user=a": {"producer_byte_rate": 1000.0, "request_percentage": 50.0}, "user=b": {}}
+    there = {"user=a": {"producer_byte_rate": 2000.0}}
+    (verdict,) = quota_verdicts(here, there)
+    assert verdict.subject == "user=a"
+    assert "producer_byte_rate 1000 is 2000 there, request_percentage 50" in verdict.reason
+    assert not list(quota_verdicts(here, here))
