@@ -4,122 +4,118 @@ Emits checkpoints: what the groups' offsets on the source mean on the target (be
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import structlog
 
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.outbox import Outbox
 from flows.checkpoint.store import CheckpointStore
-from mm2.core.checkpoint import CommittedOffset, Translator, checkpoints_for_group
-from mm2.core.filters import TopicFilter
-from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
-from mm2.core.policy import ReplicationPolicy
+from mm2.core.checkpoint import CommittedOffset, Renaming, Translator, checkpoints_for_group
+from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
+from mm2.kafka.conversions import chunks
 
 log = structlog.get_logger()
 
+_GROUPS_AT_ONCE: Final = 500
+"""Groups whose offsets are in memory at the same time."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Translation:
+
+class Choice:
     """
-    What decides which checkpoints a group has.
+    Chooses what is to be emitted.
 
-    Attributes:
-        flow: from where to where.
-        policy: names the topics downstream.
-        topic_filter: only its topics count.
+    Args:
+        renaming: decides which partitions count, and names them downstream.
+        translator: translates the offsets.
+        store: gets the checkpoints that are news.
     """
 
-    flow: SourceAndTarget
-    policy: ReplicationPolicy
-    topic_filter: TopicFilter
+    def __init__(self, renaming: Renaming, translator: Translator, store: CheckpointStore) -> None:
+        self._renaming = renaming
+        self._translator = translator
+        self._store = store
 
     def news(
-        self,
-        group: GroupId,
-        committed: Mapping[TopicPartition, CommittedOffset],
-        *,
-        translator: Translator,
-        store: CheckpointStore,
-        now_ms: int,
+        self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset], now_ms: int
     ) -> int:
         """Puts what is new of a group into the store, and returns how much that is."""
         found = list(
             checkpoints_for_group(
                 group,
                 committed,
-                flow=self.flow,
-                policy=self.policy,
-                topic_filter=self.topic_filter,
-                translator=translator,
-                last=store.of_group(group),
+                renaming=self._renaming,
+                translator=self._translator,
+                last=self._store.of_group(group),
             )
         )
         for checkpoint in found:
-            store.add(checkpoint, now_ms)
+            self._store.add(checkpoint, now_ms)
         return len(found)
 
 
 class Emission:
     """
-    One round of checkpoints for all groups that are followed.
+    Rounds of checkpoints, one at a time: what an earlier round saw must not be emitted later.
 
     Args:
         source: has the groups.
         groups: which ones.
-        translation: decides on the checkpoints.
-        translator: translates the offsets.
-        store: remembers them.
+        choice: decides on the checkpoints.
         outbox: writes them.
     """
 
     def __init__(
-        self,
-        source: Admin,
-        *,
-        groups: FollowedGroups,
-        translation: Translation,
-        translator: Translator,
-        store: CheckpointStore,
-        outbox: Outbox,
+        self, source: Admin, *, groups: FollowedGroups, choice: Choice, outbox: Outbox
     ) -> None:
         self._source = source
         self._groups = groups
-        self._translation = translation
-        self._translator = translator
-        self._store = store
+        self._choice = choice
         self._outbox = outbox
+        self._one_at_a_time = asyncio.Lock()
 
     async def round(self) -> None:
         """
-        Emits what is new, and what could not be written before.
+        Emits what is new of all groups that are followed, and what could not be written before.
+
+        Raises:
+            ClusterError: not all could be written; the rest stays due.
+        """
+        await self.emit(self._groups.current)
+
+    async def emit(self, groups: Iterable[GroupId]) -> None:
+        """
+        Emits what is new of some groups, and what could not be written before.
 
         A group whose offsets cannot be listed is left out this time (C282).
 
         Raises:
             ClusterError: not all could be written; the rest stays due.
         """
-        committed = await self._source.list_offsets_of_groups(sorted(self._groups.current))
+        async with self._one_at_a_time:
+            asked = sorted(groups)
+            failures: list[ClusterError] = []
+            for some in chunks(asked, _GROUPS_AT_ONCE):
+                failures += await self._choose(some)
+            if failures:
+                log.warning("checkpoint.skipped", groups=len(failures), error=str(failures[0]))
+            if records := await self._outbox.write():
+                log.info("checkpoint.emitted", groups=len(asked), records=records)
+
+    async def _choose(self, groups: list[GroupId]) -> list[ClusterError]:
+        committed = await self._source.list_offsets_of_groups(groups)
         failures: list[ClusterError] = []
-        for name, offsets in committed.items():
+        for group in groups:
+            offsets = committed[group]
             if isinstance(offsets, ClusterError):
                 failures.append(offsets)
-            elif count := self._choose(GroupId(name), offsets):
-                log.debug("checkpoint.chosen", group=name, records=count)
-        if failures:
-            log.warning("checkpoint.skipped", groups=len(failures), error=str(failures[0]))
-        if records := await self._outbox.write():
-            log.info("checkpoint.emitted", groups=len(committed), records=records)
-
-    def _choose(self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset]) -> int:
-        return self._translation.news(
-            group,
-            committed,
-            translator=self._translator,
-            store=self._store,
-            now_ms=time.time_ns() // 1_000_000,
-        )
+            elif count := self._choice.news(group, offsets, time.time_ns() // 1_000_000):
+                log.debug("checkpoint.chosen", group=group, records=count)
+            # A group may have many partitions; others want to go on too.
+            await asyncio.sleep(0)
+        return failures

@@ -9,21 +9,27 @@ this connector are always zero and say nothing (behaviours 1.4), so none are kep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
 import structlog
 
-from flows.checkpoint.emit import Emission, Translation
+from flows.checkpoint.commits import CommitFollower, RecentCommits
+from flows.checkpoint.deleted import DeletedGroups
+from flows.checkpoint.emit import Choice, Emission
 from flows.checkpoint.follow import RunFollower, SyncFollower
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.outbox import Outbox
+from flows.checkpoint.report import Latencies, Reporter
 from flows.checkpoint.store import CheckpointStore, load_checkpoints
 from flows.checkpoint.sync import GroupOffsetSync
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow import FlowConfig
+from mm2.core.checkpoint import Renaming, Translator
+from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import CHECKPOINT_CONNECTOR
 from mm2.core.offset_sync_store import OffsetSyncStore
@@ -31,7 +37,7 @@ from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import every
-from mm2.herder.topics import offset_runs_topic, offset_syncs_topic
+from mm2.herder.topics import offset_runs_topic, offset_syncs_topic, progress_topic
 from mm2.kafka.admin import Admin
 
 log = structlog.get_logger()
@@ -73,57 +79,88 @@ async def _own_clients(config: FlowConfig) -> AsyncIterator[FlowClusters]:
 
 
 async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
-    translation = _translation(config)
+    policy = build_policy(config.checkpoint.properties)
+    topic = policy.checkpoints_topic(config.flow.source)
     group_filter = build_group_filter(config.checkpoint.properties)
-    topic = translation.policy.checkpoints_topic(config.flow.source)
     known = await load_checkpoints(config.checkpoint, topic, group_filter)
-    store = CheckpointStore(known or ())
     # Without earlier checkpoints, translations must not fall behind what was emitted (C238).
     syncs = OffsetSyncStore(must_read_to_end=known is None)
     runs = RunStore()
-    groups = FollowedGroups(
-        clusters.source,
-        group_filter=group_filter,
-        topic_filter=translation.topic_filter,
-        interval=config.checkpoint.refresh_groups,
-    )
-    producer = data_producer_properties(config.worker, config.checkpoint.properties, 0)
-    outbox = Outbox(config.flow.target, producer.properties, topic, store)
-    jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
-        "offset-syncs": _follower(config, translation.policy, syncs).run,
-        "offset-runs": _run_follower(config, clusters, runs).run,
-        "refresh-groups": groups.keep_current,
-        "emit-checkpoints": partial(
-            _emit,
-            config,
-            Emission(
-                clusters.source,
-                groups=groups,
-                translation=translation,
-                translator=OffsetTranslation(syncs, runs),
-                store=store,
-                outbox=outbox,
-            ),
-        ),
-        "sync-group-offsets": partial(
-            _sync, config, GroupOffsetSync(clusters.target, groups, store)
-        ),
-    }
+    work = _Work(config, clusters, known or (), OffsetTranslation(syncs, runs))
     try:
-        async with asyncio.TaskGroup() as work:
-            for name, job in jobs.items():
-                work.create_task(job(), name=name)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_follower(config, policy, syncs).run(), name="offset-syncs")
+            tasks.create_task(_run_follower(config, clusters, runs).run(), name="offset-runs")
+            for name, job in work.jobs().items():
+                tasks.create_task(job(), name=name)
     finally:
-        await outbox.close()
+        await work.outbox.close()
 
 
-def _translation(config: FlowConfig) -> Translation:
-    properties = config.checkpoint.properties
-    return Translation(
-        flow=config.flow,
-        policy=build_policy(properties),
-        topic_filter=build_topic_filter(properties),
+class _Work:
+    """The jobs of a flow, and what they share."""
+
+    def __init__(
+        self,
+        config: FlowConfig,
+        clusters: FlowClusters,
+        known: Iterable[Checkpoint],
+        translator: Translator,
+    ) -> None:
+        self._config = config
+        settings, source = config.checkpoint, config.flow.source
+        policy = build_policy(settings.properties)
+        store = CheckpointStore(known)
+        latencies = Latencies()
+        self._groups = _groups(config, clusters.source, store)
+        self._renaming = Renaming(config.flow, policy, build_topic_filter(settings.properties))
+        self.outbox = Outbox(
+            config.flow.target,
+            data_producer_properties(config.worker, settings.properties, 0).properties,
+            policy.checkpoints_topic(source),
+            store,
+            on_written=latencies.written,
+        )
+        self._emission = Emission(
+            clusters.source,
+            groups=self._groups,
+            choice=Choice(self._renaming, translator, store),
+            outbox=self.outbox,
+        )
+        self._sync = GroupOffsetSync(clusters.target, self._groups, store)
+        self._reporter = Reporter(
+            progress_topic(source), self.outbox, self._groups, latencies, self._sync
+        )
+
+    def jobs(self) -> dict[str, Callable[[], Coroutine[None, None, None]]]:
+        """All that is to run, by names."""
+        jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
+            "refresh-groups": self._groups.keep_current,
+            "emit-checkpoints": partial(_emit, self._config, self._emission),
+            "sync-group-offsets": partial(_sync, self._config, self._sync),
+            "report-checkpoints": self._reporter.run,
+        }
+        if self._config.checkpoint.follows_commits:
+            jobs["follow-commits"] = self._commit_follower().run
+        return jobs
+
+    def _commit_follower(self) -> CommitFollower:
+        consumer = self._config.checkpoint.source_consumer("commits-source-consumer", 0)
+        commits = RecentCommits(self._groups, self._renaming, time.monotonic)
+        return CommitFollower(self._config.flow.source, consumer, commits, self._emission)
+
+
+def _groups(config: FlowConfig, source: Admin, store: CheckpointStore) -> FollowedGroups:
+    settings = config.checkpoint
+    groups = FollowedGroups(
+        source,
+        group_filter=build_group_filter(settings.properties),
+        topic_filter=build_topic_filter(settings.properties),
+        interval=settings.refresh_groups,
     )
+    if settings.takes_back:
+        groups.look_for(store.groups, DeletedGroups(store).look)
+    return groups
 
 
 def _follower(

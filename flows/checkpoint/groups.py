@@ -5,7 +5,7 @@ Which consumer groups of the source are followed (Java: ``findConsumerGroups``; 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -37,6 +37,7 @@ class FollowedGroups:
 
     Attributes:
         current: their ids; empty until the first look.
+        of_other_types: share and streams groups that the user wants; nothing is done for them.
     """
 
     def __init__(
@@ -48,10 +49,40 @@ class FollowedGroups:
         interval: timedelta | None,
     ) -> None:
         self.current: frozenset[GroupId] = frozenset()
+        self.of_other_types: frozenset[GroupId] = frozenset()
         self._source = source
         self._group_filter = group_filter
         self._topic_filter = topic_filter
         self._interval = interval
+        self._known: Callable[[], Collection[GroupId]] = frozenset
+        self._on_absent: Callable[[frozenset[GroupId]], None] = lambda _: None
+
+    def look_for(
+        self,
+        known: Callable[[], Collection[GroupId]],
+        on_absent: Callable[[frozenset[GroupId]], None],
+    ) -> None:
+        """
+        Looks for groups also that may be gone.
+
+        Args:
+            known: says which.
+            on_absent: is told after each look which of the groups asked about do not exist.
+        """
+        self._known = known
+        self._on_absent = on_absent
+
+    def wants(self, group: GroupId) -> bool:
+        """Whether a group is to be followed if it has offsets that count."""
+        # Positions of flows are no consumer's, whatever the filter says.
+        return not group.startswith(
+            MIRROR_GROUP_PREFIX
+        ) and self._group_filter.should_replicate_group(group)
+
+    def add(self, group: GroupId) -> None:
+        """Follows a group that has just committed."""
+        if group not in self.current:
+            self._adopt(self.current | {group})
 
     async def keep_current(self) -> None:
         """Looks until it succeeds, and then at each interval; ends if there is none."""
@@ -70,25 +101,19 @@ class FollowedGroups:
         Raises:
             ClusterError: the source does not tell which groups it has.
         """
-        listed = [GroupId(group.group_id) for group in await self._source.list_groups()]
-        wanted = [
-            each
-            for each in listed
-            # Positions of flows are no consumer's, whatever the filter says.
-            if not each.startswith(MIRROR_GROUP_PREFIX)
-            and self._group_filter.should_replicate_group(each)
-        ]
+        listed = {GroupId(group.group_id) for group in await self._source.list_groups()}
         # A broker that has just started lists no groups before it has loaded them. Those we follow
         # are given up only when they have no offsets any more.
-        asked = sorted(self.current.union(wanted))
-        committed = await self._source.list_offsets_of_groups(asked)
-        found = followed(
-            {GroupId(group): offsets for group, offsets in committed.items()},
-            topic_filter=self._topic_filter,
-            before=self.current,
-        )
+        wanted = {group for group in listed if self.wants(group)}
+        asked = sorted(self.current.union(wanted, self._known()))
+        answers = await self._source.list_offsets_of_groups(asked)
+        committed = {GroupId(group): offsets for group, offsets in answers.items()}
         failures = [each for each in committed.values() if isinstance(each, ClusterError)]
-        self._adopt(found, failures)
+        if failures:
+            log.warning("groups.skipped", groups=len(failures), error=str(failures[0]))
+        self._adopt(followed(committed, topic_filter=self._topic_filter, before=self.current))
+        self._on_absent(absent(committed, listed))
+        await self._look_at_other_types()
 
     async def _first_look(self) -> bool:
         try:
@@ -98,9 +123,7 @@ class FollowedGroups:
             return False
         return True
 
-    def _adopt(self, found: frozenset[GroupId], failures: list[ClusterError]) -> None:
-        if failures:
-            log.warning("groups.skipped", groups=len(failures), error=str(failures[0]))
+    def _adopt(self, found: frozenset[GroupId]) -> None:
         if found != self.current:
             log.info(
                 "groups.changed",
@@ -109,6 +132,17 @@ class FollowedGroups:
                 removed=_some(self.current - found),
             )
         self.current = found
+
+    async def _look_at_other_types(self) -> None:
+        """Says once of each share or streams group that its offsets are not carried over."""
+        found = {
+            group_id: group.type
+            for group in await self._source.groups_of_other_types()
+            if self.wants(group_id := GroupId(group.group_id))
+        }
+        for group_id in sorted(found.keys() - self.of_other_types):
+            log.warning("group.not_followed", group=group_id, type=found[group_id])
+        self.of_other_types = frozenset(found)
 
 
 def followed(
@@ -133,6 +167,24 @@ def followed(
             if isinstance(partitions, ClusterError)
             else any(topic_filter.should_replicate_topic(each.topic) for each in partitions)
         )
+    )
+
+
+def absent(
+    committed: Mapping[GroupId, Collection[TopicPartition] | ClusterError],
+    listed: Collection[GroupId],
+) -> frozenset[GroupId]:
+    """
+    Returns the groups that do not exist: neither listed nor with any offset.
+
+    Args:
+        committed: the partitions that each group has offsets for, or why they are not known.
+        listed: what the cluster says there is.
+    """
+    return frozenset(
+        group
+        for group, partitions in committed.items()
+        if not isinstance(partitions, ClusterError) and not partitions and group not in listed
     )
 
 

@@ -5,12 +5,12 @@ Writes the checkpoints that are due to their topic.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import structlog
 
-from flows.checkpoint.store import CheckpointStore
+from flows.checkpoint.store import CheckpointStore, Due
 from mm2.core.codec import Checkpoint
 from mm2.errors import ClusterError, SchemaError
 from mm2.kafka.writer import Writer
@@ -33,15 +33,23 @@ class Outbox:
         properties: Java's client properties of the producer.
         topic: the topic of checkpoints.
         store: has what is to be written.
+        on_written: is told of each checkpoint that is written, and its record's timestamp.
     """
 
     def __init__(
-        self, alias: str, properties: Mapping[str, str], topic: str, store: CheckpointStore
+        self,
+        alias: str,
+        properties: Mapping[str, str],
+        topic: str,
+        store: CheckpointStore,
+        *,
+        on_written: Callable[[Checkpoint, int], None],
     ) -> None:
         self._alias = alias
         self._properties = properties
         self._topic = topic
         self._store = store
+        self._on_written = on_written
         self._writer: Writer | None = None
 
     async def close(self) -> None:
@@ -62,11 +70,25 @@ class Outbox:
             await self._write(due[first : first + _AT_ONCE])
         return len(due)
 
-    async def _write(self, due: list[tuple[Checkpoint, int]]) -> None:
+    async def tell(self, topic: str, key: bytes, value: bytes) -> None:
+        """
+        Writes a record about the checkpoints to another topic.
+
+        Raises:
+            ClusterError: it is not written.
+        """
+        try:
+            await (await self._connected()).send(topic, key, value, partition=0)
+        except ClusterError as error:
+            if not error.retriable:
+                await self.close()
+            raise
+
+    async def _write(self, due: list[Due]) -> None:
         writer = await self._connected()
         async with asyncio.TaskGroup() as group:
             sending = [
-                group.create_task(self._send(writer, *each), name="checkpoint") for each in due
+                group.create_task(self._send(writer, each), name="checkpoint") for each in due
             ]
         failures = [failure for task in sending if (failure := task.result()) is not None]
         if any(not failure.retriable for failure in failures):
@@ -81,19 +103,27 @@ class Outbox:
             self._writer = writer
         return self._writer
 
-    async def _send(
-        self, writer: Writer, checkpoint: Checkpoint, timestamp_ms: int
-    ) -> ClusterError | None:
+    async def _send(self, writer: Writer, due: Due) -> ClusterError | None:
+        checkpoint = due.checkpoint
         try:
-            key, value = checkpoint.key(), checkpoint.value()
+            key, value = checkpoint.key(), None if due.deleted else checkpoint.value()
         except SchemaError as error:
             # Metadata of more than 32767 bytes will be no shorter next time.
             log.warning("checkpoint.unwritable", group=checkpoint.group, error=str(error))
-            self._store.sent(checkpoint)
+            self._store.sent(due)
             return None
         try:
-            await writer.send(self._topic, key, value, partition=0, timestamp_ms=timestamp_ms)
+            await writer.send(
+                self._topic,
+                key,
+                value,
+                partition=0,
+                timestamp_ms=due.timestamp_ms,
+                headers=() if due.deleted else checkpoint.headers(),
+            )
         except ClusterError as error:
             return error
-        self._store.sent(checkpoint)
+        self._store.sent(due)
+        if not due.deleted:
+            self._on_written(checkpoint, due.timestamp_ms)
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -29,6 +30,22 @@ TOPIC_WITHIN_S: Final = 30.0
 _LOOK_AGAIN_S: Final = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class Due:
+    """
+    A record that is to be written.
+
+    Attributes:
+        checkpoint: what it is about.
+        timestamp_ms: the record's.
+        deleted: whether the checkpoint is to be taken back: a tombstone.
+    """
+
+    checkpoint: Checkpoint
+    timestamp_ms: int
+    deleted: bool = False
+
+
 class CheckpointStore:
     """
     The last checkpoint of each group and downstream partition.
@@ -39,9 +56,13 @@ class CheckpointStore:
 
     def __init__(self, known: Iterable[Checkpoint] = ()) -> None:
         self._groups: dict[GroupId, dict[TopicPartition, Checkpoint]] = {}
-        self._unsent: dict[tuple[GroupId, TopicPartition], tuple[Checkpoint, int]] = {}
+        self._unsent: dict[tuple[GroupId, TopicPartition], Due] = {}
         for checkpoint in known:
             self._keep(checkpoint)
+
+    def groups(self) -> frozenset[GroupId]:
+        """The groups that have checkpoints."""
+        return frozenset(self._groups)
 
     def of_group(self, group: GroupId) -> Mapping[TopicPartition, Checkpoint]:
         """The last checkpoints of a group by downstream partition; empty if there are none."""
@@ -50,16 +71,23 @@ class CheckpointStore:
     def add(self, checkpoint: Checkpoint, timestamp_ms: int) -> None:
         """Takes in news, to be compared with from now on and to be written with this time."""
         self._keep(checkpoint)
-        self._unsent[checkpoint.group, checkpoint.partition] = checkpoint, timestamp_ms
+        self._unsent[checkpoint.group, checkpoint.partition] = Due(checkpoint, timestamp_ms)
 
-    def unsent(self) -> list[tuple[Checkpoint, int]]:
-        """What is to be written and with which time, the newest of each group and partition."""
+    def delete(self, group: GroupId, timestamp_ms: int) -> int:
+        """Forgets a group, has its checkpoints taken back, and returns how many those are."""
+        known = self._groups.pop(group, {})
+        for partition, checkpoint in known.items():
+            self._unsent[group, partition] = Due(checkpoint, timestamp_ms, deleted=True)
+        return len(known)
+
+    def unsent(self) -> list[Due]:
+        """What is to be written, the newest of each group and partition."""
         return list(self._unsent.values())
 
-    def sent(self, checkpoint: Checkpoint) -> None:
-        """Notes that a checkpoint is written; one that replaced it meanwhile stays due."""
-        key = checkpoint.group, checkpoint.partition
-        if key in self._unsent and self._unsent[key][0] == checkpoint:
+    def sent(self, due: Due) -> None:
+        """Notes that a record is written; one that replaced it meanwhile stays due."""
+        key = due.checkpoint.group, due.checkpoint.partition
+        if self._unsent.get(key) == due:
             del self._unsent[key]
 
     def _keep(self, checkpoint: Checkpoint) -> None:
@@ -99,7 +127,7 @@ def last_checkpoints(records: Iterable[Record], group_filter: GroupFilter) -> li
             last.pop(record.key, None)
             continue
         try:
-            checkpoint = Checkpoint.decode(record.key, record.value)
+            checkpoint = Checkpoint.decode(record.key, record.value, record.headers)
         except SchemaError as error:
             log.warning("checkpoint.ignored", offset=record.offset, error=str(error))
             continue

@@ -131,6 +131,20 @@ def _source(
     )
 
 
+def _checkpoint(
+    name: str, type_: Type, default: str, doc: str, *, check: Check | None = None
+) -> Key:
+    return Key(
+        name=name,
+        type=type_,
+        default=default,
+        importance="LOW",
+        doc=doc,
+        definitions=frozenset({Definition.OWN, Definition.CHECKPOINT}),
+        check=check,
+    )
+
+
 OWN_KEYS: Final = (
     _retention("heartbeats", Definition.HEARTBEAT),
     _retention("checkpoints", Definition.CHECKPOINT),
@@ -237,6 +251,22 @@ OWN_KEYS: Final = (
         "How often assignment.strategy=load looks whether the loads are even, and over how long it"
         " averages them. Partitions move after two uneven looks in a row; -1 lets none move.",
         check=lambda value: "must not be 0: write -1 to let nothing move" if value == 0 else None,
+    ),
+    _checkpoint(
+        "checkpoints.deleted.groups.policy",
+        Type.STRING,
+        "keep",
+        "What becomes of checkpoints of a group that is gone from the source: keep (as in Java) or"
+        " tombstone (taken back, so that their topic forgets them).",
+        check=one_of("keep", "tombstone"),
+    ),
+    _checkpoint(
+        "emit.checkpoints.follow.commits.enabled",
+        Type.BOOLEAN,
+        "false",
+        "Whether what groups commit on the source is followed as it comes, for checkpoints within a"
+        " second and not only after emit.checkpoints.interval.seconds. It takes READ on the"
+        " source's __consumer_offsets, and reads all that is written there.",
     ),
     _source(
         DEAD_LETTER_TOPIC,

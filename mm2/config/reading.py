@@ -176,6 +176,8 @@ def read_checkpoint(flow: SourceAndTarget, parsed: Parsed) -> CheckpointSettings
         checkpoints_retention=parsed.retention("checkpoints.topic.retention.ms"),
         offset_syncs_location=parsed.text("offset-syncs.topic.location"),
         poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
+        takes_back=parsed.text("checkpoints.deleted.groups.policy") == "tombstone",
+        follows_commits=parsed.switch("emit.checkpoints.follow.commits.enabled"),
     )
 
 

@@ -195,6 +195,8 @@ class CheckpointSettings(ConnectorSettings):
         checkpoints_retention: retention that it is created with; None is the broker's.
         offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
         poll_timeout: how often the task looks whether it should stop.
+        takes_back: whether checkpoints of groups that are deleted on the source are taken back.
+        follows_commits: whether commits on the source are followed, for checkpoints at once.
     """
 
     groups: tuple[str, ...]
@@ -208,6 +210,8 @@ class CheckpointSettings(ConnectorSettings):
     checkpoints_retention: timedelta | None
     offset_syncs_location: str
     poll_timeout: timedelta
+    takes_back: bool
+    follows_commits: bool
 
     def offset_syncs_consumer(self, task: int | None = None) -> dict[str, str]:
         """The consumer that reads offset syncs, from the cluster that holds them (C104)."""

@@ -13,8 +13,9 @@ from typing import Protocol
 
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter
-from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
+from mm2.core.model import GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
+from mm2.core.translation import Translated
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,43 @@ class CommittedOffset:
 
 
 class Translator(Protocol):
-    """What translates offsets of the source, as ``OffsetSyncStore`` does."""
+    """What translates offsets of the source, as ``OffsetTranslation`` does."""
 
-    def translate(self, partition: TopicPartition, upstream_offset: int) -> int | None:
-        """Returns the offset downstream; None or a negative number if it has none."""
+    def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
+        """Returns the offset downstream; None or a negative one if it has none."""
+
+
+class Renaming:
+    """
+    Names the source's partitions as the target does, those that count.
+
+    The same few topics are asked for over and over, for each group; so the answers are kept.
+
+    Args:
+        flow: from where to where.
+        policy: names the topics downstream.
+        topic_filter: only its topics count.
+    """
+
+    def __init__(
+        self, flow: SourceAndTarget, policy: ReplicationPolicy, topic_filter: TopicFilter
+    ) -> None:
+        self._flow = flow
+        self._policy = policy
+        self._topic_filter = topic_filter
+        self._names: dict[TopicName, TopicName | None] = {}
+
+    def of(self, partition: TopicPartition) -> TopicPartition | None:
+        """The partition on the target; None for a topic that does not count."""
+        if partition.topic not in self._names:
+            self._names[partition.topic] = self._name(partition)
+        name = self._names[partition.topic]
+        return None if name is None else TopicPartition(name, partition.partition)
+
+    def _name(self, partition: TopicPartition) -> TopicName | None:
+        if not self._topic_filter.should_replicate_topic(partition.topic):
+            return None
+        return downstream_partition(self._policy, self._flow, partition).topic
 
 
 def downstream_partition(
@@ -51,9 +85,7 @@ def checkpoints_for_group(
     group: GroupId,
     committed: Mapping[TopicPartition, CommittedOffset | None],
     *,
-    flow: SourceAndTarget,
-    policy: ReplicationPolicy,
-    topic_filter: TopicFilter,
+    renaming: Renaming,
     translator: Translator,
     last: Mapping[TopicPartition, Checkpoint],
 ) -> Iterator[Checkpoint]:
@@ -63,21 +95,20 @@ def checkpoints_for_group(
     Args:
         group: the consumer group.
         committed: its offsets by the source's partitions; None where there is none.
-        flow: from where to where.
-        policy: names the topics downstream.
-        topic_filter: only its topics count.
+        renaming: decides which partitions count, and names them downstream.
         translator: translates the offsets.
         last: the group's last checkpoints by downstream partition. Those yielded are news beside
             them; the caller adds each one.
     """
     for partition, commit in committed.items():
-        if commit is None or not topic_filter.should_replicate_topic(partition.topic):
+        if commit is None or (downstream := renaming.of(partition)) is None:
             continue
-        offset = translator.translate(partition, commit.offset)
-        if offset is None or offset < 0:
+        found = translator.explain(partition, commit.offset)
+        if found is None or found.offset < 0:
             continue
-        downstream = downstream_partition(policy, flow, partition)
-        checkpoint = Checkpoint(group, downstream, commit.offset, offset, commit.metadata)
+        checkpoint = Checkpoint(
+            group, downstream, commit.offset, found.offset, commit.metadata, found.exact
+        )
         if is_more_recent(checkpoint, last.get(downstream)):
             yield checkpoint
 
@@ -86,12 +117,18 @@ def is_more_recent(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
     """
     Tells whether a checkpoint is news (C291).
 
-    Downstream offsets go forward only, unless the group itself went back on the source.
+    Downstream offsets go forward only, unless the group itself went back on the source. That an
+    offset which was a safe guess turns out to be exact is news too, once.
     """
     return (
         last is None
         or checkpoint.upstream_offset < last.upstream_offset
         or checkpoint.downstream_offset > last.downstream_offset
+        or (
+            checkpoint.exact
+            and not last.exact
+            and checkpoint.downstream_offset == last.downstream_offset
+        )
     )
 
 

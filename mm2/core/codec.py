@@ -8,11 +8,18 @@ ignore what follows the last field and take any version for the first one (C322,
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.errors import SchemaError
+
+EXACT_HEADER: Final = "mm2.exact"
+"""
+Header of a checkpoint's record, beside Java's bytes: whether the offset downstream is that of the
+first unread record (``1``), or maybe of one before it (``0``, or no header, as Java writes them).
+"""
 
 _VERSION: Final = 0
 _MAX_TEXT: Final = 0x7FFF
@@ -62,13 +69,24 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A committed offset upstream and what it is downstream; the topic has the name of the copy."""
+    """
+    A committed offset upstream and what it is downstream; the topic has the name of the copy.
+
+    Attributes:
+        group: who committed.
+        partition: of the copy.
+        upstream_offset: what was committed.
+        downstream_offset: where to go on reading the copy.
+        metadata: what the consumer added to its commit.
+        exact: whether the record there is the first unread one, and not maybe one before it.
+    """
 
     group: GroupId
     partition: TopicPartition
     upstream_offset: int
     downstream_offset: int
     metadata: str = ""
+    exact: bool = False
 
     def key(self) -> bytes:
         """Returns the record's key."""
@@ -83,10 +101,19 @@ class Checkpoint:
         offsets = _INT64.pack(self.upstream_offset) + _INT64.pack(self.downstream_offset)
         return _INT16.pack(_VERSION) + offsets + _text("metadata", self.metadata)
 
+    def headers(self) -> tuple[tuple[str, bytes], ...]:
+        """Returns the record's headers, which Java does not have."""
+        return ((EXACT_HEADER, b"1" if self.exact else b"0"),)
+
     @classmethod
-    def decode(cls, key: bytes | None, value: bytes | None) -> Checkpoint:
+    def decode(
+        cls,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+    ) -> Checkpoint:
         """
-        Reads a checkpoint from a record's key and value.
+        Reads a checkpoint from a record's key, value and headers.
 
         Raises:
             SchemaError: these bytes are no checkpoint; the message names the field.
@@ -98,7 +125,8 @@ class Checkpoint:
         metadata = reader.text("metadata")
         reader = _Reader(key, "checkpoint")
         group = GroupId(reader.text("group"))
-        return cls(group, reader.topic_partition(), upstream, downstream, metadata)
+        exact = dict(headers).get(EXACT_HEADER) == b"1"
+        return cls(group, reader.topic_partition(), upstream, downstream, metadata, exact)
 
     def __str__(self) -> str:
         """Prints as Java's CheckpointFormatter does (C325)."""

@@ -1,7 +1,7 @@
 """
 Asks the brokers that coordinate consumer groups: what a group has committed, and how it is.
 
-These questions go through aiokafka's protocol classes and not through librdkafka, whose 2.16 fails
+These questions go through our own protocol classes and not through librdkafka, whose 2.16 fails
 in outages: a call about a group that timed out while its coordinator was down leaves something
 behind which, once that broker is back or the client is destroyed, aborts the whole process (an
 assertion on ``eonce->refcnt``); where it does not, all later calls about that group time out.
@@ -10,61 +10,36 @@ assertion on ``eonce->refcnt``); where it does not, all later calls about that g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from aiokafka import errors
-from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
-from aiokafka.protocol.admin import (
-    DescribeGroupsRequest_v0,
-    DescribeGroupsRequest_v1,
-    DescribeGroupsRequest_v2,
-)
-from aiokafka.protocol.api import Request
 from aiokafka.protocol.commit import OffsetCommitRequest, OffsetFetchRequest
 from confluent_kafka import KafkaError
 
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import Unavailable
-from mm2.kafka.errors import from_librdkafka, translated
+from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.errors import NotSupported, from_librdkafka
+from mm2.kafka.group_answers import Offsets, consumer_groups, described_groups, offsets_of_groups
+from mm2.kafka.group_batches import GroupBatches
 from mm2.kafka.groups import PROTOCOL_STATES, Group, GroupState, GroupType
-from mm2.kafka.login import raise_if_refused
-from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.link import Link
+from mm2.kafka.wire.group_lookup import ListGroupsRequest
+from mm2.kafka.wire.group_offsets import OffsetsRequest
+from mm2.kafka.wire.group_states import ConsumerGroupsRequest, DescribeGroupsRequest
 
 T = TypeVar("T")
 
 _PAUSE_LEAST_S: Final = 0.05
 _PAUSE_MOST_S: Final = 2.0
-_CONNECT_AGAIN_S: Final = 0.5
-"""While a cluster is away, all who wait for it make one attempt in this time, not one each."""
 
-_NEVER_MS: Final = 2**31 - 1
+_AT_ONCE: Final = 32
+"""Questions about one group each that are under way at the same time."""
+
 _NO_GENERATION: Final = -1
-_BROKEN: Final = (
-    errors.KafkaConnectionError,
-    errors.NodeNotReadyError,
-    errors.RequestTimedOutError,
-    OSError,
-)
-"""Connections are not what they were: brokers may have gone, or have other addresses now."""
-
-
-class _DescribeGroupsRequest(
-    Request[DescribeGroupsRequest_v0 | DescribeGroupsRequest_v1 | DescribeGroupsRequest_v2]
-):
-    """aiokafka's own, without version 3, whose answers it reads as if they were of version 2."""
-
-    API_KEY = DescribeGroupsRequest_v0.API_KEY
-
-    def __init__(self, group_id: str) -> None:
-        self._group_id = group_id
-
-    def build(self, request_struct_class: type[Any]) -> Any:
-        return request_struct_class([self._group_id])
 
 
 class Coordinators:
@@ -82,18 +57,15 @@ class Coordinators:
 
     def __init__(self, alias: str, properties: Mapping[str, str], timeout_s: float) -> None:
         self.alias = alias
-        self._properties = dict(properties)
         self._timeout_s = timeout_s
-        self._client: AIOKafkaClient | None = None
-        self._opening = asyncio.Lock()
-        self._failed: tuple[float, Unavailable] | None = None
-        self._nodes: dict[str, int] = {}
+        self._link = Link(alias, properties)
+        self._batches = GroupBatches(self._link, timeout_s)
 
     async def close(self) -> None:
         """Closes all connections; may be called twice, and the object may be used again."""
-        await self._drop(self._client)
+        await self._link.close()
 
-    async def offsets(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
+    async def offsets(self, group_id: str) -> Offsets:
         """
         What a group has committed; empty for a group that does not exist.
 
@@ -103,6 +75,62 @@ class Coordinators:
         what = f"list offsets of group {group_id}"
         request = OffsetFetchRequest(group_id, None)
         return await self._ask(group_id, what, request, partial(self._committed, what))
+
+    async def offsets_of_groups(
+        self, group_ids: Iterable[str]
+    ) -> dict[str, Offsets | ClusterError]:
+        """
+        What many groups have committed, or why that of one is not known.
+        """
+        read = partial(offsets_of_groups, self.alias)
+        found = await self._batches.ask(group_ids, "list offsets of groups", OffsetsRequest, read)
+        # Brokers before 3.0 take one group at a time only.
+        single = [each for each, answer in found.items() if isinstance(answer, NotSupported)]
+        return found | await self._one_by_one(single)
+
+    async def describe(self, group_ids: Iterable[str]) -> dict[str, Group | ClusterError]:
+        """
+        How groups are, or why that of one is not known; those that are not there are left out.
+
+        A group that is not there is left out whether the brokers call it dead, as they do to
+        clients of before 4.0, or not found (C300).
+        """
+        what = "describe groups"
+        found = await self._batches.ask(
+            group_ids, what, DescribeGroupsRequest, partial(described_groups, self.alias)
+        )
+        # To this request, groups of the new protocol (KIP-848) are dead or not found.
+        others = [group_id for group_id, group in found.items() if _is_missing(group)]
+        found |= await self._batches.ask(
+            others, what, ConsumerGroupsRequest, partial(consumer_groups, self.alias)
+        )
+        return {group_id: each for group_id, each in found.items() if not _is_missing(each)}
+
+    async def groups_of(self, types: Iterable[GroupType]) -> list[Group]:
+        """
+        All groups of some types, by their ids; none if the brokers (before 3.8) know no types.
+
+        Raises:
+            ClusterError: a broker does not answer: half a list is none.
+        """
+        what = "list groups by their types"
+        request = ListGroupsRequest(each.value.lower() for each in types)
+        found: list[Group] = []
+        for node in await self._link.brokers():
+            try:
+                answer = await self._link.send(node, what, request)
+            except NotSupported:
+                return []
+            self._check(answer.error, what)
+            found += [
+                Group(
+                    each.group_id,
+                    PROTOCOL_STATES.get(each.state, GroupState.UNKNOWN),
+                    GroupType(each.kind.upper()),
+                )
+                for each in answer.groups
+            ]
+        return sorted(found)
 
     async def commit(
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
@@ -124,20 +152,23 @@ class Coordinators:
         request = OffsetCommitRequest(group_id, _NO_GENERATION, "", -1, topics)
         await self._ask(group_id, what, request, partial(self._check_commit, what))
 
-    async def describe(self, group_id: str) -> Group:
-        """
-        How a group is; one that is not there, or of the new protocol (KIP-848), is dead.
+    async def _one_by_one(self, group_ids: list[str]) -> dict[str, Offsets | ClusterError]:
+        slots = asyncio.Semaphore(_AT_ONCE)
 
-        Raises:
-            ClusterError: the cluster refuses, or does not answer in time.
-        """
-        what = f"describe group {group_id}"
-        request = _DescribeGroupsRequest(group_id)
-        return await self._ask(group_id, what, request, partial(self._group, what))
+        async def answer(group_id: str) -> Offsets | ClusterError:
+            async with slots:
+                try:
+                    return await self.offsets(group_id)
+                except ClusterError as error:
+                    return error
 
-    def _committed(self, what: str, answer: Any) -> dict[TopicPartition, CommittedOffset]:
+        async with asyncio.TaskGroup() as tasks:
+            asked = {each: tasks.create_task(answer(each), name=each) for each in group_ids}
+        return {group_id: task.result() for group_id, task in asked.items()}
+
+    def _committed(self, what: str, answer: Any) -> Offsets:
         self._check(answer.error_code, what)
-        found: dict[TopicPartition, CommittedOffset] = {}
+        found: Offsets = {}
         for topic, partitions in answer.topics:
             for number, offset, metadata, code in partitions:
                 self._check(code, f"{what}, {topic}-{number}")
@@ -151,11 +182,6 @@ class Coordinators:
             for number, code in partitions:
                 self._check(code, f"{what}, {topic}-{number}")
 
-    def _group(self, what: str, answer: Any) -> Group:
-        ((code, group_id, state, *_),) = answer.groups
-        self._check(code, what)
-        return Group(group_id, PROTOCOL_STATES.get(state, GroupState.UNKNOWN), GroupType.CLASSIC)
-
     def _check(self, code: int, what: str) -> None:
         if code != KafkaError.NO_ERROR:
             raise from_librdkafka(self.alias, KafkaError(code), what)
@@ -167,60 +193,25 @@ class Coordinators:
             async with asyncio.timeout(self._timeout_s):
                 while True:
                     try:
-                        return read(await self._send(group_id, what, request))
+                        node = await self._link.coordinator(what, group_id)
+                        return read(await self._link.send(node, what, request))
                     except Unavailable as error:
                         failure = error
-                    self._nodes.pop(group_id, None)
+                    self._link.nodes.pop(group_id, None)
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, _PAUSE_MOST_S)
         except TimeoutError:
             # A connection that swallows requests would swallow the next one too.
-            await self._drop(self._client)
+            await self._link.close()
             raise failure from None
-
-    async def _send(self, group_id: str, what: str, request: object) -> Any:
-        client = await self._connected()
-        with translated(self.alias, what):
-            try:
-                if group_id not in self._nodes:
-                    self._nodes[group_id] = await client.coordinator_lookup(
-                        CoordinationType.GROUP, group_id
-                    )
-                node = self._nodes[group_id]
-                return await client.send(node, request, group=ConnectionGroup.COORDINATION)
-            except _BROKEN:
-                await self._drop(client)
-                raise
-
-    async def _connected(self) -> AIOKafkaClient:
-        async with self._opening:
-            if self._client is None:
-                if self._failed and self._failed[0] > asyncio.get_running_loop().time():
-                    raise self._failed[1]
-                self._client = await self._open()
-            return self._client
-
-    async def _open(self) -> AIOKafkaClient:
-        settings = await asyncio.to_thread(aiokafka_settings, self._properties)
-        # Its metadata are of all topics, and of no use here.
-        client = AIOKafkaClient(**{**settings, "metadata_max_age_ms": _NEVER_MS})
-        try:
-            with translated(self.alias, "connect"):
-                await client.bootstrap()
-        except Unavailable as error:
-            await raise_if_refused(self.alias, settings)
-            self._failed = asyncio.get_running_loop().time() + _CONNECT_AGAIN_S, error
-            raise
-        return client
-
-    async def _drop(self, client: AIOKafkaClient | None) -> None:
-        """Closes what is broken, unless somebody else has done so."""
-        if self._client is not client or client is None:
-            return
-        self._client = None
-        self._nodes.clear()
-        await client.close()
 
 
 def _commit(offset: CommittedOffset) -> tuple[int, str]:
     return offset.offset, offset.metadata
+
+
+def _is_missing(group: Group | ClusterError) -> bool:
+    if isinstance(group, Group):
+        return group.state is GroupState.DEAD
+    # Brokers before 3.7 have no groups of the new protocol.
+    return isinstance(group, NotSupported)

@@ -18,6 +18,8 @@ class GroupState(StrEnum):
     STABLE = "STABLE"
     DEAD = "DEAD"
     EMPTY = "EMPTY"
+    ASSIGNING = "ASSIGNING"
+    RECONCILING = "RECONCILING"
 
 
 class GroupType(StrEnum):
@@ -26,6 +28,8 @@ class GroupType(StrEnum):
     UNKNOWN = "UNKNOWN"
     CONSUMER = "CONSUMER"
     CLASSIC = "CLASSIC"
+    SHARE = "SHARE"
+    STREAMS = "STREAMS"
 
 
 LIBRDKAFKA_STATES: Final = {
@@ -44,14 +48,29 @@ PROTOCOL_STATES: Final = {
     "Stable": GroupState.STABLE,
     "Dead": GroupState.DEAD,
     "Empty": GroupState.EMPTY,
+    "Assigning": GroupState.ASSIGNING,
+    "Reconciling": GroupState.RECONCILING,
 }
 """What brokers answer when they describe a group."""
+
+OTHER_TYPES: Final = (GroupType.SHARE, GroupType.STREAMS)
+"""Groups that are no consumer groups: what they commit is not ours to translate."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Group:
-    """A consumer group."""
+    """
+    A consumer group.
+
+    Attributes:
+        group_id: its name.
+        state: as of the answer.
+        type: by which protocol its members agree.
+        epoch: of a group of the new protocol that was described; grows whenever a member comes or
+            goes. -1 if not known.
+    """
 
     group_id: str
     state: GroupState = GroupState.UNKNOWN
     type: GroupType = GroupType.UNKNOWN
+    epoch: int = -1

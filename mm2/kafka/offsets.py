@@ -4,11 +4,10 @@ Consumer groups, their committed offsets, and the offsets at which partitions be
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from confluent_kafka import IsolationLevel
 from confluent_kafka import TopicPartition as ClientPartition
@@ -26,13 +25,8 @@ from mm2.kafka.conversions import (
     own_partition,
 )
 from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.errors import Refused, UnknownGroup, UnknownTopic, from_librdkafka
-from mm2.kafka.groups import Group, GroupState, GroupType
-
-T = TypeVar("T")
-
-_AT_ONCE: Final = 32
-"""Groups go one per request: so many are under way at the same time."""
+from mm2.kafka.errors import Refused, UnknownTopic, from_librdkafka
+from mm2.kafka.groups import OTHER_TYPES, Group, GroupState, GroupType
 
 _NO_LEADERS: Final = "_NOENT"
 """librdkafka's word, at once, for not having reached any broker."""
@@ -89,15 +83,24 @@ class OffsetCalls:
         )
         return sorted(group for group in groups if not types or group.type in types)
 
+    async def groups_of_other_types(self) -> list[Group]:
+        """
+        Share and streams groups, by their ids: what they commit is not ours to translate.
+
+        None with brokers before 3.8, which do not tell types.
+
+        Raises:
+            ClusterError: a broker does not answer: half a list is none.
+        """
+        return await self._coordinators.groups_of(OTHER_TYPES)
+
     async def describe_groups(self, group_ids: Iterable[str]) -> dict[str, Group | ClusterError]:
         """
-        The groups that exist, or why one cannot be described; those that do not are left out.
+        The consumer groups that exist, or why one cannot be described.
 
-        A group that is not there is left out whether the brokers call it dead, as they do to
-        clients of before 4.0, or not found (C300).
+        Those that do not exist are left out, and so are groups of other types.
         """
-        found = await self._each(sorted(group_ids), self._coordinators.describe)
-        return await self._with_new_protocol(found)
+        return await self._coordinators.describe(group_ids)
 
     async def list_group_offsets(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
         """
@@ -112,7 +115,7 @@ class OffsetCalls:
         self, group_ids: Iterable[str]
     ) -> dict[str, dict[TopicPartition, CommittedOffset] | ClusterError]:
         """What many groups have committed, or why one's offsets cannot be listed."""
-        return await self._each(group_ids, self._coordinators.offsets)
+        return await self._coordinators.offsets_of_groups(group_ids)
 
     async def alter_group_offsets(
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
@@ -195,42 +198,3 @@ class OffsetCalls:
             "list offsets of",
             lambda c: c.list_offsets(asked, isolation_level=level, request_timeout=self._timeout_s),
         )
-
-    async def _each(
-        self, group_ids: Iterable[str], ask: Callable[[str], Awaitable[T]]
-    ) -> dict[str, T | ClusterError]:
-        """Asks about each group by itself, for each may have another coordinator."""
-        slots = asyncio.Semaphore(_AT_ONCE)
-
-        async def answer(group_id: str) -> T | ClusterError:
-            async with slots:
-                try:
-                    return await ask(group_id)
-                except ClusterError as error:
-                    return error
-
-        async with asyncio.TaskGroup() as tasks:
-            asked = {
-                group_id: tasks.create_task(answer(group_id), name=f"group {group_id}")
-                for group_id in group_ids
-            }
-        return {group_id: task.result() for group_id, task in asked.items()}
-
-    async def _with_new_protocol(
-        self, found: dict[str, Group | ClusterError]
-    ) -> dict[str, Group | ClusterError]:
-        """
-        Looks up in the list of groups what cannot be described.
-
-        To the requests that we speak, groups of the new protocol (KIP-848) are dead or not found.
-        """
-        missing = {
-            group_id
-            for group_id, group in found.items()
-            if isinstance(group, UnknownGroup)
-            or (isinstance(group, Group) and group.state is GroupState.DEAD)
-        }
-        known = {each.group_id: each for each in await self.list_groups()} if missing else {}
-        listed = {group_id: known[group_id] for group_id in missing if group_id in known}
-        rest = {group_id: each for group_id, each in found.items() if group_id not in missing}
-        return rest | listed

@@ -158,7 +158,7 @@ class Writer:
                     key=key,
                     partition=partition,
                     timestamp_ms=timestamp_ms,
-                    headers=headers,
+                    headers=list(headers),
                 )
         return int(metadata.offset)
 

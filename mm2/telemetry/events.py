@@ -54,6 +54,21 @@ EVENTS: Final = {
     "herder.not_stopped": "A herder took too long to stop and was ended.",
     "internal_topic.assumed": "An internal topic could not be created and is taken to exist.",
     "internal_topic.not_created": "An internal topic is missing and could not be created.",
+    "checkpoint.report_failed": "A progress report of the checkpoint flow could not be written.",
+    "checkpoint.taken_back": "A group is gone from the source, and so are its checkpoints now "
+    "(checkpoints.deleted.groups.policy=tombstone).",
+    "group.not_followed": "A share or streams group is wanted; such groups' offsets are not "
+    "carried over.",
+    "group_commit.ignored": "A record of __consumer_offsets cannot be read; it is passed over.",
+    "group_commits.not_followed": "The source does not let us read __consumer_offsets; "
+    "checkpoints come at their interval only.",
+    "group_offsets.active": "A group has members on the target; its offsets there are its own "
+    "business, and left alone.",
+    "group_offsets.other_type": "A share or streams group of the target has the name of a group "
+    "that is followed; it is left alone.",
+    "group_offsets.raced": "Somebody used a group on the target in the instant in which its "
+    "offsets were set; the reason says what can be seen. If its members had read further, they "
+    "read again from the offset that was set.",
     "job.failed": "A periodic job failed; it runs again at its next time.",
     "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",
     "kafka.throttled": "A broker's quota for this client is used up: it asks us to hold back, and "

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mm2.core.checkpoint import (
     CommittedOffset,
+    Renaming,
     checkpoints_for_group,
     downstream_partition,
     group_offsets_to_sync,
@@ -17,6 +21,7 @@ from mm2.core.filters import TopicFilter, build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import DefaultReplicationPolicy
+from mm2.core.translation import OffsetTranslation, Translated
 
 FLOW = SourceAndTarget(ClusterAlias("source1"), ClusterAlias("target2"))
 POLICY = DefaultReplicationPolicy()
@@ -35,8 +40,18 @@ def store_of(*syncs: OffsetSync) -> OffsetSyncStore:
     return store
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Translates as it was told."""
+
+    answers: Mapping[int, Translated]
+
+    def explain(self, _: TopicPartition, upstream: int) -> Translated | None:
+        return self.answers.get(upstream)
+
+
 def checkpoints(
-    store: OffsetSyncStore,
+    store: OffsetSyncStore | Told,
     committed: Mapping[TopicPartition, int | None],
     last: Iterable[Checkpoint] = (),
     topic_filter: TopicFilter | None = None,
@@ -48,10 +63,8 @@ def checkpoints(
                 partition: None if offset is None else CommittedOffset(offset, "meta")
                 for partition, offset in committed.items()
             },
-            flow=FLOW,
-            policy=POLICY,
-            topic_filter=topic_filter or build_topic_filter({}),
-            translator=store,
+            renaming=Renaming(FLOW, POLICY, topic_filter or build_topic_filter({})),
+            translator=OffsetTranslation(store) if isinstance(store, OffsetSyncStore) else store,
             last={each.partition: each for each in last},
         )
     )
@@ -121,6 +134,56 @@ def test_a_restart_goes_on_from_the_last_checkpoints() -> None:
     assert checkpoints(after, {at("t"): 370}, last=first) == []
     further = checkpoints(after, {at("t"): 476}, last=first)
     assert [each.downstream_offset for each in further] == [376]
+
+
+@pytest.mark.parametrize("location", ["same commit", "later commit"])
+def test_that_an_offset_turns_out_to_be_exact_is_news_once(location: str) -> None:
+    """The offset is the one that was told before: C291 alone would keep silent."""
+    upstream = 10 if location == "same commit" else 11
+    guess, sure = (
+        Told({10: Translated(5, exact=False)}),
+        Told({upstream: Translated(5, exact=True)}),
+    )
+    first = checkpoints(guess, {at("t"): 10})
+    assert [each.exact for each in first] == [False]
+    second = checkpoints(sure, {at("t"): upstream}, last=first)
+    assert second == [Checkpoint(GROUP, at("source1.t"), upstream, 5, "meta", exact=True)]
+    assert checkpoints(sure, {at("t"): upstream}, last=second) == []
+    assert checkpoints(guess, {at("t"): 10}, last=[replace(second[0], upstream_offset=10)]) == []
+
+
+def test_an_exact_offset_below_an_earlier_guess_is_not_emitted() -> None:
+    """
+    C294: it would go back downstream, which is for groups that go back themselves.
+
+    Guesses are never past the truth, so that this happens only where the copy was made anew.
+    """
+    first = checkpoints(Told({10: Translated(5, exact=False)}), {at("t"): 10})
+    sure = Told({10: Translated(4, exact=True), 9: Translated(3, exact=True)})
+    assert checkpoints(sure, {at("t"): 10}, last=first) == []
+    rewound = checkpoints(sure, {at("t"): 9}, last=first)
+    assert [(each.downstream_offset, each.exact) for each in rewound] == [(3, True)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9), st.booleans()), max_size=30))
+def test_downstream_offsets_go_forward_unless_the_group_goes_back(
+    steps: list[tuple[int, int, bool]],
+) -> None:
+    """C291-C294, and that nothing exact is hidden: with guesses at most the truth, which grows."""
+    last: list[Checkpoint] = []
+    for upstream, short_by, exact in steps:
+        truth = 2 * upstream
+        offset = truth if exact else max(0, truth - short_by)
+        found = checkpoints(
+            Told({upstream: Translated(offset, exact=exact)}), {at("t"): upstream}, last=last
+        )
+        before, last = last, found or last
+        assert last[0].downstream_offset <= 2 * last[0].upstream_offset
+        if exact and (not before or upstream >= before[0].upstream_offset):
+            assert last[0].downstream_offset == truth
+            assert last[0].exact
+        if before and found and upstream >= before[0].upstream_offset:
+            assert found[0].downstream_offset >= before[0].downstream_offset
 
 
 def checkpoint(topic: str, offset: int) -> Checkpoint:

@@ -11,19 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from flows.checkpoint.emit import Translation
+from flows.checkpoint.deleted import DeletedGroups
+from flows.checkpoint.emit import Choice
 from flows.checkpoint.follow import feed
-from flows.checkpoint.groups import followed
-from flows.checkpoint.store import CheckpointStore, last_checkpoints
-from flows.checkpoint.sync import is_idle
-from mm2.core.checkpoint import CommittedOffset
+from flows.checkpoint.groups import absent, followed
+from flows.checkpoint.store import CheckpointStore, Due, last_checkpoints
+from flows.checkpoint.sync import interference, is_active, is_idle
+from mm2.core.checkpoint import CommittedOffset, Renaming
 from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
+from mm2.core.translation import OffsetTranslation
 from mm2.errors import ClusterError, Unavailable
-from mm2.kafka.groups import Group, GroupState
+from mm2.kafka.groups import Group, GroupState, GroupType
 from mm2.kafka.records import Record
 
 G1, G2, G3 = GroupId("g1"), GroupId("g2"), GroupId("g3")
@@ -86,8 +88,8 @@ def test_a_checkpoint_stays_due_until_it_is_written() -> None:
     """C430: Java takes it for emitted as soon as it is chosen."""
     store = CheckpointStore()
     store.add(_checkpoint(), 77)
-    assert store.unsent() == store.unsent() == [(_checkpoint(), 77)]
-    store.sent(_checkpoint())
+    assert store.unsent() == store.unsent() == [Due(_checkpoint(), 77)]
+    store.sent(Due(_checkpoint(), 77))
     assert store.unsent() == []
     assert store.of_group(G1) == {_checkpoint().partition: _checkpoint()}
 
@@ -97,31 +99,74 @@ def test_what_replaced_a_checkpoint_while_it_was_written_stays_due() -> None:
     store = CheckpointStore()
     store.add(_checkpoint(down=5), 1)
     store.add(_checkpoint(down=6), 2)
-    store.sent(_checkpoint(down=5))
-    assert store.unsent() == [(_checkpoint(down=6), 2)]
+    store.sent(Due(_checkpoint(down=5), 1))
+    assert store.unsent() == [Due(_checkpoint(down=6), 2)]
 
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([G1, G2]), st.integers(0, 2), st.integers(0, 9), st.booleans())
+        st.tuples(
+            st.sampled_from([G1, G2]),
+            st.integers(0, 2),
+            st.integers(0, 9) | st.none(),
+            st.booleans(),
+        )
     )
 )
-def test_nothing_that_is_added_is_lost_whatever_fails(
-    steps: list[tuple[GroupId, int, int, bool]],
+def test_nothing_that_is_added_or_taken_back_is_lost_whatever_fails(
+    steps: list[tuple[GroupId, int, int | None, bool]],
 ) -> None:
     """C430: what is unsent at the end, and what was sent, are together the last of each."""
     store, topic = CheckpointStore(), dict[tuple[GroupId, TopicPartition], Checkpoint]()
     last = dict[tuple[GroupId, TopicPartition], Checkpoint]()
+
+    def write(due: Due) -> None:
+        key = due.checkpoint.group, due.checkpoint.partition
+        topic.pop(key, None)
+        if not due.deleted:
+            topic[key] = due.checkpoint
+
     for group, partition, down, works in steps:
-        added = _checkpoint(group, partition, down=down)
-        store.add(added, 0)
-        last[added.group, added.partition] = added
-        for due, _ in store.unsent() if works else []:
-            topic[due.group, due.partition] = due
+        if down is None:
+            store.delete(group, 0)
+            last = {key: each for key, each in last.items() if key[0] != group}
+        else:
+            added = _checkpoint(group, partition, down=down)
+            store.add(added, 0)
+            last[added.group, added.partition] = added
+        for due in store.unsent() if works else []:
+            write(due)
             store.sent(due)
-    for due, _ in store.unsent():
-        topic[due.group, due.partition] = due
+    for due in store.unsent():
+        write(due)
     assert topic == last
+    assert store.groups() == {group for group, _ in last}
+
+
+def test_a_group_that_is_absent_twice_in_a_row_loses_its_checkpoints() -> None:
+    """Policy ``tombstone``; once may be a cluster that has just come back."""
+    store = CheckpointStore([_checkpoint(G1), _checkpoint(G1, 1), _checkpoint(G2)])
+    deleted, both = DeletedGroups(store), frozenset({G1, G3})
+    for seen in (both, frozenset[GroupId](), both):
+        deleted.look(seen)
+        assert store.groups() == {G1, G2}
+    deleted.look(both)
+    assert store.groups() == {G2}
+    assert [(due.checkpoint, due.deleted) for due in store.unsent()] == [
+        (_checkpoint(G1), True),
+        (_checkpoint(G1, 1), True),
+    ]
+
+
+def test_a_group_is_absent_if_it_is_not_listed_and_has_no_offsets() -> None:
+    """C274: a broker that has just started lists nothing, but still answers about offsets."""
+    committed: Mapping[GroupId, list[TopicPartition] | ClusterError] = {
+        G1: [],
+        G2: _partitions("t"),
+        G3: Unavailable("A", "no answer"),
+        GroupId("member"): [],
+    }
+    assert absent(committed, {GroupId("member")}) == {G1}
 
 
 def _partitions(*topics: str) -> list[TopicPartition]:
@@ -155,6 +200,50 @@ def test_only_absent_and_empty_groups_may_be_written(state: GroupState | None) -
     assert is_idle(G1, described) is (state in {None, GroupState.EMPTY})
 
 
+@pytest.mark.parametrize("state", [None, *GroupState])
+def test_groups_with_members_are_active(state: GroupState | None) -> None:
+    described = None if state is None else Group("g1", state)
+    assert is_active(described) is (state not in {None, GroupState.EMPTY})
+    assert not is_active(Unavailable("B", "no answer"))
+
+
+_WRITTEN = {TopicPartition(T, 0): CommittedOffset(5)}
+_EMPTY = Group("g1", GroupState.EMPTY, GroupType.CONSUMER, 3)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stands", "reason"),
+    [
+        (_EMPTY, _EMPTY, _WRITTEN, None),
+        (None, _EMPTY, _WRITTEN, None),
+        (_EMPTY, _EMPTY, {**_WRITTEN, TopicPartition(T, 1): CommittedOffset(1)}, None),
+        (_EMPTY, Group("g1", GroupState.STABLE), _WRITTEN, "members have joined"),
+        (None, Group("g1", GroupState.PREPARING_REBALANCE), _WRITTEN, "members have joined"),
+        (
+            _EMPTY,
+            Group("g1", GroupState.EMPTY, GroupType.CONSUMER, 5),
+            _WRITTEN,
+            "members have come and gone",
+        ),
+        (
+            _EMPTY,
+            _EMPTY,
+            {TopicPartition(T, 0): CommittedOffset(4)},
+            "other offsets were committed",
+        ),
+        (_EMPTY, _EMPTY, {}, "other offsets were committed"),
+    ],
+)
+def test_what_others_do_while_offsets_are_written_is_seen(
+    before: Group | None,
+    after: Group,
+    stands: Mapping[TopicPartition, CommittedOffset],
+    reason: str | None,
+) -> None:
+    """KAFKA-19794 (C424)."""
+    assert interference(before, after, _WRITTEN, stands) == reason
+
+
 def test_a_group_that_cannot_be_described_is_not_written() -> None:
     """KAFKA-19794 (C424): Java takes it for a new one."""
     with capture_logs() as events:
@@ -179,29 +268,27 @@ def test_a_record_that_is_no_offset_sync_is_passed_over(
 def test_choosing_remembers_what_was_chosen_and_never_goes_back() -> None:
     """C290, C291, C292: the syncs 13->6 to 17->10 make the translation of 13 fall back to 5."""
     flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-    translation = Translation(
-        flow=flow, policy=build_policy({}), topic_filter=build_topic_filter({"topics": "t"})
-    )
+    renaming = Renaming(flow, build_policy({}), build_topic_filter({"topics": "t"}))
     where, store = TopicPartition(T, 0), CheckpointStore()
     syncs = OffsetSyncStore(must_read_to_end=False)
+    choice = Choice(renaming, OffsetTranslation(syncs), store)
 
     def news(up: int, now_ms: int) -> int:
         offset = CommittedOffset(up, "note")
-        offsets = {where: offset, TopicPartition(TopicName("other"), 0): offset}
-        return translation.news(G1, offsets, translator=syncs, store=store, now_ms=now_ms)
+        return choice.news(G1, {where: offset, TopicPartition(TopicName("o"), 0): offset}, now_ms)
 
     for up, down in ((11, 4), (12, 5)):
         feed(store=syncs, record=_sync(up, down))
     assert news(13, 1) == 0  # the backlog is not read (C239)
     syncs.backlog_read()
     assert news(13, 2) == 1
-    assert store.unsent() == [(_checkpoint(up=13, down=6, metadata="note"), 2)]
+    assert store.unsent() == [Due(_checkpoint(up=13, down=6, metadata="note"), 2)]
     for up in range(13, 18):
         feed(store=syncs, record=_sync(up, up - 7))
     assert syncs.translate(where, 13) == 5
     assert news(13, 3) == 0
     assert news(12, 4) == 1
-    assert store.unsent() == [(_checkpoint(up=12, down=5, metadata="note"), 4)]
+    assert store.unsent() == [Due(_checkpoint(up=12, down=5, metadata="note"), 4)]
 
 
 def _sync(up: int, down: int) -> Record:

@@ -1,0 +1,90 @@
+"""
+Latencies over the last minute, as Kafka's metrics have them: last, least, most and mean.
+
+Kafka keeps two samples of thirty seconds each (``SampledStat``), so that what is told covers thirty
+to sixty seconds and old peaks go away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+_SAMPLE_MS: Final = 30_000
+_SAMPLES: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyStats:
+    """
+    Latencies in ms.
+
+    Attributes:
+        last: the newest.
+        least: of the last minute.
+        most: of the last minute.
+        mean: of the last minute.
+    """
+
+    last: int
+    least: int
+    most: int
+    mean: float
+
+
+@dataclass(slots=True)
+class _Sample:
+    began_ms: int
+    count: int = 0
+    total: int = 0
+    least: int = 0
+    most: int = 0
+
+    def add(self, value: int) -> None:
+        self.least = value if not self.count else min(self.least, value)
+        self.most = value if not self.count else max(self.most, value)
+        self.count += 1
+        self.total += value
+
+
+class Latency:
+    """
+    One series of latencies.
+
+    Args:
+        value_ms: its first.
+        now_ms: the time now.
+    """
+
+    __slots__ = ("_last", "_samples")
+
+    def __init__(self, value_ms: int, now_ms: int) -> None:
+        self._samples: tuple[_Sample, ...] = ()
+        self._last = value_ms
+        self.record(value_ms, now_ms)
+
+    def record(self, value_ms: int, now_ms: int) -> None:
+        """Takes one in."""
+        self._last = value_ms
+        self._samples = self._recent(now_ms)
+        if not self._samples or now_ms - self._samples[-1].began_ms >= _SAMPLE_MS:
+            self._samples = (*self._samples, _Sample(now_ms))[-_SAMPLES:]
+        self._samples[-1].add(value_ms)
+
+    def stats(self, now_ms: int) -> LatencyStats:
+        """What is to be told; long after the last one, that one alone."""
+        recent = self._recent(now_ms)
+        if not recent:
+            return LatencyStats(
+                last=self._last, least=self._last, most=self._last, mean=float(self._last)
+            )
+        return LatencyStats(
+            last=self._last,
+            least=min(sample.least for sample in recent),
+            most=max(sample.most for sample in recent),
+            mean=sum(sample.total for sample in recent) / sum(sample.count for sample in recent),
+        )
+
+    def _recent(self, now_ms: int) -> tuple[_Sample, ...]:
+        oldest_ms = now_ms - _SAMPLES * _SAMPLE_MS
+        return tuple(sample for sample in self._samples if sample.began_ms > oldest_ms)

@@ -1,0 +1,82 @@
+"""
+What coordinators answer about several groups, in our words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from confluent_kafka import KafkaError
+
+from mm2.core.checkpoint import CommittedOffset
+from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import ClusterError
+from mm2.kafka.errors import UnknownGroup, from_librdkafka
+from mm2.kafka.groups import PROTOCOL_STATES, Group, GroupState, GroupType
+from mm2.kafka.wire.group_lookup import FindCoordinatorsResponse
+from mm2.kafka.wire.group_offsets import FetchedOffsets, OffsetsResponse
+from mm2.kafka.wire.group_states import ConsumerGroupsResponse
+
+Offsets = dict[TopicPartition, CommittedOffset]
+"""What a group has committed."""
+
+_NONE: Final = KafkaError.NO_ERROR
+
+
+def coordinators(
+    alias: str, answer: FindCoordinatorsResponse
+) -> Iterator[tuple[str, int | ClusterError]]:
+    """The nodes that coordinate groups, or why one is not known."""
+    for each in answer.found:
+        yield each.group_id, _failure(alias, each.error, "find the coordinator") or each.node
+
+
+def offsets_of_groups(
+    alias: str, answer: OffsetsResponse
+) -> Iterator[tuple[str, Offsets | ClusterError]]:
+    """What groups have committed, or why that of one is not known."""
+    for group in answer.groups:
+        yield group.group_id, _offsets(alias, group)
+
+
+def described_groups(alias: str, answer: Any) -> Iterator[tuple[str, Group | ClusterError]]:
+    """How classic groups are; one that is not there is dead."""
+    for code, group_id, state, *_ in answer.groups:
+        group = Group(group_id, PROTOCOL_STATES.get(state, GroupState.UNKNOWN), GroupType.CLASSIC)
+        yield group_id, _state(alias, code, group)
+
+
+def consumer_groups(
+    alias: str, answer: ConsumerGroupsResponse
+) -> Iterator[tuple[str, Group | ClusterError]]:
+    """How groups of the new protocol are; one that is not there is dead."""
+    for each in answer.groups:
+        state = PROTOCOL_STATES.get(each.state, GroupState.UNKNOWN)
+        group = Group(each.group_id, state, GroupType.CONSUMER, each.epoch)
+        yield each.group_id, _state(alias, each.error, group)
+
+
+def _state(alias: str, code: int, group: Group) -> Group | ClusterError:
+    failure = _failure(alias, code, f"describe group {group.group_id}")
+    if isinstance(failure, UnknownGroup):
+        return Group(group.group_id, GroupState.DEAD)
+    return failure or group
+
+
+def _offsets(alias: str, group: FetchedOffsets) -> Offsets | ClusterError:
+    what = f"list offsets of group {group.group_id}"
+    if failure := _failure(alias, group.error, what):
+        return failure
+    found: Offsets = {}
+    for topic, partition, offset, metadata, error in group.offsets:
+        if error != _NONE:
+            return from_librdkafka(alias, KafkaError(error), f"{what}, {topic}-{partition}")
+        if offset >= 0:
+            where = TopicPartition(TopicName(topic), partition)
+            found[where] = CommittedOffset(offset, metadata)
+    return found
+
+
+def _failure(alias: str, code: int, what: str) -> ClusterError | None:
+    return None if code == _NONE else from_librdkafka(alias, KafkaError(code), what)

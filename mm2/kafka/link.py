@@ -1,0 +1,135 @@
+"""
+A connection to a whole cluster for questions that one particular broker must answer.
+
+It is made when it is needed and given up when something about it breaks, so that the next question
+begins with addresses that are true.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiokafka import errors
+from aiokafka.client import CoordinationType
+
+from mm2.errors import Unavailable
+from mm2.kafka.errors import NotSupported, translated
+from mm2.kafka.login import raise_if_refused
+from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.wire.nodes import NodesClient, Traffic
+
+_CONNECT_AGAIN_S: Final = 0.5
+"""While a cluster is away, all who wait for it make one attempt in this time, not one each."""
+
+_BROKEN: Final = (
+    errors.KafkaConnectionError,
+    errors.NodeNotReadyError,
+    errors.RequestTimedOutError,
+    OSError,
+)
+"""Connections are not what they were: brokers may have gone, or have other addresses now."""
+
+
+class Link:
+    """
+    Sends requests to the brokers of a cluster.
+
+    Args:
+        alias: the cluster's, for messages.
+        properties: Java's client properties.
+
+    Attributes:
+        nodes: the coordinators of groups as far as they are known; forgotten with the connection.
+    """
+
+    def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
+        self.alias = alias
+        self.nodes: dict[str, int] = {}
+        self._properties = dict(properties)
+        self._client: NodesClient | None = None
+        self._opening = asyncio.Lock()
+        self._failed: tuple[float, Unavailable] | None = None
+
+    async def close(self) -> None:
+        """Closes all connections; may be called twice, and the object may be used again."""
+        await self._drop(self._client)
+
+    async def send(self, node: int | None, what: str, request: object) -> Any:
+        """
+        What a node answers, or any node if it does not matter which.
+
+        Raises:
+            NotSupported: the node is too old for the request.
+            ClusterError: there is no answer.
+        """
+        client = await self._connected()
+        with translated(self.alias, what):
+            try:
+                to = client.get_random_node() if node is None else node
+                return await client.send(to, request, group=Traffic.COORDINATOR)
+            except NotImplementedError as error:
+                raise NotSupported(self.alias, f"{what}: the broker is too old") from error
+            except _BROKEN:
+                await self._drop(client)
+                raise
+
+    async def coordinator(self, what: str, group_id: str) -> int:
+        """
+        The node that coordinates a group.
+
+        Raises:
+            ClusterError: there is none just now, or we may not know.
+        """
+        client = await self._connected()
+        with translated(self.alias, what):
+            try:
+                if group_id not in self.nodes:
+                    self.nodes[group_id] = await client.coordinator_lookup(
+                        CoordinationType.GROUP, group_id
+                    )
+                return self.nodes[group_id]
+            except _BROKEN:
+                await self._drop(client)
+                raise
+
+    async def brokers(self) -> list[int]:
+        """
+        All nodes that there are now.
+
+        Raises:
+            Unavailable: nobody says.
+        """
+        client = await self._connected()
+        if not await client.force_metadata_update():
+            raise Unavailable(self.alias, "no broker answers")
+        return sorted(broker.nodeId for broker in client.cluster.brokers())
+
+    async def _connected(self) -> NodesClient:
+        async with self._opening:
+            if self._client is None:
+                if self._failed and self._failed[0] > asyncio.get_running_loop().time():
+                    raise self._failed[1]
+                self._client = await self._open()
+            return self._client
+
+    async def _open(self) -> NodesClient:
+        settings = await asyncio.to_thread(aiokafka_settings, self._properties)
+        client = NodesClient(**settings)
+        try:
+            with translated(self.alias, "connect"):
+                await client.bootstrap()
+        except Unavailable as error:
+            await raise_if_refused(self.alias, settings)
+            self._failed = asyncio.get_running_loop().time() + _CONNECT_AGAIN_S, error
+            raise
+        return client
+
+    async def _drop(self, client: NodesClient | None) -> None:
+        """Closes what is broken, unless somebody else has done so."""
+        if self._client is not client or client is None:
+            return
+        self._client = None
+        self.nodes.clear()
+        await client.close()

@@ -1,0 +1,129 @@
+"""
+What groups have committed, many groups in one request (OffsetFetch 8, KIP-709).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from struct import Struct
+from typing import ClassVar, Final, NamedTuple, Self
+
+from aiokafka.protocol.api import Request, Response
+
+from mm2.kafka.wire.frame import (
+    NO_TAGS,
+    Frame,
+    FrameResponse,
+    Payload,
+    compact_array,
+    compact_text,
+    uvarint,
+)
+
+_OFFSET: Final = Struct(">iqi")
+_ALL_TOPICS: Final = uvarint(0)
+_MAY_BE_UNSTABLE: Final = b"\0"
+"""Offsets of transactions that are still open do not make the answer an error (KIP-447)."""
+
+
+class FetchedOffset(NamedTuple):
+    """
+    An offset that a group has committed.
+
+    Attributes:
+        topic: its name.
+        partition: its number.
+        offset: of the next record to read; -1 for none.
+        metadata: what the consumer added.
+        error: Kafka's error code; 0 is none.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    metadata: str
+    error: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffsets:
+    """
+    All that a group has committed.
+
+    Attributes:
+        group_id: the group; it need not exist.
+        offsets: none for a group that does not exist.
+        error: Kafka's error code for the group; 0 is none.
+    """
+
+    group_id: str
+    offsets: list[FetchedOffset]
+    error: int
+
+
+class OffsetsResponse(FrameResponse):
+    """Version 8."""
+
+    API_KEY: ClassVar[int] = 9
+    API_VERSION: ClassVar[int] = 8
+
+    groups: list[FetchedOffsets]
+
+    @classmethod
+    def read(cls, frame: Frame) -> Self:
+        """Reads the body."""
+        response = cls()
+        frame.int32()  # throttle time
+        response.groups = frame.compact_array(lambda: cls._group(frame))
+        return response
+
+    @classmethod
+    def _group(cls, frame: Frame) -> FetchedOffsets:
+        group_id = frame.compact_text()
+        topics = frame.compact_array(lambda: cls._topic(frame))
+        group = FetchedOffsets(group_id, [each for one in topics for each in one], frame.int16())
+        frame.skip_tags()
+        return group
+
+    @staticmethod
+    def _topic(frame: Frame) -> list[FetchedOffset]:
+        topic = frame.compact_text()
+        offsets = []
+        for _ in range(frame.uvarint() - 1):
+            partition, offset, _epoch = frame.unpack(_OFFSET)
+            metadata = frame.compact_text()
+            offsets.append(FetchedOffset(topic, partition, offset, metadata, frame.int16()))
+            frame.skip_tags()
+        frame.skip_tags()
+        return offsets
+
+
+class OffsetsV8(Payload):
+    """Kafka 3.0."""
+
+    FLEXIBLE_VERSION: ClassVar[bool] = True
+    API_KEY: ClassVar[int] = 9
+    API_VERSION: ClassVar[int] = 8
+    RESPONSE_TYPE: ClassVar[type[Response]] = OffsetsResponse
+
+
+class OffsetsRequest(Request[OffsetsV8]):
+    """
+    OffsetFetch: asks a coordinator for all that groups have committed.
+
+    Args:
+        group_ids: groups that it coordinates.
+    """
+
+    API_KEY: ClassVar[int] = 9
+
+    def __init__(self, group_ids: Iterable[str]) -> None:
+        self._group_ids = list(group_ids)
+
+    def build(self, request_struct_class: type[OffsetsV8]) -> OffsetsV8:
+        """Encodes the request."""
+        groups = compact_array(
+            compact_text(group_id) + _ALL_TOPICS + NO_TAGS for group_id in self._group_ids
+        )
+        return request_struct_class(groups + _MAY_BE_UNSTABLE + NO_TAGS)
