@@ -73,8 +73,9 @@ class GroupOffsetSync:
 
     async def _without_other_types(self, groups: list[GroupId]) -> list[GroupId]:
         """Share and streams groups of the target are not ours to write, whatever their names."""
-        others = {each.group_id for each in await self._target.groups_of_other_types()}
-        for group in sorted(others.intersection(groups) - self._of_other_types):
+        listed = {each.group_id for each in await self._target.groups_of_other_types()}
+        others = listed.intersection(groups)
+        for group in sorted(others - self._of_other_types):
             log.warning("group_offsets.other_type", group=group)
         self._of_other_types = frozenset(others)
         return [group for group in groups if group not in others]

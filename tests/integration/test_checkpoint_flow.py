@@ -6,171 +6,42 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer
 from structlog.testing import capture_logs
 
-from flows.checkpoint.flow import run_checkpoints
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import load_maker
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.model import TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import admin_clients
-from mm2.herder.topics import create_internal_topics, offset_syncs_topic
+from mm2.herder.topics import offset_syncs_topic
 from mm2.kafka.admin import Admin
+from tests.support.checkpointing import Pair, make_pair, text_bytes
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually, eventually_async
-from tests.support.mirror import properties
 from tests.support.records import (
     Sample,
     commit_group,
     commit_with_metadata,
-    consume,
-    create_topic,
     produce,
 )
 
 pytestmark = pytest.mark.broker
 
-Emitted = tuple[str, int, int, int]
-"""Group, partition, upstream offset, downstream offset."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """
-    One flow between the two clusters, with aliases of its own, and a topic that it mirrors.
-    """
-
-    source: str
-    target: str
-    config: FlowConfig
-    topic: str
-
-    @property
-    def remote(self) -> str:
-        return f"{self.config.flow.source}.{self.topic}"
-
-    @property
-    def checkpoints(self) -> str:
-        return f"{self.config.flow.source}.checkpoints.internal"
-
-    @asynccontextmanager
-    async def with_topics(self) -> AsyncIterator[None]:
-        """Makes the internal topics without running anything."""
-        async with admin_clients(self.config) as clusters:
-            policy = build_policy(self.config.source.properties)
-            for on_source in (False, True):
-                await create_internal_topics(self.config, policy, clusters, on_source=on_source)
-            yield
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Runs the flow; it must not end by itself."""
-        async with self.with_topics(), admin_clients(self.config) as clusters:
-            flow = asyncio.create_task(run_checkpoints(self.config, clusters), name="checkpoints")
-            try:
-                yield
-                assert not flow.done()
-            finally:
-                flow.cancel()
-                with suppress(asyncio.CancelledError):
-                    await flow
-
-    def commit(self, group: str, offsets: Mapping[int, int]) -> None:
-        commit_group(self.source, group, {(self.topic, n): at for n, at in offsets.items()})
-
-    def sync(self, *syncs: tuple[int, int, int]) -> None:
-        """Writes offset syncs: partition, upstream, downstream."""
-        at_source = self.config.checkpoint.offset_syncs_location == "source"
-        where = offset_syncs_topic(self.config, build_policy(self.config.source.properties))
-        samples = [
-            Sample(key=_text(self.topic) + struct.pack(">i", n), value=struct.pack(">qq", up, down))
-            for n, up, down in syncs
-        ]
-        produce(self.source if at_source else self.target, where, samples)
-
-    def raw(self) -> list[Sample]:
-        """All records of the checkpoints topic."""
-        consumer = Consumer({"bootstrap.servers": self.target, "group.id": "unused"})
-        try:
-            where = TopicPartition(self.checkpoints, 0)
-            end = consumer.get_watermark_offsets(where, timeout=10)[1]
-        except KafkaException as error:
-            raise AssertionError("the topic does not appear") from error
-        finally:
-            consumer.close()
-        return consume(self.target, self.checkpoints, end) if end else []
-
-    async def emitted(self, count: int) -> list[Emitted]:
-        """The checkpoints in the order of their topic, once there are so many."""
-        found = await eventually_async(
-            lambda: asyncio.to_thread(self.raw), until=lambda found: len(found) >= count
-        )
-        return [_emitted(sample) for sample in found]
-
-    def target_offsets(self, group: str) -> dict[int, int]:
-        """What a group has committed on the target for the remote topic."""
-        admin = AdminClient({"bootstrap.servers": self.target})
-        asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
-        found = asked[group].result(10).topic_partitions
-        return {each.partition: each.offset for each in found if each.topic == self.remote}
-
-
-def _text(text: str) -> bytes:
-    encoded = text.encode()
-    return len(encoded).to_bytes(2, "big") + encoded
-
-
-def _emitted(sample: Sample) -> Emitted:
-    assert sample.key is not None
-    assert sample.value is not None
-    length = int.from_bytes(sample.key[:2], "big")
-    upstream, downstream = struct.unpack_from(">qq", sample.value, 2)
-    partition = int.from_bytes(sample.key[-4:], "big")
-    return sample.key[2 : 2 + length].decode(), partition, upstream, downstream
-
-
-def _pair(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str, folder: Path, settings: Mapping[str, str]
-) -> Pair:
-    suffix = unique[-8:]
-    source, target = f"s{suffix}", f"t{suffix}"
-    every = {
-        f"{source}->{target}.enabled": "true",
-        "topics": f"orders-{suffix}",
-        "groups": f".*-{suffix}",
-        "sync.group.offsets.interval.seconds": "1",
-    }
-    file = folder / "mm2.properties"
-    addresses = {source: cluster_a.bootstrap, target: cluster_b.bootstrap}
-    file.write_text(properties(addresses, {**every, **settings}))
-    config = flow_config(
-        load_maker(file), SourceAndTarget(ClusterAlias(source), ClusterAlias(target))
-    )
-    topic = f"orders-{suffix}"
-    create_topic(cluster_a.bootstrap, topic, 2)
-    create_topic(cluster_b.bootstrap, f"{source}.{topic}", 2)
-    return Pair(cluster_a.bootstrap, cluster_b.bootstrap, config, topic)
-
 
 @pytest.fixture
 def pair(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) -> Pair:
-    return _pair(cluster_a, cluster_b, unique, tmp_path, {})
+    return make_pair(cluster_a, cluster_b, unique, tmp_path, {})
 
 
 @pytest.fixture
 def syncing(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) -> Pair:
     settings = {"sync.group.offsets.enabled": "true"}
-    return _pair(cluster_a, cluster_b, unique, tmp_path, settings)
+    return make_pair(cluster_a, cluster_b, unique, tmp_path, settings)
 
 
 @pytest.fixture
@@ -184,18 +55,18 @@ async def test_what_a_group_committed_becomes_a_checkpoint_in_javas_bytes(
 ) -> None:
     """C283, C284, C287, C288; records of the syncs topic that are none are passed over (C428)."""
     settings = {"offset-syncs.topic.location": location}
-    pair = _pair(cluster_a, cluster_b, unique, tmp_path, settings)
+    pair = make_pair(cluster_a, cluster_b, unique, tmp_path, settings)
     group = f"g-{unique[-8:]}"
     async with pair.with_topics():
         pair.commit(group, {0: 10, 1: 3})
         pair.sync((0, 3, 4), (0, 8, 9))
         where = offset_syncs_topic(pair.config, build_policy(pair.config.source.properties))
-        garbage = [Sample(key=b"?", value=b""), Sample(key=_text("x") + bytes(4), value=None)]
+        garbage = [Sample(key=b"?", value=b""), Sample(key=text_bytes("x") + bytes(4), value=None)]
         produce(pair.source if location == "source" else pair.target, where, garbage)
     async with pair.running():
         await pair.emitted(1)
     (sample,) = pair.raw()
-    assert sample.key == _text(group) + _text(pair.remote) + struct.pack(">i", 0)
+    assert sample.key == text_bytes(group) + text_bytes(pair.remote) + struct.pack(">i", 0)
     assert sample.value == struct.pack(">hqqh", 0, 10, 10, 0)
 
 
@@ -283,7 +154,7 @@ async def test_a_commits_metadata_reach_the_group_on_the_target(syncing: Pair, s
     remote = TopicName(syncing.remote)
     assert synced == {OurPartition(remote, 0): CommittedOffset(60, note)}
     (sample,) = syncing.raw()
-    assert sample.value == struct.pack(">hqq", 0, 100, 60) + _text(note)
+    assert sample.value == struct.pack(">hqq", 0, 100, 60) + text_bytes(note)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

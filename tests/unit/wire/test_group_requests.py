@@ -45,7 +45,6 @@ from mm2.kafka.wire.group_states import (
 )
 
 
-
 class _TaggedFields:
     """The client library's own writes fields without their sizes."""
 
