@@ -6,20 +6,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable
 from dataclasses import dataclass
-from typing import Final
 
 import structlog
 
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.codec import Checkpoint
+from mm2.core.codec import EXACT_HEADER, Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import SchemaError
 from mm2.kafka.records import Record
 
 log = structlog.get_logger()
-
-EXACT_HEADER: Final = "mm2.exact"
-"""Header of checkpoints that says whether they are exact; Java writes none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

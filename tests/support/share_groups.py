@@ -47,7 +47,7 @@ class _HeartbeatV1(Payload):
     RESPONSE_TYPE: ClassVar[type[Response]] = _Response
 
 
-class _Heartbeat(Request[_HeartbeatV1]):
+class _Heartbeat(Request[_HeartbeatV1]):  # type: ignore[misc]  # untyped
     """ShareGroupHeartbeat of a member that joins."""
 
     API_KEY: ClassVar[int] = 76

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from mm2.client.checkpoints import EXACT_HEADER, last_checkpoints
+from mm2.client.checkpoints import last_checkpoints
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.codec import Checkpoint
+from mm2.core.codec import EXACT_HEADER, Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.kafka.records import Record
 

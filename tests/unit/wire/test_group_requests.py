@@ -51,7 +51,7 @@ class _TaggedFields:
     @staticmethod
     def encode(fields: dict[int, bytes]) -> bytes:
         number = UnsignedVarInt32.encode
-        return number(len(fields)) + b"".join(
+        return bytes(number(len(fields))) + b"".join(
             number(tag) + number(len(data)) + data for tag, data in sorted(fields.items())
         )
 
