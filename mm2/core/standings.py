@@ -15,23 +15,12 @@ from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
 from mm2.core.policy import ReplicationPolicy
+from mm2.core.translation import OffsetTranslation, Translated
 
 EXACT: Final = "exact"
 APPROXIMATE: Final = "approximate"
 TOO_OLD: Final = "too old"
 UNKNOWN: Final = "unknown"
-
-
-class Answer(Protocol):
-    """A translated offset; negative if all that is known lies behind what was asked for."""
-
-    @property
-    def offset(self) -> int:
-        """On the target."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the record there is the first unread one."""
 
 
 class KnownCheckpoint(Protocol):
@@ -94,6 +83,7 @@ class Standing:
         checkpoint_age_ms: how long ago the group's last checkpoint was written.
         state: of the group on the target.
         target_offset: what it has committed there.
+        exact_since: source offset from which on translations are exact; None: nowhere.
     """
 
     group: GroupId
@@ -107,6 +97,7 @@ class Standing:
     checkpoint_age_ms: int | None
     state: str | None
     target_offset: int | None
+    exact_since: int | None
 
 
 def upstream_partition(
@@ -129,7 +120,7 @@ def standings(
     *,
     downstream: Callable[[TopicPartition], TopicPartition | None],
     upstream: Callable[[TopicPartition], TopicPartition],
-    explain: Callable[[TopicPartition, int], Answer | None],
+    translation: OffsetTranslation | None,
 ) -> list[Standing]:
     """
     Says of each group where it stands, sorted by group and partition.
@@ -138,14 +129,15 @@ def standings(
         facts: what is known.
         downstream: names a partition of the source as the target does; None: it does not count.
         upstream: the way back.
-        explain: translates an offset of the source.
+        translation: what is known of the flow's offsets; None if it cannot be read.
     """
     found = []
     for group, offsets in _committed(facts, upstream).items():
         for partition, committed in offsets.items():
             if (remote := downstream(partition)) is not None:
                 known = facts.checkpoints.get(group, {}).get(remote)
-                translated, accuracy = _translated(committed, explain(partition, committed), known)
+                answer = translation.explain(partition, committed) if translation else None
+                translated, accuracy = _translated(committed, answer, known)
                 found.append(
                     Standing(
                         group=group,
@@ -159,6 +151,7 @@ def standings(
                         checkpoint_age_ms=_age_ms(facts, known),
                         state=facts.states.get(group),
                         target_offset=_offset(facts, group, remote),
+                        exact_since=translation.exact_since(partition) if translation else None,
                     )
                 )
     return sorted(found, key=lambda each: (each.group, each.partition))
@@ -181,16 +174,24 @@ def _committed(
     }
 
 
+def accuracy_of(answer: Translated | None) -> tuple[int | None, str]:
+    """The offset of an answer, if it has one, and how good it is."""
+    if answer is None:
+        return None, UNKNOWN
+    if answer.offset < 0:
+        return None, TOO_OLD
+    return answer.offset, EXACT if answer.exact else APPROXIMATE
+
+
 def _translated(
-    committed: int, answer: Answer | None, known: KnownCheckpoint | None
+    committed: int, answer: Translated | None, known: KnownCheckpoint | None
 ) -> tuple[int | None, str]:
     """What can be said now, or else what the last checkpoint says."""
-    if answer is not None and answer.offset >= 0:
-        return answer.offset, EXACT if answer.exact else APPROXIMATE
-    if known is not None and known.checkpoint.upstream_offset <= committed:
+    offset, accuracy = accuracy_of(answer)
+    if offset is None and known is not None and known.checkpoint.upstream_offset <= committed:
         is_exact = known.exact and known.checkpoint.upstream_offset == committed
         return known.checkpoint.downstream_offset, EXACT if is_exact else APPROXIMATE
-    return None, UNKNOWN if answer is None else TOO_OLD
+    return offset, accuracy
 
 
 def _mirror_lag(facts: Facts, partition: TopicPartition) -> int | None:

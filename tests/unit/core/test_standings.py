@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 import pytest
 
 from mm2.core.checkpoint import CommittedOffset, downstream_partition
-from mm2.core.codec import Checkpoint
+from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import DefaultReplicationPolicy
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.runs import Block, Run, Runs
 from mm2.core.standings import Facts, Standing, standings, upstream_partition
+from mm2.core.translation import OffsetTranslation, RunStore
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 _POLICY = DefaultReplicationPolicy()
@@ -19,12 +23,6 @@ _GROUP = GroupId("g")
 
 def _partition(topic: str, number: int = 0) -> TopicPartition:
     return TopicPartition(TopicName(topic), number)
-
-
-@dataclass(frozen=True)
-class _Answer:
-    offset: int
-    exact: bool
 
 
 @dataclass(frozen=True)
@@ -50,19 +48,33 @@ def _facts(known: _Known | None = None) -> Facts:
     )
 
 
-def _standings(facts: Facts, answer: _Answer | None) -> list[Standing]:
+def _translation(kind: str) -> OffsetTranslation:
+    """What is known of t-0: runs that make 10 into 7, a sync behind or before that, or nothing."""
+    syncs, runs = OffsetSyncStore(must_read_to_end=False), RunStore()
+    where = _partition("t")
+    if kind == "exact":
+        block = Block(start=0, end=20, runs=Runs([Run(3, 0, 17)]))
+        runs.handle(encode_key(where, 0), encode_value(block))
+    elif kind in {"approximate", "too old"}:
+        syncs.handle(OffsetSync(where, 9 if kind == "approximate" else 11, 6))
+    syncs.backlog_read()
+    runs.backlog_read()
+    return OffsetTranslation(syncs, runs)
+
+
+def _standings(facts: Facts, kind: str | None = None) -> list[Standing]:
     return standings(
         facts,
         downstream=lambda partition: (
             None if partition.topic == "not" else downstream_partition(_POLICY, _FLOW, partition)
         ),
         upstream=lambda partition: upstream_partition(_POLICY, _FLOW, partition),
-        explain=lambda *_: answer,
+        translation=_translation(kind) if kind else None,
     )
 
 
 def test_what_both_clusters_tell_is_put_together() -> None:
-    assert _standings(_facts(_known(8, 6)), _Answer(7, exact=True)) == [
+    assert _standings(_facts(_known(8, 6)), "exact") == [
         Standing(
             group=_GROUP,
             partition=_partition("t"),
@@ -75,33 +87,36 @@ def test_what_both_clusters_tell_is_put_together() -> None:
             checkpoint_age_ms=600,
             state="EMPTY",
             target_offset=3,
+            exact_since=0,
         )
     ]
 
 
 @pytest.mark.parametrize(
-    ("answer", "known", "translated", "accuracy"),
+    ("kind", "known", "translated", "accuracy"),
     [
-        (_Answer(7, exact=False), None, 7, "approximate"),
+        ("exact", None, 7, "exact"),
+        ("approximate", None, 7, "approximate"),
+        ("unknown", None, None, "unknown"),
+        ("too old", None, None, "too old"),
         (None, None, None, "unknown"),
-        (_Answer(-1, exact=False), None, None, "too old"),
-        (None, _known(10, 6, exact=True), 6, "exact"),
-        (None, _known(10, 6), 6, "approximate"),
+        ("unknown", _known(10, 6, exact=True), 6, "exact"),
+        ("unknown", _known(10, 6), 6, "approximate"),
         (None, _known(9, 6, exact=True), 6, "approximate"),
-        (_Answer(-1, exact=False), _known(9, 6), 6, "approximate"),
-        (None, _known(11, 6, exact=True), None, "unknown"),
+        ("too old", _known(9, 6), 6, "approximate"),
+        ("unknown", _known(11, 6, exact=True), None, "unknown"),
     ],
 )
 def test_the_last_checkpoint_answers_where_nothing_better_does(
-    answer: _Answer | None, known: _Known | None, translated: int | None, accuracy: str
+    kind: str | None, known: _Known | None, translated: int | None, accuracy: str
 ) -> None:
-    (found,) = _standings(_facts(known), answer)
+    (found,) = _standings(_facts(known), kind)
     assert (found.translated, found.accuracy) == (translated, accuracy)
 
 
 def test_without_the_source_checkpoints_are_all_there_is() -> None:
     facts = replace(_facts(_known(8, 6, exact=True)), committed=None, ends={})
-    (found,) = _standings(facts, None)
+    (found,) = _standings(facts)
     assert (found.partition, found.committed, found.translated) == (_partition("t"), 8, 6)
     assert (found.accuracy, found.checkpoint_age_ms) == ("exact", 600)
     assert (found.lag, found.mirror_lag) == (None, None)
@@ -114,7 +129,7 @@ def test_what_is_not_known_is_left_out() -> None:
         ends={_partition("t"): 1},
         checkpoints={},
     )
-    (found,) = _standings(facts, None)
+    (found,) = _standings(facts)
     assert (found.lag, found.mirror_lag, found.checkpoint_age_ms) == (0, None, None)
     assert (found.state, found.target_offset) == (None, None)
 
@@ -122,7 +137,7 @@ def test_what_is_not_known_is_left_out() -> None:
 def test_topics_that_do_not_count_are_left_out_and_the_rest_is_sorted() -> None:
     committed = {_partition(t): CommittedOffset(1) for t in ("u", "not", "t")}
     facts = replace(_facts(), committed={GroupId("h"): committed, _GROUP: committed})
-    found = [(each.group, each.partition.topic) for each in _standings(facts, None)]
+    found = [(each.group, each.partition.topic) for each in _standings(facts)]
     assert found == [("g", "t"), ("g", "u"), ("h", "t"), ("h", "u")]
 
 

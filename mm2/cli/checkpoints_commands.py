@@ -1,0 +1,77 @@
+"""``mm2 checkpoints``: the translated offsets of groups as they stand on the target."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+
+from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
+from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, refuse_usage, run
+from mm2.cli.rows import Row, rendered
+from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint
+from mm2.client.survey import checkpoints_now
+from mm2.core.model import GroupId, TopicPartition
+from mm2.core.standings import APPROXIMATE, EXACT
+
+_COLUMNS: Final = [
+    "group",
+    "topic",
+    "partition",
+    "upstream",
+    "downstream",
+    "accuracy",
+    "age_ms",
+    "metadata",
+]
+
+
+@click.command("checkpoints")
+@FILE
+@FLOW
+@GROUPS
+@PATTERN
+@FORMAT
+def checkpoints(
+    file: Path, flow: str | None, groups: tuple[str, ...], pattern: str | None, format_: str
+) -> None:
+    """
+    Shows the last checkpoint of each group and each partition on the target.
+
+    Only the target is asked. Checkpoints of Kafka's MirrorMaker count as approximate.
+
+    Exit status: 0 done, 1 a group that is named has none, 2 wrong usage, 3 the target cannot be
+    reached.
+    """
+    refuse_usage(group_problems(groups, pattern))
+    config = flow_of(file, flow)
+    wanted = chosen(groups, pattern, lambda _: True)
+
+    async def asked() -> GroupCheckpoints:
+        return await checkpoints_now(config, wanted)
+
+    found = run(asked)
+    now_ms = time.time_ns() // 1_000_000
+    rows = [
+        _row(group, where, each, now_ms)
+        for group, known in sorted(found.items())
+        for where, each in sorted(known.items())
+    ]
+    click.echo(rendered(_COLUMNS, rows, format_))
+    if strangers := unheard_of(groups, found):
+        end(CHECK_FAILED, *strangers)
+
+
+def _row(group: GroupId, where: TopicPartition, known: RemoteCheckpoint, now_ms: int) -> Row:
+    return {
+        "group": group,
+        "topic": where.topic,
+        "partition": where.partition,
+        "upstream": known.checkpoint.upstream_offset,
+        "downstream": known.checkpoint.downstream_offset,
+        "accuracy": EXACT if known.exact else APPROXIMATE,
+        "age_ms": max(0, now_ms - known.timestamp_ms),
+        "metadata": known.checkpoint.metadata,
+    }
