@@ -15,6 +15,7 @@ from mm2.cli.heartbeats_commands import heartbeats
 from mm2.cli.hops_commands import hops
 from mm2.cli.offsets_commands import offsets
 from mm2.cli.translate_commands import translate
+from mm2.cli.sync_groups_commands import sync_groups
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -34,6 +35,7 @@ main.add_command(heartbeats)
 main.add_command(hops)
 main.add_command(offsets)
 main.add_command(translate)
+main.add_command(sync_groups)
 
 if __name__ == "__main__":
     main()

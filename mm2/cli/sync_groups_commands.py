@@ -1,0 +1,145 @@
+"""``mm2 sync-groups``: groups of one cluster follow those of another, from one place."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from mm2.cli.options import CHECK_FAILED, FILE, FORMAT, UNREACHABLE, end, maker_of, run
+from mm2.cli.rows import Row, rendered
+from mm2.client.checkpoint_sink import CheckpointSink, Round, open_sink
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.java_regex import JavaPattern
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.errors import ConfigError
+from mm2.herder.supervision import every
+from mm2.telemetry.logs import configure_logs
+
+_COLUMNS = ("cluster", "group", "topic", "partition", "before", "after", "state")
+
+
+@click.command("sync-groups")
+@FILE
+@click.option(
+    "--flow",
+    "names",
+    multiple=True,
+    metavar="A->B",
+    help="Only checkpoints of A on B; may be repeated. All pairs of clusters by default.",
+)
+@click.option(
+    "--group", "pattern", default=".*", metavar="REGEX", help="Only groups whose id it matches."
+)
+@click.option(
+    "--execute/--dry-run",
+    default=False,
+    show_default="--dry-run",
+    help="Whether to write, or only to show what would be written.",
+)
+@click.option("--once", is_flag=True, help="Ends after one round; without --execute it always does.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Between rounds.",
+)
+@FORMAT
+def sync_groups(
+    file: Path,
+    names: tuple[str, ...],
+    pattern: str,
+    interval: float,
+    format_: str,
+    *,
+    execute: bool,
+    once: bool,
+) -> None:
+    """
+    Gives idle groups the offsets that checkpoints name, for all clusters of a file.
+
+    The checkpoints may be those of Kafka's MirrorMaker, and nothing has to run near the clusters.
+    A group that has members is left alone, and none is ever moved back.
+
+    Exit status: 0 done, 1 a group could not be written, 2 wrong usage, 3 a cluster cannot be reached
+    or refuses. Without --once it goes on, whatever fails, until SIGTERM or SIGINT.
+    """
+    maker = maker_of(file)
+    flows = _flows(maker, names)
+    wanted = _pattern(pattern).matches
+
+    async def synced() -> Round | None:
+        async with open_sink(maker, flows, wanted=wanted, execute=execute) as sink:
+            if once or not execute:
+                return await sink.round()
+            configure_logs()
+            await _until_stopped(sink, interval)
+            return None
+
+    if (done := run(synced)) is not None:
+        _show(done, format_, execute=execute)
+
+
+async def _until_stopped(sink: CheckpointSink, interval: float) -> None:
+    rounds = asyncio.create_task(
+        every(interval, sink.round, name="sync-groups", at_once=True), name="rounds"
+    )
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, rounds.cancel)
+    with suppress(asyncio.CancelledError):
+        await rounds
+
+
+def _show(done: Round, format_: str, *, execute: bool) -> None:
+    click.echo(rendered(_COLUMNS, list(_rows(done, execute=execute)), format_))
+    if done.failures:
+        end(UNREACHABLE, *(f"{about}: {error}" for about, error in done.failures.items()))
+    if not execute:
+        click.echo("Nothing has been changed; --execute does it.", err=True)
+    if any(outcome.refused for outcome in done.outcomes.values()):
+        end(CHECK_FAILED, "Some groups could not be looked at or written.")
+
+
+def _rows(done: Round, *, execute: bool) -> Iterator[Row]:
+    for cluster, outcome in done.outcomes.items():
+        for group, offsets in sorted(outcome.written.items()):
+            for where, offset in sorted(offsets.items()):
+                before = outcome.before[group].get(where)
+                yield {
+                    "cluster": cluster,
+                    "group": group,
+                    "topic": where.topic,
+                    "partition": where.partition,
+                    "before": None if before is None else before.offset,
+                    "after": offset.offset,
+                    "state": "written" if execute else "would be written",
+                }
+        left_alone = dict.fromkeys(outcome.active, "active") | outcome.refused
+        for group, state in sorted(left_alone.items()):
+            empty = dict.fromkeys(_COLUMNS)
+            yield {**empty, "cluster": cluster, "group": group, "state": state}
+
+
+def _flows(maker: MirrorMakerConfig, names: tuple[str, ...]) -> list[SourceAndTarget]:
+    clusters = maker.clusters
+    flows = [SourceAndTarget(a, b) for a in clusters for b in clusters if a != b]
+    known = {str(flow) for flow in flows}
+    if wrong := [name for name in names if name not in known]:
+        raise click.UsageError(
+            "\n".join(f"--flow {name}: write A->B, of {', '.join(clusters)}" for name in wrong)
+        )
+    return [flow for flow in flows if not names or str(flow) in names]
+
+
+def _pattern(text: str) -> JavaPattern:
+    try:
+        return JavaPattern(text)
+    except ConfigError as error:
+        raise click.UsageError(f"--group: {error}") from error

@@ -1,0 +1,203 @@
+"""
+Carries groups along from one place: checkpoints of any number of flows become offsets of groups.
+
+What MirrorCheckpointTask does for its own flow only (``sync.group.offsets``), and what KIP-382 left
+for later under the name CheckpointSink: no worker has to run near the cluster that is written to,
+and it works upstream as well as downstream. Checkpoints may be those of Java's MirrorMaker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import structlog
+
+from mm2.client.config import ClientConfig
+from mm2.client.group_offsets import GroupOffsets, Outcome
+from mm2.client.mirror_client import MirrorClient
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.codec import Checkpoint
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
+from mm2.errors import ClusterError
+from mm2.kafka.admin import Admin
+from mm2.kafka.errors import UnknownTopic
+
+log = structlog.get_logger()
+
+Found: TypeAlias = Mapping[GroupId, Collection[Checkpoint]]
+
+
+class Origin(Protocol):
+    """Where checkpoints for groups of one cluster come from."""
+
+    @property
+    def flow(self) -> SourceAndTarget:
+        """From the cluster where groups have read to the one where their offsets are set."""
+
+    async def checkpoints(self) -> Found:
+        """
+        The last checkpoints of groups; empty if there are none.
+
+        Raises:
+            ClusterError: a cluster does not answer, or refuses.
+        """
+
+
+class WrittenCheckpoints:
+    """
+    The checkpoints that stand on a flow's target. Not read again while nothing was added.
+
+    Args:
+        flow: whose.
+        client: of its target.
+    """
+
+    def __init__(self, flow: SourceAndTarget, client: MirrorClient) -> None:
+        self.flow = flow
+        self._client = client
+        topic = client.replication_policy.checkpoints_topic(flow.source)
+        self._where = TopicPartition(topic, 0)
+        self._end = -1
+        self._found: Found = {}
+
+    async def checkpoints(self) -> Found:
+        """
+        The last checkpoints of groups; empty if the flow writes none.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        try:
+            end = (await self._client.end_offsets([self._where])).get(self._where, 0)
+            if end != self._end:
+                self._found = await self._read()
+                self._end = end
+        except UnknownTopic:
+            return {}
+        return self._found
+
+    async def _read(self) -> Found:
+        found = await self._client.checkpoints(self.flow.source)
+        return {
+            group: [last.checkpoint for last in partitions.values()]
+            for group, partitions in found.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """
+    What one round came to.
+
+    Attributes:
+        outcomes: of the groups of each cluster.
+        failures: flows whose checkpoints, or clusters whose groups, could not be looked at.
+    """
+
+    outcomes: dict[ClusterAlias, Outcome] = field(default_factory=dict)
+    failures: dict[str, ClusterError] = field(default_factory=dict)
+
+
+class CheckpointSink:
+    """
+    Moves idle groups forward, as ``GroupOffsets`` does, to where their checkpoints say.
+
+    Args:
+        origins: all sources of checkpoints.
+        targets: writes to the clusters that they are for.
+        wanted: which groups.
+    """
+
+    def __init__(
+        self,
+        origins: Collection[Origin],
+        targets: Mapping[ClusterAlias, GroupOffsets],
+        wanted: Callable[[GroupId], bool],
+    ) -> None:
+        self._origins = origins
+        self._targets = targets
+        self._wanted = wanted
+
+    async def round(self) -> Round:
+        """Looks at all clusters at the same time; one that fails does not hold up the others."""
+        done = Round()
+        async with asyncio.TaskGroup() as tasks:
+            for alias in self._targets:
+                tasks.create_task(self._sync(alias, done), name=f"groups of {alias}")
+        for about, error in done.failures.items():
+            log.warning("groups.not_synced", about=about, error=str(error))
+        return done
+
+    async def _sync(self, alias: ClusterAlias, done: Round) -> None:
+        found: list[Found] = []
+        for origin in self._origins:
+            if origin.flow.target != alias:
+                continue
+            try:
+                found.append(await origin.checkpoints())
+            except ClusterError as error:
+                done.failures[str(origin.flow)] = error
+        try:
+            done.outcomes[alias] = await self._targets[alias].sync(
+                {group: each for group, each in merged(found).items() if self._wanted(group)}
+            )
+        except ClusterError as error:
+            done.failures[alias] = error
+
+
+def merged(found: Iterable[Found]) -> dict[GroupId, list[Checkpoint]]:
+    """
+    Brings the checkpoints of several origins together.
+
+    Of two for the same group and partition, which happens where topics keep their names, the lower
+    one counts: a group reads some records again rather than miss some.
+    """
+    lowest: dict[GroupId, dict[TopicPartition, Checkpoint]] = {}
+    for groups in found:
+        for group, checkpoints in groups.items():
+            partitions = lowest.setdefault(group, {})
+            for each in checkpoints:
+                other = partitions.get(each.partition, each)
+                partitions[each.partition] = min(each, other, key=_downstream)
+    return {group: list(partitions.values()) for group, partitions in lowest.items()}
+
+
+def _downstream(checkpoint: Checkpoint) -> int:
+    return checkpoint.downstream_offset
+
+
+@asynccontextmanager
+async def open_sink(
+    maker: MirrorMakerConfig,
+    flows: Collection[SourceAndTarget],
+    *,
+    wanted: Callable[[GroupId], bool] = lambda _: True,
+    execute: bool = True,
+) -> AsyncIterator[CheckpointSink]:
+    """
+    Makes a sink for what a file for mirroring says of its clusters.
+
+    Args:
+        maker: the file.
+        flows: whose checkpoints are used, whether or not anybody runs these flows from this file.
+        wanted: which groups.
+        execute: whether to write, or only to say what would be written.
+
+    Raises:
+        ConfigErrors: the file has mistakes in what it says of a cluster.
+    """
+    async with AsyncExitStack() as stack:
+        clients: dict[ClusterAlias, MirrorClient] = {}
+        targets: dict[ClusterAlias, GroupOffsets] = {}
+        for alias in dict.fromkeys(flow.target for flow in flows):
+            config = ClientConfig.of_cluster(maker, alias)
+            clients[alias] = await stack.enter_async_context(MirrorClient(config))
+            admin = Admin(alias, config.client("admin"))
+            stack.push_async_callback(admin.close)
+            targets[alias] = GroupOffsets(admin, execute=execute)
+        origins = [WrittenCheckpoints(flow, clients[flow.target]) for flow in flows]
+        yield CheckpointSink(origins, targets, wanted)

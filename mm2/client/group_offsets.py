@@ -1,0 +1,212 @@
+"""
+Gives groups of a cluster the offsets that checkpoints name, under rules that lose nothing.
+
+Java looks at the groups in one job and writes in another, and takes a group that it has not seen
+idle for a new one; so it can set a group back (KAFKA-19794, C424). Here a group is looked at right
+before it is written, only an empty or absent one is written, and only forward. What remains is the
+instant between the two, in which a member would have to join, commit and leave; so a group is
+looked at again right after, and what does not fit is reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import structlog
+
+from mm2.core.checkpoint import CommittedOffset, group_offsets_to_sync
+from mm2.core.codec import Checkpoint
+from mm2.core.model import GroupId, TopicPartition
+from mm2.errors import ClusterError
+from mm2.kafka.admin import Admin
+from mm2.kafka.conversions import chunks
+from mm2.kafka.errors import GroupInUse
+from mm2.kafka.groups import Group, GroupState
+
+log = structlog.get_logger()
+
+_AT_ONCE: Final = 50
+"""Groups that are looked at and then written: few, so that little time passes in between."""
+
+Offsets: TypeAlias = Mapping[TopicPartition, CommittedOffset]
+Wanted: TypeAlias = Mapping[GroupId, Collection[Checkpoint]]
+_Described: TypeAlias = Mapping[str, Group | ClusterError]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """
+    What became of groups.
+
+    Attributes:
+        before: what each group that was behind had committed for the partitions to be written.
+        written: the offsets that were written; without permission to write, those that would be.
+        active: groups that have members.
+        refused: why groups were not written: of another type, not described, not taken.
+    """
+
+    before: dict[GroupId, Offsets] = field(default_factory=dict)
+    written: dict[GroupId, Offsets] = field(default_factory=dict)
+    active: set[GroupId] = field(default_factory=set)
+    refused: dict[GroupId, str] = field(default_factory=dict)
+
+
+class GroupOffsets:
+    """
+    Moves idle groups of a cluster forward.
+
+    Args:
+        target: the cluster.
+        execute: whether to write, or only to say what would be written.
+
+    Attributes:
+        active: groups that had members when they were last looked at.
+    """
+
+    def __init__(self, target: Admin, *, execute: bool = True) -> None:
+        self.active: frozenset[GroupId] = frozenset()
+        self._target = target
+        self._execute = execute
+        self._of_other_types: frozenset[str] = frozenset()
+
+    async def sync(self, wanted: Wanted) -> Outcome:
+        """
+        Looks at groups, and gives those that are behind the offsets of their checkpoints.
+
+        Raises:
+            ClusterError: the cluster does not tell which groups it has.
+        """
+        outcome = Outcome()
+        groups = await self._without_other_types(sorted(wanted), outcome)
+        for some in chunks(groups, _AT_ONCE):
+            await self._sync({group: wanted[group] for group in some}, outcome)
+        for group in sorted(outcome.active - self.active):
+            log.info("group_offsets.active", group=group)
+        self.active = frozenset(outcome.active)
+        return outcome
+
+    async def _without_other_types(self, groups: list[GroupId], outcome: Outcome) -> list[GroupId]:
+        """Share and streams groups are not ours to write, whatever their names."""
+        listed = {each.group_id for each in await self._target.groups_of_other_types()}
+        others = listed.intersection(groups)
+        for group in sorted(others - self._of_other_types):
+            log.warning("group_offsets.other_type", group=group)
+        self._of_other_types = frozenset(others)
+        outcome.refused |= {GroupId(group): "a share or streams group" for group in others}
+        return [group for group in groups if group not in others]
+
+    async def _sync(self, wanted: Wanted, outcome: Outcome) -> None:
+        described = await self._target.describe_groups(wanted)
+        idle = [group for group in wanted if is_idle(group, described.get(group))]
+        outcome.active |= {group for group in wanted if is_active(described.get(group))}
+        outcome.refused |= {
+            group: str(error)
+            for group in wanted
+            if isinstance(error := described.get(group), ClusterError)
+        }
+        behind = await self._behind({group: wanted[group] for group in idle}, outcome)
+        if self._execute:
+            behind = await self._write_all(behind, outcome)
+            await self._check(described, behind)
+        outcome.written |= behind
+
+    async def _behind(self, idle: Wanted, outcome: Outcome) -> dict[GroupId, Offsets]:
+        """What is to be written: offsets that are beyond those that a group has committed."""
+        committed = await self._target.list_offsets_of_groups(idle)
+        behind: dict[GroupId, Offsets] = {}
+        for group, checkpoints in idle.items():
+            stands = committed[group]
+            if isinstance(stands, ClusterError):
+                log.warning("group_offsets.not_listed", group=group, error=str(stands))
+                outcome.refused[group] = str(stands)
+            elif offsets := group_offsets_to_sync(checkpoints, stands):
+                behind[group] = offsets
+                outcome.before[group] = {at: stands[at] for at in offsets if at in stands}
+        return behind
+
+    async def _write_all(
+        self, behind: Mapping[GroupId, Offsets], outcome: Outcome
+    ) -> dict[GroupId, Offsets]:
+        """Writes groups at the same time; returns those that were written."""
+        async with asyncio.TaskGroup() as tasks:
+            writing = {
+                group: tasks.create_task(self._write(group, offsets), name=f"offsets of {group}")
+                for group, offsets in behind.items()
+            }
+        failed = {group: reason for group, task in writing.items() if (reason := task.result())}
+        outcome.refused |= failed
+        return {group: offsets for group, offsets in behind.items() if group not in failed}
+
+    async def _write(self, group: GroupId, offsets: Offsets) -> str | None:
+        """Returns why the group was not written."""
+        try:
+            await self._target.alter_group_offsets(group, offsets)
+        except GroupInUse as error:
+            log.info("group_offsets.refused", group=group, reason=str(error))
+            return str(error)
+        except ClusterError as error:
+            log.warning("group_offsets.not_synced", group=group, error=str(error))
+            return str(error)
+        log.info("group_offsets.synced", group=group, partitions=len(offsets))
+        return None
+
+    async def _check(self, before: _Described, written: Mapping[GroupId, Offsets]) -> None:
+        """Reports groups that somebody else has used while we wrote (KAFKA-19794)."""
+        if not written:
+            return
+        after = await self._target.describe_groups(written)
+        committed = await self._target.list_offsets_of_groups(written)
+        for group, offsets in written.items():
+            stands = committed[group]
+            if isinstance(stands, ClusterError) or isinstance(after.get(group), ClusterError):
+                continue
+            reason = interference(before.get(group), after.get(group), offsets, stands)
+            if reason is not None:
+                log.warning("group_offsets.raced", group=group, reason=reason)
+
+
+def is_idle(group: GroupId, described: Group | ClusterError | None) -> bool:
+    """
+    Tells whether a group may be written: it does not exist, or exists and is empty (C309).
+
+    Args:
+        group: its name.
+        described: what the target says of it; None if there is no such group.
+    """
+    if isinstance(described, ClusterError):
+        log.warning("group_offsets.not_described", group=group, error=str(described))
+        return False
+    return described is None or described.state is GroupState.EMPTY
+
+
+def is_active(described: Group | ClusterError | None) -> bool:
+    """Tells whether a group has members, as far as the target says anything of it."""
+    return isinstance(described, Group) and described.state is not GroupState.EMPTY
+
+
+def interference(
+    before: Group | ClusterError | None,
+    after: Group | ClusterError | None,
+    written: Offsets,
+    stands: Offsets,
+) -> str | None:
+    """
+    Tells what somebody else did to a group while it was written; None if nothing can be seen.
+
+    Args:
+        before: what the target said of it right before.
+        after: what it says right after; None if there is no such group.
+        written: the offsets that were written.
+        stands: the offsets that the group has now.
+    """
+    if is_active(after):
+        return "members have joined"
+    epoch = before.epoch if isinstance(before, Group) else None
+    if isinstance(after, Group) and epoch is not None and after.epoch != epoch:
+        return "members have come and gone"
+    if any(stands.get(where) != offset for where, offset in written.items()):
+        return "other offsets were committed"
+    return None

@@ -1,0 +1,26 @@
+"""``mm2 sync-groups`` says what is wrong with how it was called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mm2.cli.mm2 import main
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--flow", "A->C", "--flow", "B"), "--flow A->C: write A->B, of A, B\n--flow B: "),
+        (("--group", "("), "--group: "),
+        (("--interval", "0"), "--interval"),
+    ],
+)
+def test_wrong_usage_is_explained(words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    file = tmp_path / "mm2.properties"
+    file.write_text("clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n")
+    result = CliRunner().invoke(main, ["sync-groups", str(file), *words])
+    assert result.exit_code == 2
+    assert told in result.stderr
