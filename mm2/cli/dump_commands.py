@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
@@ -21,7 +20,6 @@ from mm2.core.model import TopicName
 from mm2.errors import ConfigError, ConfigErrors, InvalidArgument
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.records import Record
-from mm2.telemetry.logs import configure_logs
 
 _TEXT: Final = "text"
 _TSV: Final = "tsv"
@@ -93,8 +91,6 @@ def dump(  # noqa: PLR0917 - options
     )
     config = _client(bootstrap_server, command_config, file, cluster)
     formatter = _formatter(TopicName(topic), config, kind)
-    if follow:
-        configure_logs(sys.stderr, level="warning")
     printer = _Printer(formatter, format_)
 
     async def printed() -> None:

@@ -16,12 +16,14 @@ from mm2.cli.hops_commands import hops
 from mm2.cli.offsets_commands import offsets
 from mm2.cli.translate_commands import translate
 from mm2.cli.sync_groups_commands import sync_groups
+from mm2.telemetry.logs import configure_command_logs
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="mm2")
 def main() -> None:
     """Mirrors Kafka clusters: MirrorMaker 2 in Python, its data plane on Spark."""
+    configure_command_logs()
 
 
 main.add_command(checkpoints)

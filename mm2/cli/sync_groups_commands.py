@@ -15,7 +15,7 @@ from mm2.cli.rows import Row, rendered
 from mm2.client.checkpoint_sink import CheckpointSink, Round, open_sink
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.java_regex import JavaPattern
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
 from mm2.herder.supervision import every
 from mm2.telemetry.logs import configure_logs
@@ -41,7 +41,9 @@ _COLUMNS = ("cluster", "group", "topic", "partition", "before", "after", "state"
     show_default="--dry-run",
     help="Whether to write, or only to show what would be written.",
 )
-@click.option("--once", is_flag=True, help="Ends after one round; without --execute it always does.")
+@click.option(
+    "--once", is_flag=True, help="Ends after one round, as it always does without --execute."
+)
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.1),
@@ -67,8 +69,9 @@ def sync_groups(
     The checkpoints may be those of Kafka's MirrorMaker, and nothing has to run near the clusters.
     A group that has members is left alone, and none is ever moved back.
 
-    Exit status: 0 done, 1 a group could not be written, 2 wrong usage, 3 a cluster cannot be reached
-    or refuses. Without --once it goes on, whatever fails, until SIGTERM or SIGINT.
+    Exit status: 0 done, 1 a group could not be written, 2 wrong usage, 3 a cluster cannot be
+    reached or refuses. With --execute and without --once it goes on, whatever fails, until SIGTERM
+    or SIGINT.
     """
     maker = maker_of(file)
     flows = _flows(maker, names)

@@ -46,8 +46,8 @@ EVENTS: Final = {
     "group_offsets.synced": "Offsets of an idle target group were moved forward.",
     "groups.changed": "Consumer groups to follow came or went.",
     "groups.not_listed": "The source's groups could not be listed.",
-    "groups.not_synced": "Checkpoints, or a cluster's groups, could not be looked at; the next round tries "
-    "again.",
+    "groups.not_synced": "Checkpoints of a flow, or a cluster's groups, could not be looked at; "
+    "the next round tries again.",
     "groups.skipped": "Some of the source's groups could not be looked at.",
     "heartbeat.not_reported": "What heartbeats say could not be reported; it is tried again.",
     "heartbeat.not_sent": "A heartbeat could not be written; the next one is tried.",

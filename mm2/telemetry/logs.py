@@ -30,6 +30,32 @@ def configure_logs(stream: TextIO | None = None, *, level: str = "info") -> None
     _configure(stream, level, renderer)
 
 
+def configure_command_logs() -> None:
+    """
+    Warnings and errors go to standard error; what a command is asked for has standard output.
+
+    Nothing else is changed, so that events are seen by whoever captures them.
+    """
+    structlog.configure(logger_factory=_Warnings)
+
+
+class _Warnings:
+    """The logger of commands; finds standard error anew each time, as tests replace it."""
+
+    def __init__(self, *_: object) -> None:
+        """Structlog gives names to loggers."""
+
+    def debug(self, line: str) -> None:
+        """Says nothing."""
+
+    info = debug
+
+    def warning(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command speaks to people
+
+    error = critical = exception = warning
+
+
 def configure_task_logs() -> None:
     """Logs to standard error in the form that ``relay`` understands."""
     _quiet_libraries()

@@ -16,7 +16,7 @@ from flows.checkpoint.emit import Choice
 from flows.checkpoint.follow import feed
 from flows.checkpoint.groups import absent, followed
 from flows.checkpoint.store import CheckpointStore, Due, last_checkpoints
-from flows.checkpoint.sync import interference, is_active, is_idle
+from mm2.client.group_offsets import interference, is_active, is_idle
 from mm2.core.checkpoint import CommittedOffset, Renaming
 from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
