@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, FILE, FORMAT, UNREACHABLE, end, maker_of, run
+from mm2.cli.options import (
+    CHECK_FAILED,
+    FILE,
+    FORMAT,
+    UNREACHABLE,
+    end,
+    maker_of,
+    refuse_usage,
+    run,
+)
 from mm2.cli.rows import Row, rendered
 from mm2.client.checkpoint_sink import CheckpointSink, Round, open_sink
 from mm2.config.maker import MirrorMakerConfig
@@ -74,7 +83,8 @@ def sync_groups(
     or SIGINT.
     """
     maker = maker_of(file)
-    flows = _flows(maker, names)
+    pairs = _pairs(maker, names)
+    flows = [pairs[name] for name in names or pairs]
     wanted = _pattern(pattern).matches
 
     async def synced() -> Round | None:
@@ -130,15 +140,16 @@ def _rows(done: Round, *, execute: bool) -> Iterator[Row]:
             yield {**empty, "cluster": cluster, "group": group, "state": state}
 
 
-def _flows(maker: MirrorMakerConfig, names: tuple[str, ...]) -> list[SourceAndTarget]:
+def _pairs(maker: MirrorMakerConfig, names: Sequence[str]) -> dict[str, SourceAndTarget]:
     clusters = maker.clusters
-    flows = [SourceAndTarget(a, b) for a in clusters for b in clusters if a != b]
-    known = {str(flow) for flow in flows}
-    if wrong := [name for name in names if name not in known]:
-        raise click.UsageError(
-            "\n".join(f"--flow {name}: write A->B, of {', '.join(clusters)}" for name in wrong)
-        )
-    return [flow for flow in flows if not names or str(flow) in names]
+    pairs = [SourceAndTarget(a, b) for a in clusters for b in clusters if a != b]
+    known = {str(pair): pair for pair in pairs}
+    refuse_usage(
+        f"{name} is no flow: write A->B, of {', '.join(clusters)}."
+        for name in names
+        if name not in known
+    )
+    return known
 
 
 def _pattern(text: str) -> JavaPattern:

@@ -191,13 +191,35 @@ async def open_sink(
         ConfigErrors: the file has mistakes in what it says of a cluster.
     """
     async with AsyncExitStack() as stack:
-        clients: dict[ClusterAlias, MirrorClient] = {}
-        targets: dict[ClusterAlias, GroupOffsets] = {}
-        for alias in dict.fromkeys(flow.target for flow in flows):
-            config = ClientConfig.of_cluster(maker, alias)
-            clients[alias] = await stack.enter_async_context(MirrorClient(config))
-            admin = Admin(alias, config.client("admin"))
-            stack.push_async_callback(admin.close)
-            targets[alias] = GroupOffsets(admin, execute=execute)
-        origins = [WrittenCheckpoints(flow, clients[flow.target]) for flow in flows]
+        opened = _Clusters(maker, stack)
+        origins: list[Origin] = [
+            WrittenCheckpoints(flow, await opened.client(flow.target)) for flow in flows
+        ]
+        targets = {
+            alias: GroupOffsets(opened.admin(alias), execute=execute)
+            for alias in dict.fromkeys(origin.flow.target for origin in origins)
+        }
         yield CheckpointSink(origins, targets, wanted)
+
+
+class _Clusters:
+    """Clients of the clusters of a file, one of a kind for each; closed with the stack."""
+
+    def __init__(self, maker: MirrorMakerConfig, stack: AsyncExitStack) -> None:
+        self._maker = maker
+        self._stack = stack
+        self._clients: dict[ClusterAlias, MirrorClient] = {}
+        self._admins: dict[ClusterAlias, Admin] = {}
+
+    async def client(self, alias: ClusterAlias) -> MirrorClient:
+        if alias not in self._clients:
+            client = MirrorClient.of_cluster(self._maker, alias)
+            self._clients[alias] = await self._stack.enter_async_context(client)
+        return self._clients[alias]
+
+    def admin(self, alias: ClusterAlias) -> Admin:
+        if alias not in self._admins:
+            admin = Admin(alias, ClientConfig.of_cluster(self._maker, alias).client("admin"))
+            self._stack.push_async_callback(admin.close)
+            self._admins[alias] = admin
+        return self._admins[alias]

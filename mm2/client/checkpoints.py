@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.codec import EXACT_HEADER, Checkpoint
+from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import SchemaError
 from mm2.kafka.records import Record
@@ -25,14 +25,20 @@ class RemoteCheckpoint:
 
     Attributes:
         checkpoint: the translated offset.
-        exact: whether the record at the downstream offset is the first one that the group has not
-            read; otherwise it may have read some of those that follow.
         timestamp_ms: when it was written, ms since the epoch.
     """
 
     checkpoint: Checkpoint
-    exact: bool
     timestamp_ms: int
+
+    @property
+    def exact(self) -> bool:
+        """
+        Whether the record at the downstream offset is the first one that the group has not read.
+
+        Otherwise it may have read some of those that follow.
+        """
+        return self.checkpoint.exact
 
     @property
     def committed(self) -> CommittedOffset:
@@ -60,7 +66,7 @@ async def last_checkpoints(
                 found[gone.group].pop(gone.partition, None)
             continue
         try:
-            checkpoint = Checkpoint.decode(record.key, record.value)
+            checkpoint = Checkpoint.decode(record.key, record.value, record.headers)
         except SchemaError as error:
             log.warning("checkpoint.ignored", offset=record.offset, error=str(error))
             continue
@@ -73,8 +79,4 @@ async def last_checkpoints(
 
 
 def _remote(checkpoint: Checkpoint, record: Record) -> RemoteCheckpoint:
-    return RemoteCheckpoint(
-        checkpoint=checkpoint,
-        exact=(EXACT_HEADER, b"1") in record.headers,
-        timestamp_ms=record.timestamp_ms,
-    )
+    return RemoteCheckpoint(checkpoint=checkpoint, timestamp_ms=record.timestamp_ms)

@@ -13,7 +13,7 @@ from mm2.cli.mm2 import main
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--flow", "A->C", "--flow", "B"), "--flow A->C: write A->B, of A, B\n--flow B: "),
+        (("--flow", "A->C", "--flow", "B"), "A->C is no flow: write A->B, of A, B.\nB is no flow"),
         (("--group", "("), "--group: "),
         (("--interval", "0"), "--interval"),
     ],
