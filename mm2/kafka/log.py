@@ -22,7 +22,7 @@ from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.errors import UnknownTopic, translated
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.records import Record
-from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.settings import aiokafka_settings, milliseconds
 
 __all__ = ["LogTail", "Record", "read_to_end", "records_to_end"]
 
@@ -33,6 +33,15 @@ _TOPIC_WITHIN_S: Final = 30.0
 """How long a topic that was created just now may take to be known to the broker we ask."""
 
 _POLL_MS: Final = 200
+_READ_MS: Final = 500
+"""How long a broker waits for records before it answers that there are none."""
+
+_FOLLOW_MS: Final = 5_000
+"""The same, when only new records are awaited: they are sent at once, and nothing costs less."""
+
+_TIMES_LONGER: Final = 2
+"""So much longer a request may take at least."""
+
 _BACKOFF_LEAST_S: Final = 0.1
 _BACKOFF_MOST_S: Final = 10.0
 
@@ -179,7 +188,7 @@ class LogTail:
     async def _read(self) -> AsyncIterator[Record]:
         """Reads until something goes wrong."""
         what = f"follow {self._topic}"
-        async with _consumer(self._alias, self._properties) as consumer:
+        async with _consumer(self._alias, self._properties, wait_ms=_FOLLOW_MS) as consumer:
             with translated(self._alias, what):
                 async with asyncio.timeout(TIMEOUT_S):
                     await self._begin(consumer)
@@ -195,12 +204,16 @@ class LogTail:
         await _assign(consumer, self._alias, self._topic, self._partitions, self._next)
         if self._ends is not None:
             return
+        # A broker answers in order, and would only after a fetch say where an empty log ends.
+        assigned = consumer.assignment()
+        consumer.pause(*assigned)
         ends = await _ends(consumer)
         self._ends = {each.partition: end for each, end in ends.items()}
         if self._from_end:
             for each, end in ends.items():
                 consumer.seek(each, end)
                 self._next[each.partition] = end
+        consumer.resume(*assigned)
 
     async def _look_for_end(self, consumer: AIOKafkaConsumer) -> None:
         """Positions, unlike records, also pass what transactions leave behind."""
@@ -213,14 +226,18 @@ class LogTail:
 
 
 @asynccontextmanager
-async def _consumer(alias: str, properties: Mapping[str, str]) -> AsyncIterator[AIOKafkaConsumer]:
+async def _consumer(
+    alias: str, properties: Mapping[str, str], *, wait_ms: int = _READ_MS
+) -> AsyncIterator[AIOKafkaConsumer]:
     settings = await asyncio.to_thread(aiokafka_settings, properties)
+    answer_ms = milliseconds(properties, "request.timeout.ms", wait_ms * _TIMES_LONGER)
     consumer = AIOKafkaConsumer(
         **settings,
         group_id=None,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         isolation_level="read_committed",
+        fetch_max_wait_ms=min(wait_ms, answer_ms // _TIMES_LONGER),
     )
     try:
         try:
