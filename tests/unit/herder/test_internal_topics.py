@@ -38,14 +38,14 @@ def _topics(**settings: str) -> tuple[set[str], set[str]]:
 @pytest.mark.parametrize(
     ("location", "on_source", "on_target"),
     [
-        ("source", {"mm2-offset-syncs.B.internal"}, set()),
-        ("target", set(), {"mm2-offset-syncs.A.internal"}),
+        ("source", {"mm2-offset-syncs.B.internal", "mm2-offset-runs.B.internal"}, set()),
+        ("target", set(), {"mm2-offset-syncs.A.internal", "mm2-offset-runs.A.internal"}),
     ],
 )
 def test_offset_syncs_are_on_the_cluster_that_they_are_wanted_on(
     location: str, on_source: set[str], on_target: set[str]
 ) -> None:
-    """C150: named after the other cluster."""
+    """C150: named after the other cluster, and so are our exact runs."""
     found = _topics(enabled="true", **{"offset-syncs.topic.location": location})
     assert found == (on_source, {*_ALWAYS, "A.checkpoints.internal", *on_target})
 
