@@ -14,6 +14,7 @@ from mm2.cli.options import (
     FILE,
     FLOW,
     FORMAT,
+    USAGE,
     end,
     flow_of,
     maker_of,
@@ -22,7 +23,7 @@ from mm2.cli.options import (
 )
 from mm2.cli.rows import Row, rendered
 from mm2.core.failover import GroupFacts, Outcome, Verdict
-from mm2.errors import FlowError
+from mm2.errors import ConfigErrors, FlowError
 from mm2.failover.move import Move, Plan, Wishes
 from mm2.failover.route import pair_of, route
 
@@ -126,7 +127,10 @@ def moved(
     format_: str,
 ) -> None:
     """Plans or makes a move, prints it, and ends with the exit status that belongs to it."""
-    pair = pair_of(maker_of(file), flow_of(file, flow))
+    try:
+        pair = pair_of(maker_of(file), flow_of(file, flow))
+    except ConfigErrors as errors:
+        end(USAGE, *(f"{file}: {problem}" for problem in errors.problems))
 
     async def work() -> Plan:
         async with route(pair, is_back=is_back) as way:
@@ -179,7 +183,7 @@ def _offset_rows(facts: GroupFacts) -> Iterator[Row]:
             "group": facts.group,
             "topic": place.destination.topic,
             "partition": place.destination.partition,
-            "committed": place.committed,
+            "committed": None if place.committed < 0 else place.committed,
             "new": place.offset,
             "exact": place.is_exact,
             "current": place.current,

@@ -60,7 +60,8 @@ class Place:
     Attributes:
         origin: the partition that it has read; None if only the destination's name is known.
         destination: the same records on the destination.
-        committed: next offset to read on the origin.
+        committed: next offset to read on the origin; negative if only that of other partitions
+            is known.
         translated: that offset on the destination; None if it is not known.
         to_copy: offsets before ``committed`` that the destination does not have yet.
         current: what the group has committed on the destination; None for nothing.
@@ -68,6 +69,7 @@ class Place:
         end: the offset after its last.
         metadata: what the group has committed beside its offset.
         age_ms: age of the checkpoint that all this comes from; None if it comes from the origin.
+        is_there: whether the destination has this partition at all.
     """
 
     origin: TopicPartition | None
@@ -80,6 +82,7 @@ class Place:
     end: int
     metadata: str = ""
     age_ms: int | None = None
+    is_there: bool = True
 
     @property
     def is_known(self) -> bool:
@@ -192,6 +195,15 @@ def _destination_state(facts: GroupFacts) -> Verdict:
 
 def _place_verdicts(group: str, place: Place, *, planned: bool) -> Iterator[Verdict]:
     subject = f"{group} {place.destination}"
+    if not place.is_there:
+        yield Verdict(
+            check="copied",
+            subject=subject,
+            outcome=Outcome.NO_GO,
+            reason="the copy is not there yet: does the flow run?",
+            cost=None,
+        )
+        return
     if place.to_copy:
         yield Verdict(
             check="copied",
@@ -232,11 +244,14 @@ def _translation(subject: str, place: Place, *, planned: bool) -> Verdict:
             outcome=Outcome.GO,
             reason=f"offset {place.committed} is exactly {place.offset} there",
         )
+    reason = f"offset {place.committed} is {place.offset} there or later: not known exactly"
+    if place.committed < 0:
+        reason = "there is no checkpoint: the group begins at the start of the log"
     return Verdict(
         check="translation",
         subject=subject,
         outcome=Outcome.NO_GO if planned else Outcome.CAUTION,
-        reason=f"offset {place.committed} is {place.offset} there or later: not known exactly",
+        reason=reason,
         cost=again,
     )
 

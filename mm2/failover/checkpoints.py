@@ -12,7 +12,7 @@ import structlog
 from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint, last_checkpoints
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.failover import GroupFacts, Place
-from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation import Translated
 from mm2.errors import ClusterError, SchemaError
@@ -71,20 +71,34 @@ class Checkpoints:
         facts = await states_of(groups, None, destination)
         current = await destination.admin.list_offsets_of_groups(groups)
         wanted = {group: last.get(GroupId(group), {}) for group in groups}
-        there = await ranges(destination, {where for each in wanted.values() for where in each})
+        there = await self._logs({where.topic for each in wanted.values() for where in each})
         found: list[GroupFacts] = []
         for group, checkpoints in sorted(wanted.items()):
             committed = current[group]
             if isinstance(committed, ClusterError):
                 raise committed
+            topics = {where.topic for where in checkpoints}
             places = tuple(
-                _place(each, there[where], committed.get(where), now_ms)
-                for where, each in sorted(checkpoints.items())
-                if where in there
+                _place(where, checkpoints.get(where), logs, committed.get(where), now_ms)
+                for where, logs in sorted(there.items())
+                if where.topic in topics and (where in checkpoints or where not in committed)
             )
             gone = tuple(sorted(where for where in checkpoints if where not in there))
             found.append(replace(facts[group], places=places, left_behind=gone))
         return found
+
+    async def _logs(self, topics: Collection[TopicName]) -> dict[TopicPartition, tuple[int, int]]:
+        """Where the logs of all partitions of some topics begin and end."""
+        destination = self._route.destination
+        described = await destination.admin.describe_topics(topics)
+        return await ranges(
+            destination,
+            (
+                TopicPartition(name, number)
+                for name, each in described.items()
+                for number in range(each.partitions)
+            ),
+        )
 
     async def lag(self) -> dict[TopicPartition, int] | None:
         """
@@ -117,20 +131,30 @@ def _lag_in(record: Record) -> dict[TopicPartition, int]:
 
 
 def _place(
-    last: RemoteCheckpoint,
-    there: tuple[int, int],
+    where: TopicPartition,
+    last: RemoteCheckpoint | None,
+    log_range: tuple[int, int],
     current: CommittedOffset | None,
     now_ms: int,
 ) -> Place:
-    checkpoint = last.checkpoint
-    return Place(
+    """Without a checkpoint, the group has committed nothing before the last ones were made."""
+    start, end = log_range
+    place = Place(
         origin=None,
-        destination=checkpoint.partition,
+        destination=where,
+        committed=NO_OFFSET,
+        translated=Translated(start, exact=False),
+        start=start,
+        end=end,
+    )
+    if last is None:
+        return place
+    checkpoint = last.checkpoint
+    return replace(
+        place,
         committed=checkpoint.upstream_offset,
         translated=Translated(checkpoint.downstream_offset, last.exact),
         current=None if current is None else current.offset,
-        start=there[0],
-        end=there[1],
         metadata=checkpoint.metadata,
         age_ms=max(0, now_ms - last.timestamp_ms),
     )

@@ -47,7 +47,7 @@ class Crossing(Protocol):
 
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
         """
-        An earlier offset that is known better; None if there is none.
+        An offset not after this one that may be known better; None if there is none.
 
         If no record is between the two, they are the same to a reader. So it is behind the marker
         of a transaction, or a gap, at the end of what is copied.
@@ -104,9 +104,9 @@ class _Forward:
         self._translation = translation
 
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
-        """Where copying stands, if the group has been further."""
+        """Where copying stands, if the group is as far or further."""
         copied = self._positions.get(where, NO_OFFSET) + 1
-        return copied if copied < offset else None
+        return copied if copied <= offset else None
 
     def translate(self, where: TopicPartition, offset: int) -> Translated | None:
         return self._translation.explain(where, offset)

@@ -36,7 +36,7 @@ class _Step:
     destination: TopicPartition
     commit: CommittedOffset
     origin: Range
-    there: Range
+    there: Range | None
 
     @property
     def offset(self) -> int:
@@ -108,10 +108,10 @@ class Survey:
                     destination=ways[where][1],
                     commit=commit,
                     origin=here.get(where, (0, commit.offset)),
-                    there=there[ways[where][1]],
+                    there=there.get(ways[where][1]),
                 )
                 for where, commit in sorted(offsets.items())
-                if where in ways and ways[where][1] in there
+                if where in ways
             ]
             for group, offsets in committed.items()
         }
@@ -123,13 +123,7 @@ class Survey:
                     replace(place, current=_offset(current[group], place.destination))
                     for place in places[group]
                 ),
-                left_behind=tuple(
-                    sorted(
-                        where
-                        for where in committed[group]
-                        if where not in ways or ways[where][1] not in there
-                    )
-                ),
+                left_behind=tuple(sorted(committed[group].keys() - ways.keys())),
             )
             for group in sorted(groups)
         ]
@@ -184,15 +178,16 @@ def _place(step: _Step, direct: Translated | None, nearest: tuple[int, bool] | N
         committed=step.commit.offset,
         translated=translated,
         to_copy=to_copy,
-        start=step.there[0],
-        end=step.there[1],
+        start=0 if step.there is None else step.there[0],
+        end=0 if step.there is None else step.there[1],
         metadata=step.commit.metadata,
+        is_there=step.there is not None,
     )
 
 
 def _untouched(step: _Step, copied: int) -> Translated | None:
     """Where nothing was copied yet, everything that ever will be is still to come."""
-    if copied > step.origin[0]:
+    if copied > step.origin[0] or step.there is None:
         return None
     start, end = step.there
     return Translated(start, start == end)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from mm2.core.acls import AclBinding, AclOperation
+from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.failover import Scene, read_on, stands
 from tests.support.mirror import Mirror, properties
+from tests.support.quotas import set_quota
 from tests.support.records import (
     Sample,
     commit_group,
+    committed,
     consume,
+    create_topic,
     group_member,
     produce_transaction,
 )
@@ -56,7 +63,7 @@ def test_a_group_goes_on_exactly_at_its_first_unread_record(scene: Scene) -> Non
     produce_transaction(bootstrap, topic, [Sample(value=b"%d" % n) for n in range(10, 20)])
     scene.write(topic, range(20, 30))
     scene.write(topic, range(7), partition=1)
-    # 10 records, 5 aborted ones with their marker, 10 with a marker: record 13 has the offset 19.
+    unread = [s.value for s in committed(bootstrap, topic) if not s.partition and s.offset >= 19]
     scene.stand(group, topic, 19, 7)
     plan = scene.ok("failover", "plan", "--group", group)
     assert not plan["done"]
@@ -64,7 +71,7 @@ def test_a_group_goes_on_exactly_at_its_first_unread_record(scene: Scene) -> Non
     assert moved["done"]
     assert {row["exact"] for row in moved["offsets"]} == {True}
     remote = scene.remote(topic)
-    assert read_on(scene.target.bootstrap, group, remote, 3) == [b"13", b"14", b"15"]
+    assert read_on(scene.target.bootstrap, group, remote, len(unread)) == unread
     assert stands(scene.target.bootstrap, group, remote, 1) == 7
     assert stands(bootstrap, group, topic) == 19, "nothing changes where it comes from"
 
@@ -146,14 +153,49 @@ def test_when_the_source_is_lost_groups_go_on_at_their_checkpoints(
     assert int(first or b"99") <= 4, "nothing is skipped"
 
 
+def test_a_group_goes_and_comes_back_as_the_runbooks_say(scene: Scene) -> None:
+    topic, group = scene.topic("there-and-back"), f"{scene.prefix}there-and-back"
+    here, there, remote = scene.source.bootstrap, scene.target.bootstrap, scene.remote(topic)
+    scene.write(topic, range(10))
+    scene.stand(group, topic, 3)
+    for heading in ("Before", "Move"):
+        scene.follow("migrate-a-consumer-group.md", heading, group)
+    assert read_on(there, group, remote, 4) == [b"3", b"4", b"5", b"6"]
+    scene.follow("failback.md", "One group", group)
+    assert read_on(here, group, topic, 3) == [b"7", b"8", b"9"]
+    assert "further there" in scene.refused("failback", "execute", "--group", group, "--execute")
+
+
+def test_what_producers_will_miss_is_said(scene: Scene) -> None:
+    topic, group = scene.topic("rights", 2), f"{scene.prefix}rights"
+    scene.write(topic, range(5))
+    scene.stand(group, topic, 5, 0)
+    client = f"client-{group}"
+    rule = AclBinding(name=topic, principal="User:writer", operation=AclOperation.WRITE)
+    set_quota(scene.source, client, "producer_byte_rate", 1000)
+    with _rules(scene.source, rule):
+        plan = scene.ok("failover", "plan", "--group", group)
+        create_topic(scene.target.bootstrap, topic)
+        smaller = scene.ok("failover", "plan", "--group", group)
+    said = {each["subject"]: each["reason"] for each in plan["checks"] if each["cost"]}
+    assert said[topic].startswith("the topic is not there (2 partitions)")
+    assert "no right to write: User:writer" in said[topic]
+    assert said[f"client-id={client}"].endswith("producer_byte_rate 1000")
+    said = {each["subject"]: each["reason"] for each in smaller["checks"]}
+    assert said[topic].startswith("the topic has only 1 of 2 partitions")
+    assert scene.run("failover", "plan", "--group", group, "--strict").exit_code == 1
+
+
 def test_a_whole_flow_moves_and_comes_back(
     cluster_a: Cluster, cluster_b: Cluster, tmp_path: Path
 ) -> None:
-    """All groups; everything is copied, the flow stands still, and goes on in the end."""
+    """All groups, exactly once; everything is copied, the flow stands still, and goes on."""
     unique = uuid4().hex[:8]
     source, target = f"S{unique}", f"T{unique}"
     settings = {
         f"{source}->{target}.enabled": "true",
+        f"{target}.exactly.once.source.support": "enabled",
+        f"{source}.consumer.isolation.level": "read_committed",
         "topics": f"all-{unique}.*",
         "groups": f"all-{unique}.*",
         "heartbeats.replication.enabled": "false",
@@ -164,27 +206,43 @@ def test_a_whole_flow_moves_and_comes_back(
         topic = scene.topic("orders")
         remote = scene.remote(topic)
         groups = [f"{scene.prefix}{name}" for name in ("one", "two")]
-        eventually(lambda: "flow.assigned" in mirror.text(), timeout=70)
         scene.write(topic, range(20))
         for group, offset in zip(groups, (5, 20), strict=True):
             scene.stand(group, topic, offset)
-        moved = scene.ok("failover", "execute", "--all-groups", "--execute")
-        assert {row["group"] for row in moved["offsets"]} == set(groups)
-        assert _producers_word(moved) == "the topic is not there (1 partitions)"
+        consume(cluster_b.bootstrap, remote, 20, timeout=90)
+        moved = scene.follow("migrate-a-consumer-group.md", "Move everything", "")
+        assert f"stopping the flow {source}->{target}" in moved[0]
         scene.write(topic, range(20, 25))
-        assert read_on(cluster_b.bootstrap, groups[0], remote, 7) == [
-            b"%d" % n for n in range(5, 12)
-        ]
-        assert "further" in scene.refused("failover", "execute", "--group", groups[0], "--execute")
+        values = [b"%d" % n for n in range(5, 20)]
+        assert read_on(cluster_b.bootstrap, groups[0], remote, 15) == values
 
-        back = scene.ok("failback", "execute", "--all-groups", "--execute")
-        assert back["done"]
-        assert read_on(cluster_a.bootstrap, groups[0], topic, 2) == [b"12", b"13"]
-        assert read_on(cluster_a.bootstrap, groups[1], topic, 1) == [b"20"]
+        back = scene.follow("failback.md", "Everything", "")
+        assert f"resuming the flow {source}->{target}" in back[0]
+        for group in groups:
+            assert read_on(cluster_a.bootstrap, group, topic, 1) == [b"20"]
         consume(cluster_b.bootstrap, remote, 25, timeout=70)
+
+        lost, page = scene.without_source(tmp_path), "unplanned-failover.md"
+        words = ("failover", "plan", "--all-groups", "--unplanned")
+        eventually(lambda: scene.run(*words, file=lost).exit_code == 0, timeout=70)
+        for heading in ("See what it costs", "Go on", "When A is back"):
+            scene.follow(page, heading, "", lost)
         assert mirror.stop() == 0
 
 
-def _producers_word(plan: dict[str, list[dict[str, str]]]) -> str:
-    (word,) = [each["reason"] for each in plan["checks"] if each["check"] == "producers"]
-    return word
+@contextmanager
+def _rules(cluster: Cluster, *rules: AclBinding) -> Iterator[None]:
+    """Access rules that are there for a while."""
+
+    async def change(*, delete: bool) -> None:
+        admin = Admin("test", {"bootstrap.servers": cluster.bootstrap})
+        try:
+            assert await (admin.delete_acls if delete else admin.create_acls)(rules) == {}
+        finally:
+            await admin.close()
+
+    asyncio.run(change(delete=False))
+    try:
+        yield
+    finally:
+        asyncio.run(change(delete=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 
 import pytest
@@ -13,7 +12,7 @@ from mm2.herder.progress import PaceProgress
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.process import java_command
+from tests.support.quotas import set_quota
 from tests.support.raw import contents
 from tests.support.records import Sample, consume, create_topic, produce
 
@@ -61,16 +60,6 @@ def test_a_limit_is_kept_and_changes_while_the_task_runs(
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT)
 
 
-def _set_quota(cluster: Cluster, client_id: str, kind: str, rate: int) -> None:
-    """As an operator does it."""
-    command = java_command(
-        "kafka.admin.ConfigCommand",
-        *("--bootstrap-server", cluster.bootstrap, "--alter", "--add-config", f"{kind}={rate}"),
-        *("--entity-type", "clients", "--entity-name", client_id),
-    )
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-
-
 @pytest.mark.parametrize("kind", ["consumer_byte_rate", "producer_byte_rate"])
 def test_a_quota_by_client_id_is_honoured_and_no_request_fails_over_it(  # noqa: PLR0917 - fixtures
     kind: str,
@@ -88,7 +77,7 @@ def test_a_quota_by_client_id_is_honoured_and_no_request_fails_over_it(  # noqa:
         f"{unique}|A->B|MirrorSourceConnector-0|replication-consumer",
         f"{unique}|connector-producer-MirrorSourceConnector-0",
     )
-    _set_quota(cluster_a if is_source else cluster_b, client_ids[0 if is_source else 1], kind, _MIB)
+    set_quota(cluster_a if is_source else cluster_b, client_ids[0 if is_source else 1], kind, _MIB)
     bench = Bench(
         cluster_a,
         cluster_b,

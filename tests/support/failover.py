@@ -17,6 +17,7 @@ from mm2.cli.mm2 import main
 from tests.support.cluster import Cluster
 from tests.support.layout import free_ports
 from tests.support.records import DEADLINE_S, Sample, commit_group, create_topic, produce
+from tests.support.runbooks import FOLDER, commands
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,26 @@ class Scene:
         result = self.run(*words, file=file)
         assert result.exit_code == 1, result.output
         return result.stderr
+
+    def follow(self, page: str, heading: str, group: str, file: Path | None = None) -> list[str]:
+        """
+        Runs the commands in a section of a runbook, with our names; gives back what they print.
+
+        All of them must succeed.
+        """
+        names = {
+            "mm2.properties": str(file or self.file),
+            "A->B": f"{self.alias}->{self.other}",
+            "billing": group,
+        }
+        printed = []
+        for words in commands(FOLDER / page, heading):
+            arguments = [names.get(word, word) for word in words[1:]]
+            result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+            assert result.exit_code == 0, f"{words}: {result.output}"
+            printed.append(result.output)
+        assert printed
+        return printed
 
     def without_source(self, folder: Path) -> Path:
         """The file as it looks when the source is lost."""

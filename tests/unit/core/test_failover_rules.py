@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -153,6 +154,19 @@ def test_approximate_offsets_will_do_only_when_the_cluster_is_lost(
     verdict = only(verdicts, "translation")
     assert verdict.outcome is outcome
     assert verdict.cost == "up to 60 records are read again"
+
+
+def test_a_copy_that_is_not_there_yet_stops_a_move_for_good() -> None:
+    verdicts = list(group_verdicts(facts(replace(place(), is_there=False)), planned=True))
+    assert stopping(verdicts) == ["copied"]
+    assert not is_go(verdicts, forced=True)
+
+
+def test_a_partition_without_a_checkpoint_begins_at_the_start() -> None:
+    unread = replace(place(Translated(10, exact=False), start=10), committed=-1)
+    verdict = only(group_verdicts(facts(unread), planned=False), "translation")
+    assert verdict.outcome is Outcome.CAUTION
+    assert verdict.reason == "there is no checkpoint: the group begins at the start of the log"
 
 
 def test_a_group_that_is_further_there_is_not_set_back() -> None:
