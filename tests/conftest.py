@@ -8,9 +8,14 @@ import uuid
 from collections.abc import Generator, Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.providers import provided
+
+# A busy machine makes single examples slow; the suite's own timeout catches what hangs.
+settings.register_profile("shared-machine", deadline=None)
+settings.load_profile("shared-machine")
 
 _CLUSTERS = pytest.StashKey[list[Cluster]]()
 

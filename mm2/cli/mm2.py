@@ -13,6 +13,7 @@ from mm2.cli.flows_commands import flows
 from mm2.cli.groups_commands import groups
 from mm2.cli.heartbeats_commands import heartbeats
 from mm2.cli.hops_commands import hops
+from mm2.cli.limit_command import limit
 from mm2.cli.offsets_commands import offsets
 from mm2.cli.sync_groups_commands import sync_groups
 from mm2.cli.translate_commands import translate
@@ -31,6 +32,7 @@ main.add_command(config)
 main.add_command(dump)
 main.add_command(failback)
 main.add_command(failover)
+flows.add_command(limit)
 main.add_command(flows)
 main.add_command(groups)
 main.add_command(heartbeats)
