@@ -32,5 +32,7 @@ def test_the_rate_of_a_flow_is_changed_through_its_control_topic(
     assert limit("1000") == 3, "the flow has never run"
     create_topic(cluster_b.bootstrap, control)
     assert limit("1000") == limit("none") == limit("default") == 0
-    written = [decode(record.key, record.value) for record in everything(cluster_b.bootstrap, control)]
+    written = [
+        decode(record.key, record.value) for record in everything(cluster_b.bootstrap, control)
+    ]
     assert written == [Limit(bytes_per_second=rate) for rate in (1000, -1, None)]
