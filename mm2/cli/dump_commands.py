@@ -77,8 +77,8 @@ def dump(  # noqa: PLR0917 - options
     """
     Prints the records of a topic that mm2 or Kafka's MirrorMaker keeps for itself.
 
-    Checkpoints, heartbeats and offset syncs print as with Kafka's formatters; positions, control
-    and progress records likewise. A record that cannot be read is shown as such.
+    Checkpoints, heartbeats and offset syncs print as with Kafka's formatters; exact runs,
+    positions, control and progress records likewise. A record that cannot be read is shown as such.
 
     Exit status: 0 done, 1 there is no such topic, or records of it cannot be read, 2 wrong usage, 3
     the cluster cannot be reached or refuses.

@@ -17,6 +17,8 @@ from mm2.core.connect_offsets import decode_key, decode_offset
 from mm2.core.lineage import HEADER as LINEAGE
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
+from mm2.core.run_codec import decode_key as decode_block_key
+from mm2.core.run_codec import decode_value as decode_block
 from mm2.errors import SchemaError
 from mm2.kafka.records import Record
 
@@ -114,10 +116,12 @@ def _heartbeat(record: Record) -> Fields:
 
 
 def _checkpoint(record: Record) -> Fields:
-    found = Checkpoint.decode(record.key, _NO_POINT if record.value is None else record.value)
+    value = _NO_POINT if record.value is None else record.value
+    found = Checkpoint.decode(record.key, value, record.headers)
     rest: Fields = {
         "upstream": found.upstream_offset,
         "downstream": found.downstream_offset,
+        "exact": found.exact,
         "metadata": found.metadata,
     }
     return {
@@ -135,6 +139,25 @@ def _offset_sync(record: Record) -> Fields:
         "topic": sync.partition.topic,
         "partition": sync.partition.partition,
         **(dict.fromkeys(rest) if record.value is None else rest),
+    }
+
+
+def _offset_runs(record: Record) -> Fields:
+    partition, start = decode_block_key(record.key)
+    where: Fields = {"topic": partition.topic, "partition": partition.partition, "start": start}
+    if record.value is None:
+        return {**where, "end": None, "runs": None, "flags": None}
+    block = decode_block(start, record.value)
+    flags = {
+        "fresh": block.is_fresh,
+        "sparse": block.is_sparse,
+        "transactional": block.is_transactional,
+    }
+    return {
+        **where,
+        "end": block.end,
+        "runs": " ".join(f"{run.upstream}->{run.downstream}+{run.records}" for run in block.runs),
+        "flags": " ".join(name for name, is_set in flags.items() if is_set),
     }
 
 
@@ -170,7 +193,7 @@ HEARTBEATS: Final = Formatter(
 CHECKPOINTS: Final = Formatter(
     "Checkpoint",
     _checkpoint,
-    ("group", "topic", "partition", "upstream", "downstream", "metadata"),
+    ("group", "topic", "partition", "upstream", "downstream", "exact", "metadata"),
     lambda record: str(Checkpoint.decode(record.key, record.value)),
 )
 """Prints as Java's ``CheckpointFormatter``."""
@@ -182,6 +205,11 @@ OFFSET_SYNCS: Final = Formatter(
     lambda record: str(OffsetSync.decode(record.key, record.value)),
 )
 """Prints as Java's ``OffsetSyncFormatter``."""
+
+OFFSET_RUNS: Final = Formatter(
+    "OffsetRuns", _offset_runs, ("topic", "partition", "start", "end", "runs", "flags")
+)
+"""Prints blocks of exact runs, each run as source offset, remote offset and number of records."""
 
 POSITIONS: Final = Formatter("Position", _position, ("connector", "partition", "offset", "lineage"))
 """Prints Connect's positions, with our lineage (``mm2-offsets``)."""
@@ -196,6 +224,7 @@ FORMATTERS: Final[Mapping[str, Formatter]] = {
     "heartbeat": HEARTBEATS,
     "checkpoint": CHECKPOINTS,
     "offset-sync": OFFSET_SYNCS,
+    "offset-run": OFFSET_RUNS,
     "position": POSITIONS,
     "control": CONTROL,
     "progress": PROGRESS,
@@ -204,6 +233,7 @@ FORMATTERS: Final[Mapping[str, Formatter]] = {
 
 _BY_BEGINNING: Final[Mapping[str, Formatter]] = {
     "mm2-offset-syncs": OFFSET_SYNCS,
+    "mm2-offset-runs": OFFSET_RUNS,
     "mm2-offsets": POSITIONS,
     "mm2-control": CONTROL,
     "mm2-progress": PROGRESS,

@@ -84,6 +84,7 @@ def test_rows_say_where_a_record_stands(
             "partition": 3,
             "upstream": 30,
             "downstream": 33,
+            "exact": False,
             "metadata": "m",
             "error": None,
         }

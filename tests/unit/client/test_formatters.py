@@ -9,6 +9,7 @@ from mm2.client.formatters import (
     CONTROL,
     FORMATTERS,
     HEARTBEATS,
+    OFFSET_RUNS,
     OFFSET_SYNCS,
     POSITIONS,
     PROGRESS,
@@ -20,6 +21,9 @@ from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
 from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import DefaultReplicationPolicy
+from mm2.core.run_codec import encode_key as encode_key_of_block
+from mm2.core.run_codec import encode_value
+from mm2.core.runs import Block, Run, Runs
 from mm2.errors import SchemaError
 from mm2.kafka.records import Record
 
@@ -96,7 +100,8 @@ def test_other_versions_and_trailing_bytes_are_read(formatter: Formatter) -> Non
 
 
 def test_rows_have_a_field_for_each_column() -> None:
-    shown = CHECKPOINTS.shown(record(CHECKPOINT.key(), CHECKPOINT.value()))
+    headers = (("mm2.exact", b"1"),)
+    shown = CHECKPOINTS.shown(record(CHECKPOINT.key(), CHECKPOINT.value(), headers))
     assert shown.fields == {
         "record": "2:7",
         "written": 99,
@@ -105,6 +110,7 @@ def test_rows_have_a_field_for_each_column() -> None:
         "partition": 3,
         "upstream": 4,
         "downstream": 5,
+        "exact": True,
         "metadata": "metadata-6",
         "error": None,
     }
@@ -158,6 +164,20 @@ def test_positions_show_connects_partition_and_our_lineage() -> None:
     assert plain.fields["lineage"] is None
 
 
+def test_runs_show_where_the_copies_of_records_are() -> None:
+    where = TopicPartition(TopicName("t"), 3)
+    block = Block(
+        start=10, end=40, runs=Runs([Run(10, 12, 5), Run(20, 18, 20)]), is_transactional=True
+    )
+    shown = OFFSET_RUNS.shown(record(encode_key_of_block(where, 10), encode_value(block)))
+    assert shown.line == (
+        "OffsetRuns{topic=t, partition=3, start=10, end=40, runs=10->12+5 20->18+20, "
+        "flags=transactional}"
+    )
+    gone = OFFSET_RUNS.shown(record(encode_key_of_block(where, 10), None))
+    assert gone.line == "Tombstone{record=2:7, written=99, topic=t, partition=3, start=10}"
+
+
 def test_control_and_progress_show_their_json() -> None:
     written = record(b"lease", b'{"version": 1, "epoch": 3, "owner": "n\xc3\xb6"}')
     line = 'Control{key=lease, value={"version":1,"epoch":3,"owner":"nö"}}'
@@ -174,6 +194,7 @@ def test_control_and_progress_show_their_json() -> None:
         ("A.checkpoints.internal", CHECKPOINTS),
         ("mm2-offset-syncs.B.internal", OFFSET_SYNCS),
         ("mm2-offset-syncs_B_internal", OFFSET_SYNCS),
+        ("mm2-offset-runs.B.internal", OFFSET_RUNS),
         ("mm2-offsets.A.internal", POSITIONS),
         ("mm2-control.A.internal", CONTROL),
         ("mm2-progress.A.internal", PROGRESS),
