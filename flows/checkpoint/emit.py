@@ -16,6 +16,7 @@ from flows.checkpoint.outbox import Outbox
 from flows.checkpoint.store import CheckpointStore
 from mm2.core.checkpoint import CommittedOffset, Renaming, Translator, checkpoints_for_group
 from mm2.core.model import GroupId, TopicPartition
+from mm2.core.reverse import Returning
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.conversions import chunks
@@ -34,24 +35,35 @@ class Choice:
         renaming: decides which partitions count, and names them downstream.
         translator: translates the offsets.
         store: gets the checkpoints that are news.
+        returning: tells which offsets in copies are on their way back; None if there are no copies.
     """
 
-    def __init__(self, renaming: Renaming, translator: Translator, store: CheckpointStore) -> None:
+    def __init__(
+        self,
+        renaming: Renaming,
+        translator: Translator,
+        store: CheckpointStore,
+        returning: Returning | None = None,
+    ) -> None:
         self._renaming = renaming
         self._translator = translator
         self._store = store
+        self._returning = returning
 
     def news(
         self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset], now_ms: int
     ) -> int:
         """Puts what is new of a group into the store, and returns how much that is."""
+        last = self._store.of_group(group)
+        if self._returning is not None:
+            committed = self._returning.own_commits(group, committed, last)
         found = list(
             checkpoints_for_group(
                 group,
                 committed,
                 renaming=self._renaming,
                 translator=self._translator,
-                last=self._store.of_group(group),
+                last=last,
             )
         )
         for checkpoint in found:

@@ -20,24 +20,24 @@ import structlog
 from flows.checkpoint.commits import CommitFollower, RecentCommits
 from flows.checkpoint.deleted import DeletedGroups
 from flows.checkpoint.emit import Choice, Emission
-from flows.checkpoint.follow import RunFollower, SyncFollower
+from flows.checkpoint.follow import translation_followers
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.outbox import Outbox
 from flows.checkpoint.report import Latencies, Reporter
+from flows.checkpoint.reverse import Directions, directions
 from flows.checkpoint.store import CheckpointStore, load_checkpoints
 from flows.checkpoint.sync import GroupOffsetSync
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow import FlowConfig
-from mm2.core.checkpoint import Renaming, Translator
 from mm2.core.codec import Checkpoint
-from mm2.core.filters import build_group_filter, build_topic_filter
+from mm2.core.filters import TopicFilter, build_group_filter
 from mm2.core.model import CHECKPOINT_CONNECTOR
 from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.policy import build_policy
 from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import every
-from mm2.herder.topics import offset_runs_topic, offset_syncs_topic, progress_topic
+from mm2.herder.topics import progress_topic
 from mm2.kafka.admin import Admin
 
 log = structlog.get_logger()
@@ -60,7 +60,7 @@ async def run_checkpoints(config: FlowConfig, clusters: FlowClusters) -> None:
     settings = config.checkpoint
     for refusal in settings.refusals:
         log.error("connector.refused", connector=CHECKPOINT_CONNECTOR, reason=refusal)
-    if settings.runs and settings.emit_checkpoints is not None:
+    if config.emits_checkpoints:
         async with _own_clients(config) as own:
             await _run(config, own)
 
@@ -86,12 +86,14 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
     # Without earlier checkpoints, translations must not fall behind what was emitted (C238).
     syncs = OffsetSyncStore(must_read_to_end=known is None)
     runs = RunStore()
-    work = _Work(config, clusters, known or (), OffsetTranslation(syncs, runs))
+    ways = directions(config, clusters, policy, OffsetTranslation(syncs, runs))
+    work = _Work(config, clusters, known or (), ways)
+    followers = translation_followers(config, clusters, syncs, runs)
+    if not config.checkpoint.enabled:
+        followers = {}  # It copies nothing, and leads groups back only.
     try:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_follower(config, policy, syncs).run(), name="offset-syncs")
-            tasks.create_task(_run_follower(config, clusters, runs).run(), name="offset-runs")
-            for name, job in work.jobs().items():
+            for name, job in {**followers, **ways.jobs, **work.jobs()}.items():
                 tasks.create_task(job(), name=name)
     finally:
         await work.outbox.close()
@@ -105,15 +107,15 @@ class _Work:
         config: FlowConfig,
         clusters: FlowClusters,
         known: Iterable[Checkpoint],
-        translator: Translator,
+        ways: Directions,
     ) -> None:
         self._config = config
         settings, source = config.checkpoint, config.flow.source
         policy = build_policy(settings.properties)
         store = CheckpointStore(known)
         latencies = Latencies()
-        self._groups = _groups(config, clusters.source, store)
-        self._renaming = Renaming(config.flow, policy, build_topic_filter(settings.properties))
+        self._groups = _groups(config, clusters.source, store, ways.topic_filter)
+        self._renaming = ways.renaming
         self.outbox = Outbox(
             config.flow.target,
             data_producer_properties(config.worker, settings.properties, 0).properties,
@@ -124,10 +126,10 @@ class _Work:
         self._emission = Emission(
             clusters.source,
             groups=self._groups,
-            choice=Choice(self._renaming, translator, store),
+            choice=Choice(ways.renaming, ways.translator, store, ways.returning),
             outbox=self.outbox,
         )
-        self._sync = GroupOffsetSync(clusters.target, self._groups, store)
+        self._sync = GroupOffsetSync(clusters.target, self._groups, store, ways.returning)
         self._reporter = Reporter(
             progress_topic(source), self.outbox, self._groups, latencies, self._sync
         )
@@ -150,36 +152,19 @@ class _Work:
         return CommitFollower(self._config.flow.source, consumer, commits, self._emission)
 
 
-def _groups(config: FlowConfig, source: Admin, store: CheckpointStore) -> FollowedGroups:
+def _groups(
+    config: FlowConfig, source: Admin, store: CheckpointStore, topic_filter: TopicFilter
+) -> FollowedGroups:
     settings = config.checkpoint
     groups = FollowedGroups(
         source,
         group_filter=build_group_filter(settings.properties),
-        topic_filter=build_topic_filter(settings.properties),
+        topic_filter=topic_filter,
         interval=settings.refresh_groups,
     )
     if settings.takes_back:
         groups.look_for(store.groups, DeletedGroups(store).look)
     return groups
-
-
-def _follower(
-    config: FlowConfig, policy: ReplicationPolicy, store: OffsetSyncStore
-) -> SyncFollower:
-    settings = config.checkpoint
-    topic = offset_syncs_topic(config, policy)
-    is_on_source = settings.offset_syncs_location == "source"
-    alias = config.flow.source if is_on_source else config.flow.target
-    return SyncFollower(alias, settings.offset_syncs_consumer(0), topic, store)
-
-
-def _run_follower(config: FlowConfig, clusters: FlowClusters, store: RunStore) -> RunFollower:
-    settings = config.checkpoint
-    is_on_source = settings.offset_syncs_location == "source"
-    alias = config.flow.source if is_on_source else config.flow.target
-    admin = clusters.source if is_on_source else clusters.target
-    properties = settings.offset_syncs_consumer(0)
-    return RunFollower(alias, properties, offset_runs_topic(config), store, admin)
 
 
 async def _emit(config: FlowConfig, emission: Emission) -> None:
@@ -191,8 +176,8 @@ async def _emit(config: FlowConfig, emission: Emission) -> None:
 
 
 async def _sync(config: FlowConfig, sync: GroupOffsetSync) -> None:
-    """Syncs after each interval, if the user wants that (C279)."""
+    """Syncs after each interval, if the user wants that (C279); a flow that is off sets nothing."""
     interval = config.checkpoint.sync_group_offsets
-    if interval is not None:
+    if interval is not None and config.checkpoint.enabled:
         seconds = interval.total_seconds()
         await every(seconds, sync.round, name="sync-group-offsets", at_once=False)

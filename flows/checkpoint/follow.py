@@ -5,17 +5,21 @@ Keeps what translates offsets current with its topics (Java: ``OffsetSyncStore``
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Final
 
 import structlog
 
 from flows.checkpoint.store import TOPIC_WITHIN_S
+from mm2.config.flow import FlowConfig
 from mm2.core.codec import OffsetSync
 from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.policy import build_policy
 from mm2.core.translation import RunStore
 from mm2.errors import ClusterError, SchemaError
+from mm2.herder.clusters import FlowClusters
+from mm2.herder.topics import offset_runs_topic, offset_syncs_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import LogTail
@@ -25,6 +29,25 @@ log = structlog.get_logger()
 
 _LOOK_AGAIN_S: Final = 0.5
 _LOOK_FOR_RUNS_S: Final = 30.0
+
+
+Job = Callable[[], Coroutine[None, None, None]]
+
+
+def translation_followers(
+    config: FlowConfig, clusters: FlowClusters, syncs: OffsetSyncStore, runs: RunStore
+) -> dict[str, Job]:
+    """What keeps both stores of a flow current, by names; each runs until cancelled."""
+    settings = config.checkpoint
+    is_on_source = settings.offset_syncs_location == "source"
+    alias = config.flow.source if is_on_source else config.flow.target
+    admin = clusters.source if is_on_source else clusters.target
+    consumer = settings.offset_syncs_consumer(0)
+    topic = offset_syncs_topic(config, build_policy(settings.properties))
+    return {
+        "offset-syncs": SyncFollower(alias, consumer, topic, syncs).run,
+        "offset-runs": RunFollower(alias, consumer, offset_runs_topic(config), runs, admin).run,
+    }
 
 
 class SyncFollower:

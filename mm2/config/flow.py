@@ -8,7 +8,7 @@ each with the key and line where the user wrote it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from mm2.config.clients import (
@@ -75,6 +75,27 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
             that fail:
             every mistake in what this flow uses.
     """
+    config = _one_flow(maker, flow)
+    return replace(config, reverse=_reverse(maker, config))
+
+
+def _reverse(maker: MirrorMakerConfig, config: FlowConfig) -> FlowConfig | None:
+    """
+    The opposite flow, if groups that read its copies are to find their way back.
+
+    Mistakes in it are for whoever runs it to report; without it, no group is led back.
+    """
+    opposite = SourceAndTarget(config.flow.target, config.flow.source)
+    if not config.checkpoint.reverses or not maker.is_enabled(opposite):
+        return None
+    try:
+        reverse = _one_flow(maker, opposite)
+    except ConfigErrors:
+        return None
+    return reverse if reverse.source.runs and reverse.source.emit_offset_syncs else None
+
+
+def _one_flow(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
     draft = _Draft(maker, flow)
     worker = draft.worker()
     connectors = {connector: draft.connector(connector) for connector in CONNECTORS}

@@ -150,6 +150,19 @@ OWN_KEYS: Final = (
     _retention("checkpoints", Definition.CHECKPOINT),
     _retention("offset.syncs", Definition.SOURCE),
     Key(
+        name="reverse.checkpointing.enabled",
+        type=Type.BOOLEAN,
+        default="true",
+        importance="LOW",
+        doc=(
+            "Whether checkpoints of B->A also say where a group that reads A's topics in their"
+            " copies on B goes on in the originals on A, so that it can return. Only if A->B is"
+            " enabled in the same file and emits offset syncs, and then also while B->A itself is"
+            " not enabled."
+        ),
+        definitions=frozenset({Definition.OWN, Definition.CHECKPOINT}),
+    ),
+    Key(
         name="use.defaults.from",
         type=Type.STRING,
         default="target",

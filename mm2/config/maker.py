@@ -101,6 +101,11 @@ class MirrorMakerConfig:
         pairs = (SourceAndTarget(s, t) for s in self.clusters for t in self.clusters if s != t)
         return [flow for flow in pairs if self._exists(flow, heartbeats=by_default)]
 
+    def is_enabled(self, flow: SourceAndTarget) -> bool:
+        """Whether the file switches a flow on, which need not exist otherwise (C012)."""
+        known = {flow.source, flow.target} <= set(self.clusters)
+        return known and lenient_boolean(self.originals.get(f"{flow}.enabled"))
+
     def cluster_props(self, alias: str) -> dict[str, str]:
         """A cluster's keys, with the client names it inherits and hands down, as written (C021)."""
         return plain(self.cluster_settings(alias))
@@ -211,8 +216,7 @@ class MirrorMakerConfig:
 
     def _exists(self, flow: SourceAndTarget, *, heartbeats: bool) -> bool:
         beats = self.originals.get(f"{flow}.emit.heartbeats.enabled")
-        enabled = lenient_boolean(self.originals.get(f"{flow}.enabled"))
-        return enabled or (heartbeats if beats is None else lenient_boolean(beats))
+        return self.is_enabled(flow) or (heartbeats if beats is None else lenient_boolean(beats))
 
 
 def load_maker(path: Path) -> MirrorMakerConfig:

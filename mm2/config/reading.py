@@ -178,6 +178,7 @@ def read_checkpoint(flow: SourceAndTarget, parsed: Parsed) -> CheckpointSettings
         poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
         takes_back=parsed.text("checkpoints.deleted.groups.policy") == "tombstone",
         follows_commits=parsed.switch("emit.checkpoints.follow.commits.enabled"),
+        reverses=parsed.switch("reverse.checkpointing.enabled"),
     )
 
 

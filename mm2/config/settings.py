@@ -197,6 +197,7 @@ class CheckpointSettings(ConnectorSettings):
         poll_timeout: how often the task looks whether it should stop.
         takes_back: whether checkpoints of groups that are deleted on the source are taken back.
         follows_commits: whether commits on the source are followed, for checkpoints at once.
+        reverses: whether offsets in copies of the target's own topics are translated back.
     """
 
     groups: tuple[str, ...]
@@ -212,6 +213,7 @@ class CheckpointSettings(ConnectorSettings):
     poll_timeout: timedelta
     takes_back: bool
     follows_commits: bool
+    reverses: bool
 
     def offset_syncs_consumer(self, task: int | None = None) -> dict[str, str]:
         """The consumer that reads offset syncs, from the cluster that holds them (C104)."""
@@ -308,6 +310,8 @@ class FlowConfig:
         spark: ``spark.*`` keys for the session, which all flows share.
         warnings: a sentence for each spelling that Java 4.3 does not know, and for each key that
             has no effect.
+        reverse: the flow the other way, whose copies this flow translates offsets back from; None
+            if it does not.
     """
 
     flow: SourceAndTarget
@@ -319,3 +323,11 @@ class FlowConfig:
     spark: Mapping[str, str]
     data: DataSettings = field(default_factory=DataSettings)
     warnings: tuple[str, ...] = ()
+    reverse: FlowConfig | None = None
+
+    @property
+    def emits_checkpoints(self) -> bool:
+        """Whether checkpoints are written, be it only for groups on their way back."""
+        settings = self.checkpoint
+        may = settings.emit_checkpoints is not None and not settings.refusals
+        return may and (settings.enabled or self.reverse is not None)

@@ -109,7 +109,7 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
             },
         ),
     ]
-    if config.checkpoint.runs:
+    if config.checkpoint.runs or config.emits_checkpoints:
         topics.append(
             InternalTopic(
                 name=policy.checkpoints_topic(source),

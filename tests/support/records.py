@@ -212,7 +212,18 @@ def commit_group(bootstrap: str, group: str, offsets: Mapping[tuple[str, int], i
     """Commits offsets for a group that has no members."""
     with _consumer(bootstrap, {"group.id": group}) as consumer:
         positions = [TopicPartition(*where, offset) for where, offset in offsets.items()]
-        consumer.commit(offsets=positions, asynchronous=False)
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            try:
+                consumer.commit(offsets=positions, asynchronous=False)
+            except KafkaException as error:
+                # A broker that has just started loads its groups first.
+                loading = error.args[0].code() == KafkaError.COORDINATOR_LOAD_IN_PROGRESS
+                if not loading or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                return
 
 
 async def commit_with_metadata(

@@ -1,0 +1,175 @@
+"""
+Leads groups back: follows what the opposite flow tells of its copies (KIP-1098's purpose).
+
+The checkpoint flow B->A reads groups of B. Those that read copies of A's topics are translated
+by what the flow A->B has written down: its runs and syncs, read the other way round, and its
+checkpoints, which tell the groups that moved from those that were only carried along. Java has
+none of this: it names the original (C286) and finds no translation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+import structlog
+
+from flows.checkpoint.follow import Job, translation_followers
+from mm2.config.flow import FlowConfig
+from mm2.core.checkpoint import Renaming, Translator
+from mm2.core.codec import Checkpoint
+from mm2.core.filters import TopicFilter, build_topic_filter
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.reverse import (
+    BothWays,
+    Carried,
+    Copies,
+    EitherTopic,
+    RenamingBothWays,
+    Returning,
+)
+from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.errors import SchemaError
+from mm2.herder.clusters import FlowClusters
+from mm2.herder.supervision import keep_running
+from mm2.herder.topics import accepted_topics
+from mm2.kafka.errors import UnknownTopic
+from mm2.kafka.log import LogTail
+from mm2.kafka.records import Record
+
+log = structlog.get_logger()
+
+_LOOK_AGAIN_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directions:
+    """
+    Which offsets a checkpoint flow translates, and how.
+
+    Attributes:
+        topic_filter: groups count that have an offset for a topic it accepts.
+        renaming: decides which partitions count, and names them on the target.
+        translator: translates their offsets.
+        returning: tells which of them are on their way back; None if none can be.
+        jobs: what has to run for that.
+    """
+
+    topic_filter: TopicFilter
+    renaming: Renaming
+    translator: Translator
+    returning: Returning | None = None
+    jobs: dict[str, Job] = field(default_factory=dict)
+
+
+def directions(
+    config: FlowConfig, clusters: FlowClusters, policy: ReplicationPolicy, onward: Translator
+) -> Directions:
+    """
+    Both directions if the flow has an opposite to lead groups back from, else the one onward.
+
+    A flow that is not enabled leads back only.
+
+    Args:
+        config: the flow.
+        clusters: admin clients of both sides.
+        policy: of the flow.
+        onward: translates what the flow itself copies.
+    """
+    mirrored = build_topic_filter(config.checkpoint.properties)
+    if config.reverse is None:
+        renaming = Renaming(config.flow, policy, mirrored)
+        return Directions(topic_filter=mirrored, renaming=renaming, translator=onward)
+    opposite = FlowClusters(source=clusters.target, target=clusters.source)
+    way_back = WayBack(config.reverse, opposite)
+    either = EitherTopic(mirrored if config.checkpoint.enabled else None, way_back.copies)
+    return Directions(
+        topic_filter=either,
+        renaming=RenamingBothWays(config.flow, policy, either, way_back.copies),
+        translator=BothWays(onward, way_back.translation, way_back.copies),
+        returning=Returning(way_back.copies, way_back.carried),
+        jobs=way_back.jobs(),
+    )
+
+
+def copies_of(config: FlowConfig) -> Copies:
+    """Tells which topics of a flow's target may be copies that it has made."""
+    policy = build_policy(config.source.properties)
+    return Copies(config.flow.source, policy, accepted_topics(config))
+
+
+class WayBack:
+    """
+    What is known of the copies that a flow has made.
+
+    Args:
+        config: the flow that makes them; its target is where the groups to be led back are.
+        clusters: admin clients of its both sides.
+
+    Attributes:
+        copies: which topics they are.
+        translation: translates offsets in them back.
+        carried: how far the flow has carried groups.
+    """
+
+    def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        self._config = config
+        self._clusters = clusters
+        self._syncs = OffsetSyncStore(must_read_to_end=False)
+        self._runs = RunStore()
+        self.copies = copies_of(config)
+        self.translation = OffsetTranslation(self._syncs, self._runs)
+        self.carried = Carried()
+
+    def jobs(self) -> dict[str, Job]:
+        """
+        Keeps that current.
+
+        What fails here is logged and tried again: the flow's other checkpoints go on without.
+        """
+        followers = translation_followers(self._config, self._clusters, self._syncs, self._runs)
+        followers["checkpoints"] = self._follow_checkpoints
+        return {
+            f"opposite-{name}": partial(keep_running, f"opposite-{name}", job)
+            for name, job in followers.items()
+        }
+
+    async def _follow_checkpoints(self) -> None:
+        """Follows the checkpoints of the flow; without any, nobody was carried along."""
+        if not self._config.emits_checkpoints:
+            self.carried.backlog_read()
+            return
+        topic = build_policy(self._config.source.properties).checkpoints_topic(
+            self._config.flow.source
+        )
+        properties = self._config.checkpoint.target_consumer("checkpoints-target-consumer", 0)
+        tail = LogTail(self._config.flow.target, properties, topic, partitions=[0])
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._note_end_of_backlog(tail), name="opposite-checkpoints-backlog")
+            await self._follow(tail)
+
+    async def _follow(self, tail: LogTail) -> None:
+        while True:
+            try:
+                async for record in tail:
+                    note(self.carried, record)
+            except UnknownTopic:
+                # The opposite flow creates it when it starts.
+                await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _note_end_of_backlog(self, tail: LogTail) -> None:
+        await tail.caught_up.wait()
+        self.carried.backlog_read()
+
+
+def note(carried: Carried, record: Record) -> None:
+    """Takes a record of checkpoints in; a tombstone takes nothing back that was given."""
+    if record.value is None:
+        return
+    try:
+        carried.note(Checkpoint.decode(record.key, record.value))
+    except SchemaError as error:
+        log.warning("checkpoint.ignored", offset=record.offset, error=str(error))

@@ -1,0 +1,75 @@
+"""When the flow back leads groups back."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.model import ClusterAlias, SourceAndTarget
+
+THERE = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+BACK = SourceAndTarget(ClusterAlias("B"), ClusterAlias("A"))
+_SERVERS = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
+ENABLED = {"A->B.enabled": "true"}
+
+
+def _maker(**extra: str) -> MirrorMakerConfig:
+    return MirrorMakerConfig(raw={**_SERVERS, **extra})
+
+
+def _back(**extra: str) -> FlowConfig:
+    return flow_config(_maker(**extra), BACK)
+
+
+def test_groups_are_led_back_from_a_passive_cluster_by_default() -> None:
+    config = _back(**ENABLED)
+    assert config.reverse is not None
+    assert config.reverse.flow == THERE
+    assert config.reverse.reverse is None
+    assert config.emits_checkpoints
+    assert not config.checkpoint.runs
+    assert pickle.loads(pickle.dumps(config)) == config
+
+
+def test_flows_both_ways_lead_groups_back_each() -> None:
+    maker = _maker(**ENABLED, **{"B->A.enabled": "true"})
+    there, back = flow_config(maker, THERE), flow_config(maker, BACK)
+    assert there.reverse is not None
+    assert there.reverse.flow == BACK
+    assert back.reverse is not None
+    assert back.reverse.flow == THERE
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {**ENABLED, "reverse.checkpointing.enabled": "false"},
+        {**ENABLED, "B->A.reverse.checkpointing.enabled": "false"},
+        {**ENABLED, "emit.offset-syncs.enabled": "false"},
+        # Its mistakes are told when it is itself asked for.
+        {**ENABLED, "A->B.tasks.max": "many"},
+    ],
+)
+def test_without_what_the_flow_there_has_written_down_nobody_is_led_back(
+    extra: dict[str, str],
+) -> None:
+    config = _back(**extra)
+    assert config.reverse is None
+    assert not config.emits_checkpoints
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [{"emit.checkpoints.interval.seconds": "-1"}, {"B->A.emit.checkpoints.enabled": "false"}],
+)
+def test_no_checkpoints_at_all_are_none_for_the_way_back_either(extra: dict[str, str]) -> None:
+    assert not _back(**ENABLED, **extra).emits_checkpoints
+
+
+def test_a_flow_between_other_clusters_is_none_back() -> None:
+    assert not _maker(**ENABLED).is_enabled(SourceAndTarget(ClusterAlias("A"), ClusterAlias("C")))
+    assert _back(**{"B->A.enabled": "true"}).reverse is None

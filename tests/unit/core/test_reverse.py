@@ -1,0 +1,225 @@
+"""
+Which offsets of groups are about copies, and what they become in the originals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+
+from mm2.core.checkpoint import CommittedOffset, checkpoints_for_group
+from mm2.core.codec import Checkpoint
+from mm2.core.filters import build_topic_filter
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.reverse import BothWays, Carried, Copies, EitherTopic, RenamingBothWays, Returning
+from mm2.core.topology import should_replicate_topic
+from mm2.core.translation import Translated
+
+A, B = ClusterAlias("A"), ClusterAlias("B")
+THERE, BACK = SourceAndTarget(A, B), SourceAndTarget(B, A)
+GROUP = GroupId("g")
+IDENTITY = {"replication.policy.class": "IdentityReplicationPolicy"}
+
+
+@dataclass(frozen=True)
+class Known:
+    """Answers one offset for each partition, in either direction."""
+
+    offsets: Mapping[TopicPartition, Translated] = field(default_factory=dict)
+
+    def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
+        del upstream
+        return self.offsets.get(partition)
+
+    def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
+        del downstream
+        return self.offsets.get(partition)
+
+
+def _policy(flow: SourceAndTarget, **properties: str) -> ReplicationPolicy:
+    aliases = {"source.cluster.alias": flow.source, "target.cluster.alias": flow.target}
+    return build_policy({**aliases, **properties})
+
+
+def _copies(topics: str = ".*", **properties: str) -> Copies:
+    policy = _policy(THERE, **properties)
+    accepts = partial(
+        should_replicate_topic,
+        flow=THERE,
+        policy=policy,
+        topic_filter=build_topic_filter({"topics": topics}),
+        heartbeats_replication=False,
+    )
+    return Copies(A, policy, accepts)
+
+
+def _at(topic: str, number: int = 0) -> TopicPartition:
+    return TopicPartition(TopicName(topic), number)
+
+
+@pytest.mark.parametrize(
+    ("copy", "original"),
+    [
+        ("A.orders", "orders"),
+        ("A.C.orders", "C.orders"),
+        ("orders", None),
+        ("C.orders", None),
+        ("C.A.orders", None),
+        ("A.B.orders", None),
+        ("A.mm2-offset-syncs.B.internal", None),
+        ("A.__transactions", None),
+        ("A.excluded", None),
+    ],
+)
+def test_a_copy_is_what_the_flow_mirrors_under_the_name_it_gives(
+    copy: str, original: str | None
+) -> None:
+    """Unwrapped by one name only: A has C's topic as C.orders (unlike C286)."""
+    copies = _copies("(?!excluded).*")
+    assert copies.original(TopicName(copy)) == original
+    assert copies.original(TopicName(copy)) == original
+    if original is not None:
+        assert copies.copied_partition(_at(original, 3)) == _at(copy, 3)
+
+
+def test_without_renaming_every_mirrored_topic_may_be_a_copy() -> None:
+    copies = _copies("orders", **IDENTITY)
+    assert copies.original_partition(_at("orders", 2)) == _at("orders", 2)
+    assert copies.copied_partition(_at("orders", 2)) == _at("orders", 2)
+    assert copies.original_partition(_at("local", 2)) is None
+    assert copies.copied_partition(_at("local", 2)) is None
+
+
+class Vague(ReplicationPolicy):
+    """Takes every topic for a copy of A, and names the original of some only."""
+
+    def format_remote_topic(self, source: ClusterAlias, topic: TopicName) -> TopicName:
+        return TopicName(f"{source}.{topic}")
+
+    def topic_source(self, topic: TopicName) -> ClusterAlias | None:
+        return A if topic != "theirs" else None
+
+    def upstream_topic(self, topic: TopicName) -> TopicName | None:
+        return TopicName("one") if topic != "strange" else None
+
+
+@pytest.mark.parametrize("topic", ["strange", "A.two", "theirs"])
+def test_a_topic_that_the_policy_cannot_explain_is_no_copy(topic: str) -> None:
+    copies = Copies(A, Vague(), lambda _: True)
+    assert copies.original(TopicName("A.one")) == "one"
+    assert copies.original(TopicName(topic)) is None
+
+
+def test_offsets_in_copies_are_translated_back_and_others_on() -> None:
+    onward = Known({_at("local"): Translated(7, exact=True)})
+    back = Known({_at("orders"): Translated(40, exact=True)})
+    both = BothWays(onward, back, _copies())
+    assert both.explain(_at("A.orders"), 50) == Translated(40, exact=True)
+    assert both.explain(_at("local"), 5) == Translated(7, exact=True)
+    assert both.explain(_at("A.unknown"), 5) is None
+    assert both.explain(_at("unknown"), 5) is None
+
+
+@pytest.mark.parametrize(("onward", "back", "expected"), [(60, 40, 40), (30, 40, 30), (-1, 40, -1)])
+def test_where_both_directions_copy_a_topic_the_lower_offset_is_taken(
+    onward: int, back: int, expected: int
+) -> None:
+    """With IdentityReplicationPolicy both ways, which mirrors in a circle (C159, C418)."""
+    both = BothWays(
+        Known({_at("orders"): Translated(onward, exact=True)}),
+        Known({_at("orders"): Translated(back, exact=True)}),
+        _copies(**IDENTITY),
+    )
+    assert both.explain(_at("orders"), 50) == Translated(expected, exact=False)
+
+
+def test_topics_count_that_are_mirrored_or_copies() -> None:
+    mirrored = build_topic_filter({"topics": "local"})
+    assert EitherTopic(mirrored, _copies("orders")).should_replicate_topic(TopicName("A.orders"))
+    assert EitherTopic(mirrored, _copies("orders")).should_replicate_topic(TopicName("local"))
+    assert not EitherTopic(mirrored, _copies("orders")).should_replicate_topic(TopicName("A.x"))
+    assert EitherTopic(None, _copies("orders")).should_replicate_topic(TopicName("A.orders"))
+    assert not EitherTopic(None, _copies("orders")).should_replicate_topic(TopicName("local"))
+
+
+def test_checkpoints_of_a_flow_lead_its_groups_on_and_back() -> None:
+    """C285, and what C286 promises but cannot keep without the opposite flow's syncs."""
+    translator = BothWays(
+        Known({_at("local"): Translated(7, exact=True)}),
+        Known({_at("orders"): Translated(40, exact=True), _at("C.t"): Translated(3, exact=False)}),
+        _copies(),
+    )
+    found = checkpoints_for_group(
+        GROUP,
+        {
+            _at("A.orders"): CommittedOffset(50, "note"),
+            _at("A.C.t"): CommittedOffset(6),
+            _at("local"): CommittedOffset(5),
+            _at("other"): CommittedOffset(5),
+        },
+        renaming=RenamingBothWays(
+            BACK, _policy(BACK), build_topic_filter({"topics": "local"}), _copies()
+        ),
+        translator=translator,
+        last={},
+    )
+    assert list(found) == [
+        Checkpoint(GROUP, _at("orders"), 50, 40, "note", exact=True),
+        Checkpoint(GROUP, _at("C.t"), 6, 3),
+        Checkpoint(GROUP, _at("B.local"), 5, 7, exact=True),
+    ]
+
+
+def _carried(*offsets: int) -> Carried:
+    carried = Carried()
+    for offset in offsets:
+        carried.note(Checkpoint(GROUP, _at("A.orders"), 100 + offset, offset))
+    carried.backlog_read()
+    return carried
+
+
+def _own_commits(carried: Carried, offset: int, last: Checkpoint | None = None) -> bool:
+    committed = {_at("A.orders"): CommittedOffset(offset), _at("local"): CommittedOffset(3)}
+    known = {} if last is None else {_at("orders"): last}
+    found = Returning(_copies(), carried).own_commits(GROUP, committed, known)
+    assert found.pop(_at("local")) == CommittedOffset(3)
+    return bool(found)
+
+
+def test_what_a_group_was_given_in_a_copy_is_not_carried_back() -> None:
+    assert not _own_commits(_carried(50), 50)
+    assert not _own_commits(_carried(50), 20)
+    assert _own_commits(_carried(50), 51)
+    assert _own_commits(_carried(), 0)
+
+
+def test_until_it_is_known_what_groups_were_given_none_is_on_its_way() -> None:
+    assert not _own_commits(Carried(), 50)
+
+
+def test_a_group_that_is_set_back_at_the_source_is_not_brought_forward_again() -> None:
+    """Its copy still stands where it was carried; the source's newer checkpoint says 10."""
+    assert not _own_commits(_carried(50, 10), 50)
+
+
+def test_a_group_on_its_way_may_go_back_in_the_copy() -> None:
+    last = Checkpoint(GROUP, _at("orders"), 80, 70)
+    assert _own_commits(_carried(50), 30, last)
+    assert not _own_commits(_carried(80), 30, last)
+
+
+def test_offsets_that_were_reset_are_passed_on_as_they_are() -> None:
+    found = Returning(_copies(), _carried(50)).own_commits(GROUP, {_at("A.orders"): None}, {})
+    assert found == {_at("A.orders"): None}
+
+
+def test_a_group_is_given_its_place_until_it_has_come_back_and_gone_on() -> None:
+    back = Checkpoint(GROUP, _at("orders"), 51, 41)
+    assert Returning(_copies(), _carried(50)).may_be_given(back)
+    assert not Returning(_copies(), _carried(51)).may_be_given(back)
+    onward = Checkpoint(GROUP, _at("B.local"), 5, 7)
+    assert Returning(_copies(), _carried(51)).may_be_given(onward)
