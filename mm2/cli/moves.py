@@ -22,7 +22,8 @@ from mm2.cli.options import (
     run,
 )
 from mm2.cli.rows import Row, rendered
-from mm2.core.failover import GroupFacts, Outcome, Verdict
+from mm2.core.failover import GroupFacts
+from mm2.core.verdicts import Outcome, Verdict
 from mm2.errors import ConfigErrors, FlowError
 from mm2.failover.move import Move, Plan, Wishes
 from mm2.failover.route import pair_of, route

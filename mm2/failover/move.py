@@ -15,20 +15,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mm2.core.failover import (
-    GroupFacts,
-    Outcome,
-    Verdict,
+from mm2.core.failover import GroupFacts, group_verdicts, offsets_to_write
+from mm2.core.failover_checks import (
     checkpoint_verdict,
     drain_verdict,
-    group_verdicts,
     heartbeat_verdict,
-    is_go,
     lost_verdict,
-    offsets_to_write,
     reachable_origin_verdict,
 )
 from mm2.core.model import TopicName
+from mm2.core.verdicts import Outcome, Verdict, is_go
 from mm2.errors import ClusterError
 from mm2.failover.checkpoints import Checkpoints
 from mm2.failover.draining import heartbeat_age_ms, lag_of, mirrored_topics

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from mm2.core.acls import AclBinding
-from mm2.core.failover import Outcome, ProducerFacts, Verdict, producer_verdicts, quota_verdicts
+from mm2.core.failover_checks import ProducerFacts, producer_verdicts, quota_verdicts
 from mm2.core.model import TopicName
 from mm2.core.rights import writers
+from mm2.core.verdicts import Outcome, Verdict
 from mm2.errors import ClusterError
 from mm2.failover.route import Route, Side
 from mm2.kafka.errors import NotSupported, SecurityDisabled

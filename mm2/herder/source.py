@@ -5,20 +5,16 @@ The source flow's control side: leads the flow, keeps its plan current, and runs
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from math import inf
 from typing import Final
 
 import structlog
 
-from mm2.config.data_clients import DataSettings
-from mm2.config.flow import FlowConfig, data_producer
-from mm2.config.settings import ErrorSettings
+from mm2.config.flow import FlowConfig
 from mm2.core.balance import Balance, Strategy
 from mm2.core.model import TopicPartition
-from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec, GapSpec, OffsetSyncSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.control import (
@@ -30,21 +26,17 @@ from mm2.herder.control import (
     encode_lease,
 )
 from mm2.herder.discovery import Discovery
-from mm2.herder.exactly_once import exactly_once_spec, fence_earlier_tasks, transactional_id
+from mm2.herder.exactly_once import fence_earlier_tasks
 from mm2.herder.ports import BundleRunner
+from mm2.herder.specs import bundle_spec
 from mm2.herder.supervision import every, keep_running
-from mm2.herder.topics import control_topic, offset_runs_topic, offset_syncs_topic, progress_topic
+from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
 from mm2.herder.wanted import ControlBacklog, read_control, readable, until_resumed
 from mm2.herder.watch import Watch
 from mm2.kafka.log import LogTail
-from mm2.kafka.settings import milliseconds
-from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
-
-_METADATA_AGE_MS: Final = 300_000
-"""Java's default of ``metadata.max.age.ms``."""
 
 _RETRY_INCOMPLETE_S: Final = 10.0
 """A remote topic that could not be created is tried again soon, not at the next refresh."""
@@ -251,81 +243,3 @@ class SourceFlow:
 
 def _shorter(seconds: float, interval: timedelta | None) -> float:
     return seconds if interval is None else min(seconds, interval.total_seconds())
-
-
-def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) -> BundleSpec:
-    """What the task of bundle ``index`` needs to know."""
-    source, herder = config.source, config.herder
-    consumer = source.source_consumer("replication-consumer", index)
-    producer = data_producer(config, index).properties
-    at = config.flow.source if source.offset_syncs_location == "source" else config.flow.target
-    syncs = OffsetSyncSpec(
-        cluster=at,
-        properties=source.offset_syncs_producer(index),
-        topic=syncs_topic,
-        lag_max=source.offset_lag_max,
-        runs_topic=offset_runs_topic(config) if source.emit_offset_runs else None,
-    )
-    return BundleSpec(
-        flow=config.flow,
-        index=index,
-        epoch=epoch,
-        source=consumer,
-        target=producer,
-        transactional_id=transactional_id(config, index),
-        offsets_topic=herder.offsets_topic,
-        offsets_partitions=herder.offsets_partitions,
-        control_topic=control_topic(config.flow.source),
-        progress_topic=progress_topic(config.flow.source),
-        byte_rate_limit=source.byte_rate_limit,
-        flush_interval_s=herder.offset_flush_interval.total_seconds(),
-        buffer_memory=config.data.buffer_memory,
-        max_request_size=config.data.max_request_size,
-        merge_bytes=min(config.data.batch_size, config.data.max_request_size),
-        compression=compression_of(config.data),
-        fetch=_fetch(config, consumer),
-        gaps=GapSpec(
-            fails=source.gaps_fail,
-            remote_fails=source.remote_gaps_fail,
-            hanging_after_s=source.hanging_transaction.total_seconds(),
-        ),
-        offset_syncs=syncs if source.emit_offset_syncs else None,
-        errors=_errors(source.errors),
-        exactly_once=exactly_once_spec(config, producer),
-    )
-
-
-def _errors(errors: ErrorSettings) -> ErrorSpec:
-    timeout = errors.retry_timeout
-    return ErrorSpec(
-        tolerates=errors.tolerates,
-        dead_letter_topic=errors.dead_letter_topic if errors.tolerates else None,
-        context_headers=errors.context_headers,
-        logs=errors.logs,
-        logs_messages=errors.logs_messages,
-        retry_timeout_s=inf if timeout is None else timeout.total_seconds(),
-        retry_delay_s=errors.retry_delay.total_seconds(),
-    )
-
-
-def compression_of(data: DataSettings) -> Compression | None:
-    """The codec that the user asks for; None keeps what is there."""
-    if data.codec is None:
-        return None
-    return Compression(CODEC_NAMES.index(data.codec), data.level)
-
-
-def _fetch(config: FlowConfig, consumer: Mapping[str, str]) -> FetchSpec:
-    data = config.data
-    lease_ms = milliseconds(consumer, "metadata.max.age.ms", _METADATA_AGE_MS)
-    return FetchSpec(
-        max_bytes=data.fetch_max_bytes,
-        max_partition_bytes=data.fetch_partition_bytes,
-        min_bytes=data.fetch_min_bytes,
-        max_wait_ms=data.fetch_wait_ms,
-        read_committed=data.read_committed,
-        reset=data.reset,
-        starts=config.source.starts,
-        rack=consumer.get("client.rack", "").strip(),
-        replica_lease_s=lease_ms / 1000,
-    )

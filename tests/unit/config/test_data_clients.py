@@ -9,7 +9,7 @@ from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
-from mm2.herder.source import bundle_spec, compression_of
+from mm2.herder.specs import bundle_spec, compression_of
 from mm2.kafka.wire.codecs import Compression
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))

@@ -10,25 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.failover import (
-    GroupFacts,
-    Outcome,
-    Place,
+from mm2.core.failover import GroupFacts, Place, group_verdicts, offsets_to_write
+from mm2.core.failover_checks import (
     ProducerFacts,
-    Verdict,
     checkpoint_verdict,
     drain_verdict,
-    group_verdicts,
     heartbeat_verdict,
-    is_go,
     lost_verdict,
-    offsets_to_write,
     producer_verdicts,
     quota_verdicts,
     reachable_origin_verdict,
 )
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation import Translated
+from mm2.core.verdicts import Outcome, Verdict, is_go
 
 ORIGIN = TopicPartition(TopicName("orders"), 0)
 COPY = TopicPartition(TopicName("A.orders"), 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.source import bundle_spec
+from mm2.herder.specs import bundle_spec
 
 _CLUSTERS = "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\n"
 

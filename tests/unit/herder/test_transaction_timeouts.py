@@ -15,7 +15,7 @@ from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ClusterError
 from mm2.herder.exactly_once import fence_earlier_tasks
-from mm2.herder.source import bundle_spec
+from mm2.herder.specs import bundle_spec
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from mm2.kafka.wire.codes import Code
 

@@ -1,0 +1,97 @@
+"""Which way a partition goes between two clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mm2.config.flow import flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.properties import load
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.failover.passages import AgainstFlow, Passage, WithFlow, way_of
+from mm2.failover.route import Pair, pair_of
+from mm2.herder.clusters import FlowClusters
+from mm2.kafka.admin import Admin
+
+_FILE = """\
+clusters = A, B
+A.bootstrap.servers = a:1
+B.bootstrap.servers = b:1
+A->B.enabled = true
+topics = orders.*
+"""
+_IDENTITY = "replication.policy.class = IdentityReplicationPolicy\n"
+_BOTH = "B->A.enabled = true\n"
+
+
+def _pair(tmp_path: Path, *more: str) -> Pair:
+    file = tmp_path / "mm2.properties"
+    file.write_text(_FILE + "".join(more))
+    maker = MirrorMakerConfig.of(load(file))
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    return pair_of(maker, flow_config(maker, flow))
+
+
+def _forth(pair: Pair) -> list[Passage]:
+    clusters = FlowClusters(Admin("A", {}), Admin("B", {}))
+    against = [] if pair.opposite is None else [AgainstFlow(pair.opposite)]
+    return [WithFlow(pair.flow, clusters), *against]
+
+
+def _back(pair: Pair) -> list[Passage]:
+    clusters = FlowClusters(Admin("B", {}), Admin("A", {}))
+    onward = [] if pair.opposite is None else [WithFlow(pair.opposite, clusters)]
+    return [AgainstFlow(pair.flow), *onward]
+
+
+def _goes(passages: list[Passage], topic: str) -> str | None:
+    way = way_of(passages, TopicPartition(TopicName(topic), 2))
+    if way is None:
+        return None
+    kind = "with" if isinstance(way[0], WithFlow) else "against"
+    return f"{kind} {way[0].config.flow}: {way[1]}"
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("orders", "with A->B: A.orders-2"),
+        ("B.orders", "against B->A: orders-2"),
+        ("payments", None),
+        ("B.payments", None),
+        ("C.orders", None),
+        ("mm2-offsets.B.internal", None),
+    ],
+)
+def test_a_group_that_leaves(tmp_path: Path, topic: str, expected: str | None) -> None:
+    """Its topics become copies, and copies of the other side's topics become originals."""
+    assert _goes(_forth(_pair(tmp_path, _BOTH)), topic) == expected
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("A.orders", "against A->B: orders-2"),
+        ("orders", "with B->A: B.orders-2"),
+        ("A.payments", None),
+        ("payments", None),
+    ],
+)
+def test_a_group_that_comes_home(tmp_path: Path, topic: str, expected: str | None) -> None:
+    assert _goes(_back(_pair(tmp_path, _BOTH)), topic) == expected
+
+
+def test_what_no_flow_copies_has_no_way(tmp_path: Path) -> None:
+    pair = _pair(tmp_path)
+    assert pair.opposite is None, "it exists for heartbeats only"
+    assert _goes(_forth(pair), "B.orders") is None
+    assert _goes(_back(pair), "orders") is None
+
+
+def test_with_the_identity_policy_the_flow_that_is_named_counts(tmp_path: Path) -> None:
+    """Names tell nothing there: what it copies is taken for an original here, a copy there."""
+    pair = _pair(tmp_path, _IDENTITY, _BOTH)
+    assert _goes(_forth(pair), "orders") == "with A->B: orders-2"
+    assert _goes(_back(pair), "orders") == "against A->B: orders-2"
