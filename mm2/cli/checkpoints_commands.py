@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
-from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, refuse_usage, run
+from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run
 from mm2.cli.rows import Row, rendered
 from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint
 from mm2.client.survey import checkpoints_now
@@ -45,8 +45,7 @@ def checkpoints(
     Exit status: 0 done, 1 a group that is named has none, 2 wrong usage, 3 the target cannot be
     reached.
     """
-    refuse_usage(group_problems(groups, pattern))
-    config = flow_of(file, flow)
+    config = flow_of(file, flow, group_problems(groups, pattern))
     wanted = chosen(groups, pattern, lambda _: True)
 
     async def asked() -> GroupCheckpoints:

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
-from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, refuse_usage, run, tell
+from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.client.survey import FlowSurvey
 from mm2.core.standings import Standing
@@ -47,8 +47,7 @@ def groups(
     Exit status: 0 done, 1 nothing is known of a group that is named, 2 wrong usage, 3 the target
     cannot be reached.
     """
-    refuse_usage(group_problems(groups, pattern))
-    config = flow_of(file, flow)
+    config = flow_of(file, flow, group_problems(groups, pattern))
 
     async def asked() -> tuple[list[Standing], list[str]]:
         async with FlowSurvey.of(config) as survey:

@@ -62,13 +62,25 @@ def refuse_usage(problems: Iterable[str]) -> None:
         raise click.UsageError("\n".join(found))
 
 
-def flow_of(file: Path, wanted: str | None) -> FlowConfig:
-    """The flow that is meant; the only one that is enabled, if none is named."""
+def flow_of(file: Path, wanted: str | None, problems: Iterable[str] = ()) -> FlowConfig:
+    """
+    The flow that is meant; the only one that is enabled, if none is named.
+
+    Args:
+        file: that has it.
+        wanted: its name.
+        problems: what else is wrong with the options, to be told together.
+
+    Raises:
+        UsageError: there is a problem.
+    """
     configs = flows_of(file, wanted)
     enabled = [config for config in configs if config.source.enabled or wanted]
+    found = list(problems)
     if len(enabled) != 1:
         names = ", ".join(map(str, maker_of(file).cluster_pairs())) or "none"
-        raise click.UsageError(f"Say which flow with --flow; there are {names}.")
+        found.append(f"Say which flow with --flow; there are {names}.")
+    refuse_usage(found)
     return enabled[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 import click
 
 from mm2.cli.group_options import GROUPS, unheard_of
-from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, refuse_usage, run, tell
+from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.client.survey import FlowSurvey
 from mm2.client.translating import TranslatedOffset, translate_groups, translate_offset
@@ -56,8 +57,7 @@ def translate(
     Exit status: 0 done, 1 something cannot be translated, 2 wrong usage, 3 a cluster that is needed
     cannot be reached.
     """
-    refuse_usage(_problems(groups, topic, offset))
-    config = flow_of(file, flow)
+    config = flow_of(file, flow, _problems(groups, topic, offset))
 
     async def asked() -> tuple[list[TranslatedOffset], list[str]]:
         async with FlowSurvey.of(config) as survey:
@@ -81,7 +81,7 @@ def _problems(groups: Collection[str], topic: str | None, offset: int | None) ->
         yield "Give either --group, as often as needed, or --topic with --offset."
     if (topic is None) != (offset is None):
         yield "--topic and --offset belong together."
-    if topic is not None and not topic.rpartition(":")[2].isdecimal():
+    if topic is not None and not re.fullmatch(r".+:\d+", topic, re.ASCII):
         yield f"--topic {topic}: write TOPIC:0"
 
 

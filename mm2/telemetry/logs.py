@@ -34,8 +34,10 @@ def configure_command_logs() -> None:
     """
     Warnings and errors go to standard error; what a command is asked for has standard output.
 
-    Nothing else is changed, so that events are seen by whoever captures them.
+    Client libraries say nothing. Nothing else is changed, so that events are seen by whoever
+    captures them.
     """
+    _quiet_libraries()
     structlog.configure(logger_factory=_Warnings)
 
 

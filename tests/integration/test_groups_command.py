@@ -116,6 +116,7 @@ def test_groups_are_followed_from_both_clusters_and_from_the_target_alone(
             "target_state": "EMPTY",
             "target_offset": 3,
         }
+        _look_at_heartbeats(flow)
         for words in flow.page():
             told = eventually(
                 lambda words=words: CliRunner().invoke(main, words),  # type: ignore[misc]
@@ -131,6 +132,18 @@ def test_groups_are_followed_from_both_clusters_and_from_the_target_alone(
     _look_without_the_source(flow)
 
 
+def _look_at_heartbeats(flow: _Flow) -> None:
+    """C318: those that the way back writes on the source are copied, and prove that data are."""
+    written = f"{flow.target}->{flow.source}"
+
+    def copied() -> dict[str, Any]:
+        rows = flow.rows("heartbeats")
+        return next(row for row in rows if (row["flow"], row["hops"]) == (written, 1))
+
+    row = eventually(copied, timeout=40)
+    assert (row["way"], row["alive"]) == (f"{flow.source}->{flow.target}", True)
+
+
 def _look_without_the_source(flow: _Flow) -> None:
     (port,) = free_ports(1)
     gone = f"{flow.file.read_text()}{flow.source}.bootstrap.servers = 127.0.0.1:{port}\n"
@@ -139,12 +152,12 @@ def _look_without_the_source(flow: _Flow) -> None:
     assert f"cluster {flow.source}: no answer" in result.stderr
     (row,) = json.loads(result.stdout)
     assert (row["topic"], row["offset"], row["translated"]) == (flow.topic, 7, 7)
-    assert (row["lag"], row["mirror_lag"]) == (None, None)
+    assert (row["accuracy"], row["lag"], row["mirror_lag"]) == ("exact", None, None)
     (checkpoint,) = flow.rows("checkpoints", "--group", flow.group)
     assert (checkpoint["upstream"], checkpoint["downstream"]) == (7, 7)
+    assert checkpoint["accuracy"] == "exact"
     (translated,) = flow.rows("translate", "--group", flow.group)
-    assert translated["translated"] == 7
-    assert row["accuracy"] == checkpoint["accuracy"] == translated["accuracy"]
+    assert (translated["translated"], translated["accuracy"]) == (7, "exact")
     needs_source = flow.run("translate", "--topic", f"{flow.topic}:0", "--offset", "7")
     assert needs_source.exit_code == 3
     assert "offset syncs" in needs_source.stderr

@@ -97,6 +97,16 @@ async def test_a_disabled_flow_still_sends_javas_heartbeats_each_second_after_th
     assert {beat.partition for beat in beats} == {0}
 
 
+async def test_nothing_is_written_if_the_flow_ends_before_the_first_interval_has_passed(
+    config: FlowConfig, cluster_b: Cluster
+) -> None:
+    """C317."""
+    async with _beating(config):
+        pass
+    key = _text(config.flow.source) + _text(config.flow.target)
+    assert await asyncio.to_thread(_own, cluster_b.bootstrap, key) == []
+
+
 async def test_a_flow_reports_how_old_heartbeats_are_that_come_in_through_it(
     config: FlowConfig, cluster_b: Cluster
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +23,10 @@ from tests.support.layout import free_ports
 from tests.support.mirror import properties
 from tests.support.records import Sample, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(240)]
 
 _HOUR_MS = 3_600_000
+_MM2 = Path(sys.executable).with_name("mm2")
 
 
 @dataclass(frozen=True)
@@ -112,16 +115,16 @@ def test_a_heartbeat_that_never_came_is_missing(pair: _Pair) -> None:
 def test_a_cluster_that_is_away_is_named_and_the_others_are_shown(pair: _Pair) -> None:
     pair.beat("heartbeats", pair.source, pair.target, age_ms=0)
     pair.without(pair.source)
-    result = pair.run("heartbeats")
-    assert result.exit_code == 0
+    result = pair.run("heartbeats", "--max-age", "PT1H")
+    assert result.exit_code == 1, "what is not known is not alive"
     assert f"cluster {pair.source}: no answer" in result.stderr
     assert f"{pair.source}->{pair.target}" in result.stdout
-    assert pair.run("heartbeats", "--max-age", "PT1H").exit_code == 1, "not known is not alive"
-    hops = pair.run("hops")
-    assert (hops.exit_code, f"cluster {pair.source}: no answer" in hops.stderr) == (0, True)
     pair.without(pair.source, pair.target)
-    for command in ("heartbeats", "hops"):
-        assert pair.run(command).exit_code == 3
+    command = [str(_MM2), "hops", str(pair.file)]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout) == (3, "")
+    sentences = [f"cluster {alias}: no answer in 5 s" for alias in (pair.source, pair.target)]
+    assert told.stderr.splitlines() == sentences, "and nothing of what client libraries say"
 
 
 def test_hops_are_those_of_the_nearest_heartbeats(pair: _Pair) -> None:
