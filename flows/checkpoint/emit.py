@@ -7,24 +7,30 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
 from flows.checkpoint.groups import FollowedGroups
-from flows.checkpoint.outbox import Outbox
 from flows.checkpoint.store import CheckpointStore
 from mm2.core.checkpoint import CommittedOffset, Renaming, Translator, checkpoints_for_group
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.reverse import Returning
 from mm2.errors import ClusterError
-from mm2.kafka.admin import Admin
 from mm2.kafka.conversions import chunks
+from mm2.kafka.group_ports import Offsets
 
 log = structlog.get_logger()
 
 _GROUPS_AT_ONCE: Final = 500
 """Groups whose offsets are in memory at the same time."""
+
+
+class Outgoing(Protocol):
+    """What writes the checkpoints that are due."""
+
+    async def write(self) -> int:
+        """Writes all that is due, and returns how many records that were."""
 
 
 class Choice:
@@ -83,7 +89,7 @@ class Emission:
     """
 
     def __init__(
-        self, source: Admin, *, groups: FollowedGroups, choice: Choice, outbox: Outbox
+        self, source: Offsets, *, groups: FollowedGroups, choice: Choice, outbox: Outgoing
     ) -> None:
         self._source = source
         self._groups = groups

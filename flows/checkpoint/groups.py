@@ -16,7 +16,7 @@ from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.supervision import every
-from mm2.kafka.admin import Admin
+from mm2.kafka.group_ports import SourceGroups
 
 log = structlog.get_logger()
 
@@ -42,7 +42,7 @@ class FollowedGroups:
 
     def __init__(
         self,
-        source: Admin,
+        source: SourceGroups,
         *,
         group_filter: GroupFilter,
         topic_filter: TopicFilter,

@@ -8,7 +8,7 @@ stays due until it is (C430), and a tombstone removes one instead of ending the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -94,8 +94,35 @@ class CheckpointStore:
         self._groups.setdefault(checkpoint.group, {})[checkpoint.partition] = checkpoint
 
 
+Reader = Callable[[CheckpointSettings, str], Awaitable[list[Record]]]
+"""Reads a topic of checkpoints to its end."""
+
+
+async def read_checkpoints(settings: CheckpointSettings, topic: str) -> list[Record]:
+    """
+    Reads the topic of checkpoints, which may have been created just now.
+
+    Raises:
+        ClusterError: the target refuses, or does not answer.
+    """
+    properties = settings.target_consumer("checkpoints-target-consumer", 0)
+    target = settings.flow.target
+    deadline = asyncio.get_running_loop().time() + TOPIC_WITHIN_S
+    while True:
+        try:
+            return await read_to_end(target, properties, topic, partitions=[0])
+        except UnknownTopic:
+            if asyncio.get_running_loop().time() > deadline:
+                raise
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+
 async def load_checkpoints(
-    settings: CheckpointSettings, topic: str, group_filter: GroupFilter
+    settings: CheckpointSettings,
+    topic: str,
+    group_filter: GroupFilter,
+    *,
+    read: Reader = read_checkpoints,
 ) -> list[Checkpoint] | None:
     """
     Reads the last checkpoints of the flow's groups; None if the cluster refuses (C297).
@@ -107,7 +134,7 @@ async def load_checkpoints(
         ClusterError: a failure that may pass.
     """
     try:
-        records = await _read(settings, topic)
+        records = await read(settings, topic)
     except ClusterError as error:
         if error.retriable:
             raise
@@ -134,16 +161,3 @@ def last_checkpoints(records: Iterable[Record], group_filter: GroupFilter) -> li
         if group_filter.should_replicate_group(checkpoint.group):
             last[record.key] = checkpoint
     return list(last.values())
-
-
-async def _read(settings: CheckpointSettings, topic: str) -> list[Record]:
-    properties = settings.target_consumer("checkpoints-target-consumer", 0)
-    target = settings.flow.target
-    deadline = asyncio.get_running_loop().time() + TOPIC_WITHIN_S
-    while True:
-        try:
-            return await read_to_end(target, properties, topic, partitions=[0])
-        except UnknownTopic:
-            if asyncio.get_running_loop().time() > deadline:
-                raise
-            await asyncio.sleep(_LOOK_AGAIN_S)

@@ -10,7 +10,7 @@ from mm2.client.group_offsets import GroupOffsets
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.reverse import Returning
-from mm2.kafka.admin import Admin
+from mm2.kafka.group_ports import TargetGroups
 
 
 class GroupOffsetSync:
@@ -26,7 +26,7 @@ class GroupOffsetSync:
 
     def __init__(
         self,
-        target: Admin,
+        target: TargetGroups,
         groups: FollowedGroups,
         store: CheckpointStore,
         returning: Returning | None = None,

@@ -21,9 +21,9 @@ from mm2.core.checkpoint import CommittedOffset, group_offsets_to_sync
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
-from mm2.kafka.admin import Admin
 from mm2.kafka.conversions import chunks
 from mm2.kafka.errors import GroupInUse
+from mm2.kafka.group_ports import TargetGroups
 from mm2.kafka.groups import Group, GroupState
 
 log = structlog.get_logger()
@@ -66,7 +66,7 @@ class GroupOffsets:
         active: groups that had members when they were last looked at.
     """
 
-    def __init__(self, target: Admin, *, execute: bool = True) -> None:
+    def __init__(self, target: TargetGroups, *, execute: bool = True) -> None:
         self.active: frozenset[GroupId] = frozenset()
         self._target = target
         self._execute = execute

@@ -18,6 +18,11 @@ HEARTBEAT_FIELDS: Final[Mapping[str, type]] = MappingProxyType(
 )
 """What names a source partition of the heartbeat connector."""
 
+CHECKPOINT_FIELDS: Final[Mapping[str, type]] = MappingProxyType(
+    {"group": str, "topic": str, "partition": int}
+)
+"""What names a source partition of the checkpoint connector."""
+
 _KINDS: Final = {str: "a text", int: "a whole number"}
 
 
@@ -25,7 +30,7 @@ def check_zero_offsets(
     entries: Iterable[tuple[object, object]], fields: Mapping[str, type]
 ) -> None:
     """
-    Checks a request to alter offsets as ``MirrorHeartbeatConnector.alterOffsets`` does (C313-C315).
+    Checks a request to alter offsets as the two connectors do (C276-C278, C313-C315).
 
     Args:
         entries: each a source partition and its new offset, as the JSON of a request has them. An

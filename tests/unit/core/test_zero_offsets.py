@@ -1,19 +1,24 @@
-"""Altering the offsets of connectors that have none, behaviours section 10."""
+"""Altering the offsets of connectors that have none, behaviours sections 9 and 10."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from mm2.core.zero_offsets import HEARTBEAT_FIELDS, check_zero_offsets
+from mm2.core.zero_offsets import CHECKPOINT_FIELDS, HEARTBEAT_FIELDS, check_zero_offsets
 from mm2.errors import ConfigErrors
 
 _FLOW = {"sourceClusterAlias": "A", "targetClusterAlias": "B"}
+_COMMIT = {"group": "g", "topic": "t", "partition": 3}
 _ZERO = {"offset": 0}
 
 
-def _problems(*entries: tuple[object, object]) -> list[str]:
+def _problems(
+    *entries: tuple[object, object], fields: Mapping[str, type] = HEARTBEAT_FIELDS
+) -> list[str]:
     try:
-        check_zero_offsets(entries, HEARTBEAT_FIELDS)
+        check_zero_offsets(entries, fields)
     except ConfigErrors as errors:
         return [str(problem.key) for problem in errors.problems]
     return []
@@ -70,3 +75,44 @@ def test_all_mistakes_are_told_together() -> None:
     """C313, C315."""
     places = _problems((_FLOW, _ZERO), ({"sourceClusterAlias": "A"}, {"offset": 1}))
     assert places == ["offsets[1].partition.targetClusterAlias", "offsets[1].offset"]
+
+
+@pytest.mark.parametrize(
+    ("partition", "places"),
+    [
+        (_COMMIT, []),
+        ({}, [".group", ".topic", ".partition"]),
+        (None, [""]),
+        ({"unused": "g", "topic": "t", "partition": 3}, [".group"]),
+        ({"group": "g", "unused": "t", "partition": 3}, [".topic"]),
+        ({"group": "g", "topic": "t", "unused": 3}, [".partition"]),
+        ({**_COMMIT, "partition": "3"}, [".partition"]),
+        ({**_COMMIT, "partition": None}, [".partition"]),
+        ({**_COMMIT, "partition": True}, [".partition"]),
+        ({**_COMMIT, "group": 1}, [".group"]),
+        ({**_COMMIT, "topic": None}, [".topic"]),
+    ],
+)
+def test_a_commit_is_named_by_group_topic_and_partition(
+    partition: object, places: list[str]
+) -> None:
+    """C276."""
+    found = _problems((partition, _ZERO), fields=CHECKPOINT_FIELDS)
+    assert found == [f"offsets[0].partition{place}" for place in places]
+
+
+def test_commits_can_be_reset_and_anything_can_be_deleted() -> None:
+    """C277."""
+    other = {**_COMMIT, "partition": 4}
+    assert _problems((_COMMIT, _ZERO), (other, _ZERO), fields=CHECKPOINT_FIELDS) == []
+    deleted = [(each, None) for each in (_COMMIT, None, {}, {"unused": 1}, {**_COMMIT, "group": 1})]
+    assert _problems(*deleted, fields=CHECKPOINT_FIELDS) == []
+
+
+@pytest.mark.parametrize(
+    "offset", ["nan", None, {}, 3.14, -420, "-420", "10", 10, 2147483648], ids=repr
+)
+def test_zero_is_the_only_offset_of_a_commit(offset: object) -> None:
+    """C278."""
+    found = _problems((_COMMIT, {"offset": offset}), fields=CHECKPOINT_FIELDS)
+    assert found == ["offsets[0].offset"]

@@ -1,0 +1,103 @@
+"""
+A cluster's consumer groups in memory, as the checkpoint flow sees them.
+
+``tests/integration/test_many_groups.py`` holds it against real brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mm2.core.checkpoint import CommittedOffset
+from mm2.core.model import TopicPartition
+from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.errors import GroupInUse
+from mm2.kafka.groups import Group, GroupState, GroupType
+
+Offsets = dict[TopicPartition, CommittedOffset]
+
+
+@dataclass(slots=True)
+class FakeGroups:
+    """
+    The groups of one cluster.
+
+    Attributes:
+        alias: the cluster's.
+        groups: those that exist.
+        others: share and streams groups.
+        offsets: what groups have committed.
+        failing: groups about which the cluster does not answer.
+        is_away: whether it answers nothing.
+        before_commit: called when offsets are about to be set: what others do in that instant.
+        after_commit: called when they have just been set.
+    """
+
+    alias: str
+    groups: dict[str, Group] = field(default_factory=dict)
+    others: list[Group] = field(default_factory=list)
+    offsets: dict[str, Offsets] = field(default_factory=dict)
+    failing: set[str] = field(default_factory=set)
+    is_away: bool = False
+    before_commit: Callable[[], None] = lambda: None
+    after_commit: Callable[[], None] = lambda: None
+
+    def put(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, int] | None = None,
+        state: GroupState = GroupState.EMPTY,
+        epoch: int = -1,
+    ) -> None:
+        """Makes a group, or changes it."""
+        kind = GroupType.CLASSIC if epoch < 0 else GroupType.CONSUMER
+        self.groups[group] = Group(group, state, kind, epoch)
+        self.offsets.setdefault(group, {}).update(
+            {where: CommittedOffset(offset) for where, offset in (offsets or {}).items()}
+        )
+
+    async def list_groups(self) -> list[Group]:
+        """All consumer groups."""
+        self._answer()
+        return sorted(self.groups.values())
+
+    async def groups_of_other_types(self) -> list[Group]:
+        """Share and streams groups."""
+        self._answer()
+        return self.others
+
+    async def list_offsets_of_groups(
+        self, group_ids: Iterable[str]
+    ) -> dict[str, Offsets | ClusterError]:
+        """What groups have committed."""
+        return {each: self._failure(each) or dict(self.offsets.get(each, {})) for each in group_ids}
+
+    async def describe_groups(self, group_ids: Iterable[str]) -> dict[str, Group | ClusterError]:
+        """The groups that exist."""
+        return {
+            each: self._failure(each) or self.groups[each]
+            for each in group_ids
+            if each in self.groups or self._failure(each)
+        }
+
+    async def alter_group_offsets(
+        self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
+    ) -> None:
+        """Commits offsets for a group without members."""
+        self.before_commit()
+        if failure := self._failure(group_id):
+            raise failure
+        if group_id in self.groups and self.groups[group_id].state is not GroupState.EMPTY:
+            raise GroupInUse(self.alias, f"{group_id} has members")
+        self.groups.setdefault(group_id, Group(group_id, GroupState.EMPTY, GroupType.CLASSIC))
+        self.offsets.setdefault(group_id, {}).update(offsets)
+        self.after_commit()
+
+    def _answer(self) -> None:
+        if self.is_away:
+            raise Unavailable(self.alias, "no answer")
+
+    def _failure(self, group_id: str) -> Unavailable | None:
+        is_failing = self.is_away or group_id in self.failing
+        return Unavailable(self.alias, f"no answer about {group_id}") if is_failing else None

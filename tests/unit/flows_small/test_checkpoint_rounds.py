@@ -1,0 +1,348 @@
+"""
+The checkpoint flow's rounds between two clusters in memory (behaviours section 9).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from flows.checkpoint.deleted import DeletedGroups
+from flows.checkpoint.emit import Choice, Emission
+from flows.checkpoint.groups import FollowedGroups
+from flows.checkpoint.store import CheckpointStore, Due, load_checkpoints
+from flows.checkpoint.sync import GroupOffsetSync
+from mm2.config.flow import flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.settings import CheckpointSettings
+from mm2.core.checkpoint import Renaming
+from mm2.core.codec import Checkpoint, OffsetSync
+from mm2.core.filters import build_group_filter, build_topic_filter
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.policy import build_policy
+from mm2.core.translation import OffsetTranslation
+from mm2.errors import ClusterError, NotAuthorized, Unavailable
+from mm2.kafka.errors import Refused
+from mm2.kafka.groups import Group, GroupState, GroupType
+from mm2.kafka.records import Record
+from tests.support.fake_groups import FakeGroups
+from tests.support.virtual_time import run
+
+G1, G2, G3, G4 = (GroupId(f"g{number}") for number in range(1, 5))
+FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+
+
+def at(topic: str, partition: int = 0) -> TopicPartition:
+    return TopicPartition(TopicName(topic), partition)
+
+
+def checkpoint(group: GroupId, down: int, topic: str = "A.t") -> Checkpoint:
+    return Checkpoint(group, at(topic), 10 * down, down)
+
+
+class Sent:
+    """Writes to nowhere, and can fail."""
+
+    def __init__(self, store: CheckpointStore) -> None:
+        self._store = store
+        self.works = True
+        self.records: list[Due] = []
+
+    async def write(self) -> int:
+        if not self.works:
+            raise Unavailable("B", "no answer")
+        due = self._store.unsent()
+        self.records += due
+        for each in due:
+            self._store.sent(each)
+        return len(due)
+
+
+def following(source: FakeGroups, topics: str = "t.*", groups: str = "g.*") -> FollowedGroups:
+    return FollowedGroups(
+        source,
+        group_filter=build_group_filter({"groups": groups}),
+        topic_filter=build_topic_filter({"topics": topics}),
+        interval=None,
+    )
+
+
+def emission(
+    source: FakeGroups, groups: FollowedGroups, store: CheckpointStore, *syncs: OffsetSync
+) -> tuple[Emission, Sent]:
+    known = OffsetSyncStore(must_read_to_end=False)
+    for sync in syncs:
+        known.handle(sync)
+    known.backlog_read()
+    renaming = Renaming(FLOW, build_policy({}), build_topic_filter({"topics": "t.*"}))
+    sent = Sent(store)
+    choice = Choice(renaming, OffsetTranslation(known), store)
+    return Emission(source, groups=groups, choice=choice, outbox=sent), sent
+
+
+def test_groups_with_offsets_on_accepted_topics_are_followed() -> None:
+    """C265, C267, C269, C273; a group that the filter rejects is not even asked about."""
+    source = FakeGroups("A")
+    groups = following(source, topics="t2", groups="g[123]")
+    run(groups.keep_current())
+    assert groups.current == frozenset()
+    source.put(G1, {at("t1"): 1, at("t2"): 1})
+    source.put(G2, {at("t2"): 1, at("t3"): 1})
+    source.put(G3, {at("t3"): 1})
+    source.put(G4, {at("t2"): 1})
+    source.failing = {G4}
+    with capture_logs() as events:
+        run(groups.refresh())
+    assert groups.current == {G1, G2}
+    assert [each["event"] for each in events] == ["groups.changed"]
+
+
+def test_the_first_look_is_repeated_until_it_succeeds() -> None:
+    """C270, C275: without it nobody would know whom to follow."""
+    source = FakeGroups("A", is_away=True)
+    source.put(G1, {at("t"): 1})
+    groups = following(source)
+
+    async def look() -> None:
+        looking = asyncio.create_task(groups.keep_current(), name="look")
+        await asyncio.sleep(12)
+        assert groups.current == frozenset()
+        source.is_away = False
+        await looking
+
+    with capture_logs() as events:
+        run(look())
+    assert groups.current == {G1}
+    assert [each["event"] for each in events] == ["groups.not_listed"] * 3 + ["groups.changed"]
+
+
+def test_share_and_streams_groups_are_named_once_and_not_followed() -> None:
+    """C274; those that the filter rejects are nobody's business."""
+    source = FakeGroups("A")
+    source.others = [
+        Group(G2, GroupState.STABLE, GroupType.SHARE),
+        Group(G3, GroupState.EMPTY, GroupType.STREAMS),
+        Group("other", GroupState.EMPTY, GroupType.SHARE),
+    ]
+    groups = following(source)
+    with capture_logs() as events:
+        run(groups.refresh())
+        run(groups.refresh())
+    assert groups.current == frozenset()
+    assert groups.of_other_types == {G2, G3}
+    assert [(each["group"], each["type"]) for each in events] == [(G2, "SHARE"), (G3, "STREAMS")]
+
+
+def test_a_group_that_is_deleted_loses_its_checkpoints_at_the_second_look() -> None:
+    """Also one that was deleted while nobody looked."""
+    source, store = FakeGroups("A"), CheckpointStore([checkpoint(G1, 5), checkpoint(G2, 5)])
+    source.put(G2, {at("t"): 1})
+    source.put(G3, {at("t"): 1})
+    groups = following(source)
+    groups.look_for(store.groups, DeletedGroups(store).look)
+    run(groups.refresh())
+    assert store.groups() == {G1, G2}
+    run(groups.refresh())
+    assert store.groups() == {G2}
+    assert store.unsent()[0].deleted
+
+
+def test_a_group_whose_offsets_cannot_be_listed_is_left_out_this_time() -> None:
+    """C281, C282."""
+    source, store = FakeGroups("A", failing={G1}), CheckpointStore()
+    source.put(G1, {at("t"): 10})
+    source.put(G2, {at("t"): 10})
+    groups = following(source)
+    groups.current = frozenset({G1, G2})
+    rounds, sent = emission(source, groups, store, OffsetSync(at("t"), 10, 5))
+    with capture_logs() as events:
+        run(rounds.round())
+    assert [each["event"] for each in events if each["log_level"] == "warning"] == [
+        "checkpoint.skipped"
+    ]
+    assert [each.checkpoint.group for each in sent.records] == [G2]
+    source.failing = set()
+    run(rounds.round())
+    assert [each.checkpoint.group for each in sent.records] == [G2, G1]
+
+
+def test_what_cannot_be_written_is_written_in_the_next_round() -> None:
+    """C281, C430: Java takes it for emitted."""
+    source, store = FakeGroups("A"), CheckpointStore()
+    source.put(G1, {at("t"): 10})
+    groups = following(source)
+    groups.current = frozenset({G1})
+    rounds, sent = emission(source, groups, store, OffsetSync(at("t"), 10, 5))
+    sent.works = False
+    with pytest.raises(Unavailable):
+        run(rounds.round())
+    sent.works = True
+    run(rounds.round())
+    assert [each.checkpoint for each in sent.records] == [Checkpoint(G1, at("A.t"), 10, 5)]
+
+
+def syncing(target: FakeGroups, *known: Checkpoint) -> GroupOffsetSync:
+    groups = following(FakeGroups("A"))
+    groups.current = frozenset(each.group for each in known)
+    return GroupOffsetSync(target, groups, CheckpointStore(known))
+
+
+def committed(target: FakeGroups, group: str) -> dict[str, int]:
+    return {where.topic: each.offset for where, each in target.offsets.get(group, {}).items()}
+
+
+def test_idle_groups_go_forward_and_nothing_is_ever_deleted() -> None:
+    """C299-C303, C306-C309."""
+    target = FakeGroups("B")
+    target.put(G1, {at("A.t1"): 100, at("A.t2"): 51, at("own"): 7})
+    target.put(G2, {at("A.t1"): 200}, epoch=4)
+    sync = syncing(
+        target,
+        checkpoint(G1, 101, "A.t1"),
+        checkpoint(G1, 51, "A.t2"),
+        checkpoint(G1, 3, "A.t3"),
+        checkpoint(G2, 101, "A.t1"),
+        checkpoint(G3, 9, "A.t1"),
+    )
+    with capture_logs() as events:
+        run(sync.round())
+    assert committed(target, G1) == {"A.t1": 101, "A.t2": 51, "A.t3": 3, "own": 7}
+    assert committed(target, G2) == {"A.t1": 200}
+    assert committed(target, G3) == {"A.t1": 9}
+    assert {(each["event"], each["group"]) for each in events} == {
+        ("group_offsets.synced", G1),
+        ("group_offsets.synced", G3),
+    }
+
+
+@pytest.mark.parametrize("state", [each for each in GroupState if each is not GroupState.EMPTY])
+def test_a_group_with_members_is_named_once_and_left_alone(state: GroupState) -> None:
+    """C304, C309, KAFKA-19794 (C424)."""
+    target = FakeGroups("B")
+    target.put(G1, {at("A.t"): 1}, state)
+    sync = syncing(target, checkpoint(G1, 5))
+    with capture_logs() as events:
+        run(sync.round())
+        run(sync.round())
+    assert committed(target, G1) == {"A.t": 1}
+    assert [each["event"] for each in events] == ["group_offsets.active"]
+    assert sync.active == {G1}
+    target.put(G1)
+    run(sync.round())
+    assert (committed(target, G1), sync.active) == ({"A.t": 5}, frozenset())
+
+
+def test_a_group_about_which_nothing_is_known_is_left_alone() -> None:
+    """C300, C309: Java takes it for new, and may set it back (C424)."""
+    target = FakeGroups("B", failing={G1})
+    target.put(G1, {at("A.t"): 90})
+    sync = syncing(target, checkpoint(G1, 5), checkpoint(G2, 6))
+    with capture_logs() as events:
+        run(sync.round())
+    target.failing = set()
+    assert (committed(target, G1), committed(target, G2)) == ({"A.t": 90}, {"A.t": 6})
+    assert [each["event"] for each in events if each["log_level"] == "warning"] == [
+        "group_offsets.not_described"
+    ]
+
+
+def test_a_member_that_joins_in_the_last_instant_keeps_its_group() -> None:
+    """KAFKA-19794 (C424): the broker refuses us, and that is all."""
+    target = FakeGroups("B")
+    target.put(G1, {at("A.t"): 1})
+    target.before_commit = lambda: target.put(G1, state=GroupState.PREPARING_REBALANCE)
+    with capture_logs() as events:
+        run(syncing(target, checkpoint(G1, 5)).round())
+    assert committed(target, G1) == {"A.t": 1}
+    assert [each["event"] for each in events] == ["group_offsets.refused"]
+
+
+@pytest.mark.parametrize(
+    ("state", "epoch", "offset", "reason"),
+    [
+        (GroupState.STABLE, 3, 5, "members have joined"),
+        (GroupState.EMPTY, 5, 5, "members have come and gone"),
+        (GroupState.EMPTY, 3, 9, "other offsets were committed"),
+    ],
+)
+def test_what_others_did_meanwhile_is_reported(
+    state: GroupState, epoch: int, offset: int, reason: str
+) -> None:
+    """KAFKA-19794 (C424): what was looked at right before is looked at again right after."""
+    target = FakeGroups("B")
+    target.put(G1, {at("A.t"): 1}, epoch=3)
+    target.after_commit = lambda: target.put(G1, {at("A.t"): offset}, state, epoch)
+    with capture_logs() as events:
+        run(syncing(target, checkpoint(G1, 5)).round())
+    assert [(each["event"], each.get("reason")) for each in events] == [
+        ("group_offsets.synced", None),
+        ("group_offsets.raced", reason),
+    ]
+
+
+def test_a_group_of_another_type_is_named_once_and_left_alone() -> None:
+    """Brokers would let offsets of an empty streams group be set."""
+    target = FakeGroups("B", others=[Group(G1, GroupState.EMPTY, GroupType.STREAMS)])
+    sync = syncing(target, checkpoint(G1, 5))
+    with capture_logs() as events:
+        run(sync.round())
+        run(sync.round())
+    assert target.offsets == {}
+    assert [each["event"] for each in events] == ["group_offsets.other_type"]
+
+
+def _settings() -> CheckpointSettings:
+    raw = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
+    return flow_config(MirrorMakerConfig(raw=raw), FLOW).checkpoint
+
+
+@pytest.mark.parametrize(
+    ("error", "level"),
+    [(NotAuthorized("B", "no"), "warning"), (Refused("B", "no"), "info")],
+    ids=["may not", "cannot"],
+)
+def test_without_earlier_checkpoints_the_flow_goes_on_and_says_so(
+    error: ClusterError, level: str
+) -> None:
+    """C297, C298."""
+
+    async def read(settings: CheckpointSettings, topic: str) -> list[Record]:
+        raise error
+
+    with capture_logs() as events:
+        loaded = run(load_checkpoints(_settings(), "c", build_group_filter({}), read=read))
+    assert loaded is None
+    assert [(each["event"], each["log_level"]) for each in events] == [
+        ("checkpoints.not_loaded", level)
+    ]
+
+
+def test_checkpoints_are_read_once_and_a_cluster_that_is_away_is_an_error() -> None:
+    """C295, C298: there is nothing to write to either."""
+    known, calls = checkpoint(G1, 5), list[str]()
+    records = [
+        Record(
+            topic="c",
+            partition=0,
+            offset=0,
+            timestamp_ms=0,
+            key=known.key(),
+            value=known.value(),
+            headers=(("mm2.exact", b"1"),),
+        )
+    ]
+
+    async def read(settings: CheckpointSettings, topic: str) -> list[Record]:
+        calls.append(topic)
+        if len(calls) == 1:
+            raise Unavailable("B", "no answer")
+        return records
+
+    with pytest.raises(Unavailable):
+        run(load_checkpoints(_settings(), "c", build_group_filter({}), read=read))
+    (loaded,) = run(load_checkpoints(_settings(), "c", build_group_filter({}), read=read)) or []
+    assert (loaded.partition, loaded.downstream_offset, loaded.exact) == (at("A.t"), 5, True)
+    assert calls == ["c", "c"]
