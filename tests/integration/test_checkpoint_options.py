@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from structlog.testing import capture_logs
 
+from mm2.core.runs import Run
 from mm2.herder.checkpoint_progress import (
     CHECKPOINT_KEY,
     CheckpointProgress,
@@ -31,6 +32,29 @@ NEVER = {"emit.checkpoints.interval.seconds": "86400"}
 @pytest.fixture
 def suffix(unique: str) -> str:
     return unique[-8:]
+
+
+@pytest.mark.parametrize("location", ["source", "target"])
+async def test_a_safe_guess_is_emitted_again_once_it_is_known_to_be_exact(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, location: str
+) -> None:
+    """The header tells them apart; the source's offsets 101 to 109 were compacted away."""
+    settings = {"offset-syncs.topic.location": location}
+    pair = make_pair(cluster_a, cluster_b, unique, tmp_path, settings)
+    group = f"g-{unique[-8:]}"
+    async with pair.running():
+        pair.sync((0, 100, 100))
+        pair.commit(group, {0: 105})
+        assert await pair.emitted(1) == [(group, 0, 105, 101)]
+        pair.exact_runs(0, 160, Run(0, 0, 101), Run(110, 101, 50))
+        assert (await pair.emitted(2))[1:] == [(group, 0, 105, 101)]
+        pair.commit(group, {0: 120})
+        assert (await pair.emitted(3))[2:] == [(group, 0, 120, 111)]
+    assert [dict(each.headers) for each in pair.raw()] == [
+        {"mm2.exact": b"0"},
+        {"mm2.exact": b"1"},
+        {"mm2.exact": b"1"},
+    ]
 
 
 @pytest.mark.parametrize("policy", ["keep", "tombstone"])

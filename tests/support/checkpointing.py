@@ -17,10 +17,13 @@ from confluent_kafka.admin import AdminClient
 from flows.checkpoint.flow import run_checkpoints
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import load_maker
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.runs import Block, Run, Runs
 from mm2.herder.clusters import admin_clients
-from mm2.herder.topics import create_internal_topics, offset_syncs_topic
+from mm2.herder.topics import create_internal_topics, offset_runs_topic, offset_syncs_topic
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.mirror import properties
@@ -87,6 +90,17 @@ class Pair:
             for n, up, down in syncs
         ]
         produce(self.source if at_source else self.target, where, samples)
+
+    def exact_runs(self, start: int, end: int, *runs: Run) -> None:
+        """Writes what is known of the source offsets from ``start`` to ``end`` of partition 0."""
+        at_source = self.config.checkpoint.offset_syncs_location == "source"
+        where = OurPartition(TopicName(self.topic), 0)
+        value = encode_value(Block(start, end, Runs(runs)))
+        produce(
+            self.source if at_source else self.target,
+            offset_runs_topic(self.config),
+            [Sample(key=encode_key(where, start), value=value)],
+        )
 
     def raw(self) -> list[Sample]:
         """All records of the checkpoints topic."""

@@ -266,7 +266,7 @@ def test_a_record_that_is_no_offset_sync_is_passed_over(
 
 
 def test_choosing_remembers_what_was_chosen_and_never_goes_back() -> None:
-    """C290, C291, C292: the syncs 13->6 to 17->10 make the translation of 13 fall back to 5."""
+    """C280, C290-C292: the syncs 13->6 to 17->10 make the translation of 13 fall back to 5."""
     flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
     renaming = Renaming(flow, build_policy({}), build_topic_filter({"topics": "t"}))
     where, store = TopicPartition(T, 0), CheckpointStore()
