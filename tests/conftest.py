@@ -4,6 +4,7 @@ Fixtures that every part of the suite may use.
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Generator, Iterator
 
@@ -21,10 +22,21 @@ _CLUSTERS = pytest.StashKey[list[Cluster]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds ``--thorough``."""
+    """Adds ``--thorough`` and ``--brokers``."""
     parser.addoption(
         "--thorough", action="store_true", help="also the long tests: those marked thorough"
     )
+    parser.addoption(
+        "--brokers",
+        metavar="VERSION[,VERSION]",
+        help="versions of the brokers that are started: cluster A's, then B's (MM2_TEST_VERSIONS)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tells those who start clusters which version is wanted."""
+    if versions := config.getoption("--brokers"):
+        os.environ["MM2_TEST_VERSIONS"] = versions
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

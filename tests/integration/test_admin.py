@@ -23,6 +23,7 @@ from mm2.kafka.groups import Group, GroupState, GroupType
 from mm2.kafka.offsets import OffsetAt
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually_async
+from tests.support.groups import PROTOCOLS
 from tests.support.layout import free_ports
 from tests.support.records import (
     Sample,
@@ -196,7 +197,7 @@ async def test_offsets_keep_their_metadata(admin: Admin, cluster_a: Cluster, uni
     assert await admin.list_group_offsets(unique) == found | {second: CommittedOffset(9, "\u4e16")}
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_groups_tell_their_state_c300(
     admin: Admin, cluster_a: Cluster, unique: str, protocol: str
 ) -> None:

@@ -24,6 +24,7 @@ from mm2.kafka.admin import Admin
 from tests.support.checkpointing import Pair, make_pair, text_bytes
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually, eventually_async
+from tests.support.groups import PROTOCOLS
 from tests.support.records import (
     Sample,
     commit_group,
@@ -160,7 +161,7 @@ async def test_a_commits_metadata_reach_the_group_on_the_target(syncing: Pair, s
     assert sample.value == struct.pack(">hqq", 0, 100, 60) + text_bytes(note)
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_a_group_with_members_on_the_target_is_left_alone(
     syncing: Pair, suffix: str, protocol: str
 ) -> None:

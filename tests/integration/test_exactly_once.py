@@ -144,6 +144,7 @@ def test_a_task_killed_after_any_of_its_steps_is_made_up_for(
         assert copied == _in_order(total)
         assert len(_everything(bench)) > total, "nothing was ever aborted"
         assert taken == {
+            "DescribeConfigsRequest",
             "InitProducerIdRequest",
             "AddPartitionsToTxnRequest",
             "AddOffsetsToTxnRequest",

@@ -15,6 +15,7 @@ from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.failover import Scene, read_on, stands
+from tests.support.groups import needs_new_groups
 from tests.support.mirror import Mirror, properties
 from tests.support.quotas import set_quota
 from tests.support.records import (
@@ -116,6 +117,7 @@ def test_a_group_with_members_does_not_move(scene: Scene) -> None:
     assert stands(scene.target.bootstrap, group, scene.remote(topic)) < 0
 
 
+@needs_new_groups
 def test_a_group_of_the_new_protocol_moves(scene: Scene) -> None:
     """KIP-848."""
     topic, group = scene.topic("new"), f"{scene.prefix}new"

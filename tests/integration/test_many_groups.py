@@ -17,6 +17,7 @@ from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.groups import Group, GroupState, GroupType
 from tests.support.cluster import Cluster
+from tests.support.groups import needs_new_groups
 from tests.support.records import create_topic, group_member
 from tests.support.share_groups import join_share_group
 
@@ -68,6 +69,7 @@ async def test_offsets_of_more_groups_than_fit_a_request_are_those_of_each(
         assert await admin.list_group_offsets(some) == wanted[some]
 
 
+@needs_new_groups
 async def test_groups_of_all_kinds_are_described_and_told_apart(
     cluster_a: Cluster, unique: str
 ) -> None:

@@ -16,6 +16,7 @@ from mm2.kafka.errors import Refused
 from mm2.kafka.log import LogTail, Record, read_to_end
 from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster, KafkaCluster
+from tests.support.eventually import eventually_async
 from tests.support.layout import Security, free_ports
 from tests.support.records import Sample, create_topic, produce, produce_transaction
 
@@ -172,12 +173,14 @@ async def test_an_empty_topic_is_read_at_once(
 ) -> None:
     """No fetch is waited for (500 ms) when the end is the beginning."""
     create_topic(cluster_a.bootstrap, topic_name, partitions=25)
-    took = []
-    for _ in range(5):
+
+    async def took_s() -> float:
         started = time.monotonic()
         assert await read_to_end("A", properties, topic_name) == []
-        took.append(time.monotonic() - started)
-    assert min(took) < 0.3
+        return time.monotonic() - started
+
+    # With a fetch in it no read would ever be faster; without, a busy machine may make some slow.
+    await eventually_async(took_s, until=lambda seconds: seconds < 0.5)
 
 
 async def test_a_writer_closes_while_its_cluster_is_away(topic_name: str) -> None:

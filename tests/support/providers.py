@@ -30,6 +30,8 @@ from tests.support.layout import (
 )
 
 NAMES = ("A", "B", "C")
+_WITH_NEW_GROUPS = 4
+"""The first version whose brokers serve the consumer protocol (KIP-848) without being told to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ def _given(name: str, addresses: str) -> RunningCluster:
 def _version(name: str) -> str:
     given = os.environ.get("MM2_TEST_VERSIONS", "").split(",")
     return dict(zip(NAMES, given, strict=False)).get(name) or KAFKA_VERSION
+
+
+def have_new_groups() -> bool:
+    """Whether all brokers that are started for tests serve the new consumer protocol (KIP-848)."""
+    return all(int(_version(name).partition(".")[0]) >= _WITH_NEW_GROUPS for name in NAMES)
 
 
 def _containers_wanted() -> bool:
