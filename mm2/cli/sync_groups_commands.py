@@ -42,6 +42,13 @@ _COLUMNS = ("cluster", "group", "topic", "partition", "before", "after", "state"
     help="Only checkpoints of A on B; may be repeated. All pairs of clusters by default.",
 )
 @click.option(
+    "--back",
+    "back_names",
+    multiple=True,
+    metavar="A->B",
+    help="Also leads groups of B that read on in copies made by A->B back to A; may be repeated.",
+)
+@click.option(
     "--group", "pattern", default=".*", metavar="REGEX", help="Only groups whose id it matches."
 )
 @click.option(
@@ -69,6 +76,7 @@ def sync_groups(
     interval: float,
     format_: str,
     *,
+    back_names: tuple[str, ...],
     execute: bool,
     once: bool,
 ) -> None:
@@ -83,12 +91,13 @@ def sync_groups(
     or SIGINT.
     """
     maker = maker_of(file)
-    pairs = _pairs(maker, names)
+    pairs = _pairs(maker, [*names, *back_names])
     flows = [pairs[name] for name in names or pairs]
+    back = [pairs[name] for name in back_names]
     wanted = _pattern(pattern).matches
 
     async def synced() -> Round | None:
-        async with open_sink(maker, flows, wanted=wanted, execute=execute) as sink:
+        async with open_sink(maker, flows, back, wanted=wanted, execute=execute) as sink:
             if once or not execute:
                 return await sink.round()
             configure_logs()

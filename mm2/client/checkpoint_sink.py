@@ -18,7 +18,9 @@ import structlog
 
 from mm2.client.config import ClientConfig
 from mm2.client.group_offsets import GroupOffsets, Outcome
+from mm2.client.groups_back import GroupsBack
 from mm2.client.mirror_client import MirrorClient
+from mm2.config.flow import flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
@@ -174,6 +176,7 @@ def _downstream(checkpoint: Checkpoint) -> int:
 async def open_sink(
     maker: MirrorMakerConfig,
     flows: Collection[SourceAndTarget],
+    back: Collection[SourceAndTarget] = (),
     *,
     wanted: Callable[[GroupId], bool] = lambda _: True,
     execute: bool = True,
@@ -184,6 +187,7 @@ async def open_sink(
     Args:
         maker: the file.
         flows: whose checkpoints are used, whether or not anybody runs these flows from this file.
+        back: flows from whose copies groups are led back to the originals.
         wanted: which groups.
         execute: whether to write, or only to say what would be written.
 
@@ -194,6 +198,9 @@ async def open_sink(
         opened = _Clusters(maker, stack)
         origins: list[Origin] = [
             WrittenCheckpoints(flow, await opened.client(flow.target)) for flow in flows
+        ]
+        origins += [
+            GroupsBack(flow_config(maker, flow), opened.admin(flow.target)) for flow in back
         ]
         targets = {
             alias: GroupOffsets(opened.admin(alias), execute=execute)

@@ -14,8 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.codec import Checkpoint
+from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.runs import Block, Run, Runs
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -146,6 +148,34 @@ def test_one_cluster_that_is_away_does_not_hold_up_the_others(
     assert done.exit_code == 3
     assert f"cluster {setup.r}:" in done.stderr
     assert _offsets(setup.on_t, unique) == {f"{setup.s}.t": 50}
+
+
+def test_groups_that_have_read_on_in_copies_are_led_upstream(setup: _Setup, unique: str) -> None:
+    """KIP-382's CheckpointSink: no worker at the source, and nobody writes checkpoints there."""
+    moved, carried, topic = f"{unique}-moved", f"{unique}-carried", f"{unique}-t"
+    where, copy = TopicPartition(TopicName(topic), 0), f"{setup.s}.{topic}"
+    syncs, runs = (f"mm2-offset-{kind}.{setup.t}.internal" for kind in ("syncs", "runs"))
+    for each in (syncs, runs):
+        create_topic(setup.on_s, each)
+    create_topic(setup.on_t, copy)
+    sync = OffsetSync(where, 0, 0)
+    produce(setup.on_s, syncs, [Sample(key=sync.key(), value=sync.value())])
+    block = Block(start=0, end=100, runs=Runs([Run(0, 0, 40), Run(60, 40, 40)]), is_fresh=True)
+    produce(setup.on_s, runs, [Sample(key=encode_key(where, 0), value=encode_value(block))])
+    for group in (moved, carried):
+        setup.write(setup.s, group, copy, 30)
+    commit_group(setup.on_t, moved, {(copy, 0): 45})
+    commit_group(setup.on_t, carried, {(copy, 0): 30})
+    words = ["sync-groups", str(setup.file), "--flow", f"{setup.s}->{setup.t}"]
+    words += ["--back", f"{setup.s}->{setup.t}", "--group", f"{unique}.*"]
+    done = CliRunner().invoke(main, [*words, "--execute", "--once", "--format", "json"])
+    assert done.exit_code == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert (row["cluster"], row["group"], row["topic"]) == (setup.s, moved, topic)
+    # 45 in the copy is 65 at the source, behind a gap there.
+    assert (row["before"], row["after"]) == (None, 65)
+    assert _offsets(setup.on_s, moved) == {topic: 65}
+    assert _offsets(setup.on_s, carried) == {}, "it was given its offset, and has not read on"
 
 
 def test_it_goes_on_until_it_is_told_to_stop(setup: _Setup, unique: str) -> None:

@@ -13,7 +13,7 @@ from mm2.cli.mm2 import main
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--flow", "A->C", "--flow", "B"), "A->C is no flow: write A->B, of A, B.\nB is no flow"),
+        (("--flow", "A->C", "--back", "B"), "A->C is no flow: write A->B, of A, B.\nB is no flow"),
         (("--group", "("), "--group: "),
         (("--interval", "0"), "--interval"),
     ],

@@ -1,0 +1,109 @@
+"""
+Leads groups back that have read on in copies: upstream, and without a worker at the source.
+
+The flow B->A does so with its checkpoints where a node runs it (``flows.checkpoint.reverse``). This
+is for the others: all workers stand beside B, and nobody emits checkpoints into A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import structlog
+
+from mm2.client.translation import load_translation
+from mm2.config.settings import FlowConfig
+from mm2.core.checkpoint import CommittedOffset
+from mm2.core.codec import Checkpoint
+from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
+from mm2.core.filters import build_group_filter
+from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
+from mm2.core.policy import build_policy
+from mm2.core.reverse import Carried, Copies, Returning
+from mm2.core.translation import OffsetTranslation
+from mm2.errors import ClusterError, SchemaError
+from mm2.herder.topics import accepted_topics
+from mm2.kafka.admin import Admin
+from mm2.kafka.log import records_to_end
+
+log = structlog.get_logger()
+
+
+class GroupsBack:
+    """
+    What groups of a flow's target have committed in copies, as checkpoints for the source.
+
+    Groups that were only given their offsets there, and have not read on, are left out.
+
+    Args:
+        config: the flow that made the copies.
+        admin: of its target.
+    """
+
+    def __init__(self, config: FlowConfig, admin: Admin) -> None:
+        self.flow = SourceAndTarget(config.flow.target, config.flow.source)
+        self._config = config
+        self._admin = admin
+        self._policy = build_policy(config.source.properties)
+        self._copies = Copies(config.flow.source, self._policy, accepted_topics(config))
+        self._group_filter = build_group_filter(config.checkpoint.properties)
+
+    async def checkpoints(self) -> Mapping[GroupId, list[Checkpoint]]:
+        """
+        Looks at all groups of the target that the flow's filter takes.
+
+        Raises:
+            ClusterError: a cluster does not answer, or refuses.
+        """
+        groups = [GroupId(each.group_id) for each in await self._admin.list_groups()]
+        followed = [group for group in groups if self._follows(group)]
+        committed = await self._admin.list_offsets_of_groups(followed)
+        back = Returning(self._copies, await self._carried())
+        translation = await load_translation(self._config)
+        found: dict[GroupId, list[Checkpoint]] = {}
+        for group in followed:
+            offsets = committed[group]
+            if isinstance(offsets, ClusterError):
+                log.warning("group_offsets.not_listed", group=group, error=str(offsets))
+            elif checkpoints := list(self._returning(group, offsets, back, translation)):
+                found[group] = checkpoints
+        return found
+
+    def _follows(self, group: GroupId) -> bool:
+        own = group.startswith(MIRROR_GROUP_PREFIX)
+        return not own and self._group_filter.should_replicate_group(group)
+
+    def _returning(
+        self,
+        group: GroupId,
+        committed: Mapping[TopicPartition, CommittedOffset],
+        back: Returning,
+        translation: OffsetTranslation,
+    ) -> Iterator[Checkpoint]:
+        for copy, commit in back.own_commits(group, committed, {}).items():
+            original = self._copies.original_partition(copy)
+            if original is None:
+                continue
+            found = translation.reverse(original, commit.offset)
+            if found is not None and found.offset >= 0:
+                yield Checkpoint(
+                    group, original, commit.offset, found.offset, commit.metadata, found.exact
+                )
+
+    async def _carried(self) -> Carried:
+        """How far the flow has given groups offsets; all that its topic still tells of it."""
+        carried = Carried()
+        topic = self._policy.checkpoints_topic(self._config.flow.source)
+        if topic in await self._admin.list_topics():
+            properties = self._config.checkpoint.target_consumer("checkpoints-target-consumer")
+            async for record in records_to_end(
+                self._config.flow.target, properties, topic, partitions=[0]
+            ):
+                if record.value is None:
+                    continue
+                try:
+                    carried.note(Checkpoint.decode(record.key, record.value))
+                except SchemaError as error:
+                    log.warning("checkpoint.ignored", offset=record.offset, error=str(error))
+        carried.backlog_read()
+        return carried
