@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 from click.testing import CliRunner, Result
@@ -195,6 +197,26 @@ def test_while_the_flow_runs_it_is_refused_and_afterwards_mirroring_goes_on_ther
     values = [sample.value for sample in again if sample.partition == 1]
     assert values == [b"%d" % n for n in (*range(1, 20, 2), 15, 17, 19)]
     assert len([sample for sample in again if sample.partition == 0]) == 10
+
+
+@pytest.mark.parametrize(("key", "status"), [(b"heartbeat", 0), (b"bundle-0", 1)])
+def test_a_node_that_sends_nothing_but_heartbeats_copies_nothing(
+    flow: _Flow, key: bytes, status: int
+) -> None:
+    flow.ok("alter", "--topic", flow.topic, "--to-latest", "--execute")
+    progress, stop = f"mm2-progress.{flow.source}.internal", Event()
+
+    def report() -> None:
+        while not stop.wait(0.3):
+            produce(flow.target, progress, [Sample(key=key, value=b"{}")])
+
+    produce(flow.target, progress, [Sample(key=key, value=b"{}")])
+    with ThreadPoolExecutor(1) as executor:
+        reporting = executor.submit(report)
+        result = flow.run("reset", "--all-topics", "--execute")
+        stop.set()
+        reporting.result()
+    assert result.exit_code == status, result.output
 
 
 def test_members_of_javas_group_are_a_running_flow(flow: _Flow) -> None:
