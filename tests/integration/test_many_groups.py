@@ -15,8 +15,11 @@ from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
+from mm2.kafka.errors import GroupInUse
+from mm2.kafka.group_ports import TargetGroups
 from mm2.kafka.groups import Group, GroupState, GroupType
 from tests.support.cluster import Cluster
+from tests.support.fake_groups import FakeGroups
 from tests.support.groups import needs_new_groups
 from tests.support.records import create_topic, group_member
 from tests.support.share_groups import join_share_group
@@ -70,6 +73,30 @@ async def test_offsets_of_more_groups_than_fit_a_request_are_those_of_each(
 
 
 @needs_new_groups
+@pytest.mark.parametrize("kind", ["broker", "memory"])
+async def test_groups_in_memory_behave_as_those_of_brokers(
+    cluster_a: Cluster, unique: str, kind: str
+) -> None:
+    """What tests of the checkpoint flow rely on."""
+    topic, idle, busy = f"{unique}-t", f"{unique}-idle", f"{unique}-busy"
+    create_topic(cluster_a.bootstrap, topic)
+    offsets = {TopicPartition(TopicName(topic), 0): CommittedOffset(5)}
+    async with _admin(cluster_a) as admin:
+        with group_member(cluster_a.bootstrap, busy, [topic]):
+            fake = FakeGroups("A")
+            fake.put(busy, state=GroupState.STABLE)
+            groups: TargetGroups = admin if kind == "broker" else fake
+            assert await groups.describe_groups([idle]) == {}
+            await groups.alter_group_offsets(idle, offsets)
+            with pytest.raises(GroupInUse):
+                await groups.alter_group_offsets(busy, offsets)
+            assert await groups.describe_groups([idle, busy]) == {
+                idle: Group(idle, GroupState.EMPTY, GroupType.CLASSIC),
+                busy: Group(busy, GroupState.STABLE, GroupType.CLASSIC),
+            }
+            assert await groups.list_offsets_of_groups([idle, busy]) == {idle: offsets, busy: {}}
+
+
 async def test_groups_of_all_kinds_are_described_and_told_apart(
     cluster_a: Cluster, unique: str
 ) -> None:
