@@ -72,7 +72,6 @@ async def test_offsets_of_more_groups_than_fit_a_request_are_those_of_each(
         assert await admin.list_group_offsets(some) == wanted[some]
 
 
-@needs_new_groups
 @pytest.mark.parametrize("kind", ["broker", "memory"])
 async def test_groups_in_memory_behave_as_those_of_brokers(
     cluster_a: Cluster, unique: str, kind: str
@@ -97,6 +96,7 @@ async def test_groups_in_memory_behave_as_those_of_brokers(
             assert await groups.list_offsets_of_groups([idle, busy]) == {idle: offsets, busy: {}}
 
 
+@needs_new_groups
 async def test_groups_of_all_kinds_are_described_and_told_apart(
     cluster_a: Cluster, unique: str
 ) -> None:
