@@ -10,15 +10,23 @@ from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionTy
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from structlog.testing import capture_logs
 
+from flows.source.retention import with_refresh
+from mm2.core.model import GroupId
 from mm2.errors import NotAuthorized
+from mm2.herder.bundle import ExactlyOnceSpec
 from mm2.kafka.admin import Admin
+from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.wire.client import WireClient
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.layout import Security
 from tests.support.records import Sample, committed, create_topic, produce
+from tests.support.specs import sample_spec
 
 pytestmark = pytest.mark.broker
+
+_UNTOLD_S = 600
 
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -29,7 +37,7 @@ def test_what_is_missing_is_named_and_the_mirror_runs_once_it_is_granted(
     restricted = KafkaCluster(
         "B",
         security=Security(users={"mirror": "secret"}),
-        properties={"allow.everyone.if.no.acl.found": "false"},
+        properties={"allow.everyone.if.no.acl.found": "false", "offsets.retention.minutes": "2"},
     )
     topic = f"{unique}-t"
     create_topic(cluster_a.bootstrap, topic)
@@ -45,6 +53,8 @@ def test_what_is_missing_is_named_and_the_mirror_runs_once_it_is_granted(
         _grant(target, ResourceType.TRANSACTIONAL_ID, unique, AclOperation.WRITE)
         _expect(bench, f"group {bench.group}")
         _grant(target, ResourceType.GROUP, bench.group, AclOperation.READ)
+        assert asyncio.run(_refresh_s(_client(target))) == _UNTOLD_S, "we may not see its settings"
+        assert asyncio.run(_refresh_s({"bootstrap.servers": target.bootstrap})) == 30
         with bench.running():
             eventually(lambda: committed(target.bootstrap, bench.remote(topic)))
 
@@ -56,6 +66,17 @@ async def _topics_that_we_may_not_create_are_taken_to_be_there(cluster: KafkaClu
         assert not await admin.create_compacted_topic("mm2-offsets.A.internal", 1, 1)
     await admin.close()
     assert [each["event"] for each in logs] == ["internal_topic.assumed"]
+
+
+async def _refresh_s(properties: dict[str, str]) -> float:
+    """How often offsets of idle partitions are committed anew: before they expire."""
+    client = WireClient("B", aiokafka_settings(properties))
+    await client.start()
+    spec = sample_spec(exactly_once=ExactlyOnceSpec(group=GroupId("g")))
+    found = (await with_refresh(spec, client)).exactly_once
+    await client.close()
+    assert found is not None
+    return found.refresh_s
 
 
 def _expect(bench: Bench, complaint: str) -> None:

@@ -69,13 +69,15 @@ def _assigned(partition: Mirrored, committer: _SlowCommitter) -> Assigned:
 def test_a_stop_waits_until_what_is_given_up_is_committed() -> None:
     partition, committer = Mirrored(_SOURCE, Lane(_TARGET)), _SlowCommitter()
     partition.continue_from(9, Lineage())
+    partition.records, partition.bytes = 7, 70
+    assigned = _assigned(partition, committer)
 
     async def give_up_and_stop() -> None:
-        assigned = _assigned(partition, committer)
         obeying = asyncio.create_task(assigned.carry_out(_NOTHING), name="assignments")
         await asyncio.sleep(0.5)
         await assigned.end(obeying)
         await asyncio.gather(obeying, return_exceptions=True)
 
     run(give_up_and_stop())
+    assert (assigned.records, assigned.bytes) == (7, 70), "they count in the totals of the task"
     assert committer.committed == [partition]
