@@ -64,6 +64,12 @@ class OffsetRuns:
         self._due = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self._pause_until = 0.0
+        self._lately: set[tuple[TopicPartition, int]] = set()
+
+    @property
+    def topic(self) -> str:
+        """Where they are published."""
+        return self._topic
 
     def tracker(self) -> RunTracker:
         """What gathers the runs of one more partition."""
@@ -107,12 +113,37 @@ class OffsetRuns:
                 raise
             return sum(len(blocks) for _, blocks in taken)
 
+    def watch(self) -> None:
+        """From now on remembers which blocks are written, so that ``tidy`` leaves them alone."""
+        self._lately.clear()
+
+    async def tidy(self, due: Mapping[TopicPartition, Iterable[tuple[int, Block | None]]]) -> int:
+        """
+        Writes sparse blocks and tombstones, but for blocks that were written since ``watch``.
+
+        Returns how many.
+
+        Raises:
+            ClusterError: the cluster refuses them.
+        """
+        async with self._one_at_a_time:
+            records = [
+                (encode_key(where, start), None if block is None else encode_value(block))
+                for where, each in due.items()
+                for start, block in each
+                if (where, start) not in self._lately
+            ]
+            if records:
+                await self._writer.send_all(self._topic, records, partition=0)
+            return len(records)
+
     async def _write(self, taken: Iterable[tuple[Mirrored, list[Block]]]) -> None:
         records = [
             (encode_key(partition.source, block.start), encode_value(block))
             for partition, blocks in taken
             for block in blocks
         ]
+        self._lately |= {(p.source, block.start) for p, blocks in taken for block in blocks}
         await self._writer.send_all(self._topic, records, partition=0)
 
     def _failed(self, error: str) -> None:

@@ -41,6 +41,7 @@ from flows.source.report import Reporter
 from flows.source.retention import with_refresh
 from flows.source.runs import OffsetRuns
 from flows.source.syncs import OffsetSyncs
+from flows.source.tidying import RunTidying
 from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
@@ -124,6 +125,7 @@ class SourceTask:
         )
         self._syncs: OffsetSyncs | None = None
         self._runs: OffsetRuns | None = None
+        self._tidying: RunTidying | None = None
         if spec.offset_syncs is not None and syncs_writer is not None:
             self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
             if spec.offset_syncs.runs_topic is not None:
@@ -132,6 +134,9 @@ class SourceTask:
                     syncs_writer,
                     self._partitions,
                     is_transactional=spec.exactly_once is not None,
+                )
+                self._tidying = RunTidying(
+                    spec.offset_syncs, self._runs, self._partitions, source=source, target=target
                 )
         self._positions = make_committer(
             spec,
@@ -258,6 +263,8 @@ class SourceTask:
                 lasting.append(group.create_task(self._promote_syncs(), name="promote"))
             if self._runs is not None:
                 lasting.append(group.create_task(self._runs.run(), name="offset-runs"))
+            if self._tidying is not None:
+                lasting.append(group.create_task(self._tidying.run(), name="tidy-runs"))
             obeying = group.create_task(self._obey(), name="assignments")
             intake = [
                 group.create_task(self._fetcher.run(), name="fetcher"),

@@ -55,11 +55,6 @@ class RunTracker:
         self._close()
         self._begin(offset, is_fresh=True)
 
-    def stop(self) -> None:
-        """Closes the open block; somebody else goes on."""
-        self._close()
-        self._start = None
-
     def add(self, run: Run, logs: Logs) -> None:
         """
         Notes that the target has some records, after all that were noted before.

@@ -82,6 +82,9 @@ EVENTS: Final = {
     "offset_runs.failed": "Exact runs could not be written; until they are, or where they never "
     "are, offsets of groups are translated approximately.",
     "offset_runs.loaded": "Earlier exact runs were read back.",
+    "offset_runs.not_tidied": "Old exact runs could not be taken out of their topic; it is tried "
+    "again.",
+    "offset_runs.tidied": "Exact runs that nobody needs were taken out of their topic.",
     "offset_runs.unread": "The topic of exact runs is not there, or may not be read; offsets of "
     "groups are translated by offset syncs alone.",
     "part.failed": "A part of a flow failed and is started again after a delay.",

@@ -70,6 +70,35 @@ def test_nothing_is_translated_before_the_backlog_is_read() -> None:
     assert found == [TOO_OLD, 200, 201]
 
 
+def test_a_first_sync_fills_all_slots_and_later_ones_stand_before_it() -> None:
+    """C244, C245, C248, C250."""
+    store = store_of([(100, 200)])
+    assert store.slots(P0) == (OffsetSync(P0, 100, 200),) * SLOTS
+    store.handle(OffsetSync(P0, 400, 500))
+    assert store.newest(P0) == store.slots(P0)[0] == OffsetSync(P0, 400, 500)
+    assert store.slots(P0)[-1] == OffsetSync(P0, 100, 200)
+
+
+def test_a_source_that_goes_back_overwrites_everything_and_standing_still_does_not() -> None:
+    """C251."""
+    store = store_of([(100, 200), (150, 251), (150, 260)])
+    assert distinct(store) == [150, 100]
+    store.handle(OffsetSync(P0, 149, 300))
+    assert store.slots(P0) == (OffsetSync(P0, 149, 300),) * SLOTS
+
+
+def test_a_new_sync_moves_older_ones_back_as_far_as_the_invariants_ask() -> None:
+    """C247, C252, C253: values only move back, and the newer of two that fit stays."""
+    store = store_of(identity([0, 100, 200, 300]))
+    before = layout(store)
+    store.handle(OffsetSync(P0, 400, 400))
+    after = layout(store)
+    assert (before, after) == (
+        {0: 300, 8: 200, 9: 0},
+        {0: 400, 8: 300, 9: 200, 10: 0},
+    )
+
+
 def test_nothing_is_translated_without_a_sync() -> None:
     """C240."""
     store = store_of([])
@@ -91,7 +120,7 @@ def test_translation_is_at_most_one_past_a_sync() -> None:
 
 
 def test_a_full_read_keeps_the_last_sync_of_the_backlog_only() -> None:
-    """C254-C256."""
+    """C254, C255, C256."""
     store = store_of([], backlog=identity(range(0, 1001, 10)))
     translated = [store.translate(P0, offset) for offset in (999, 1000, 1001, 1002)]
     assert translated == [TOO_OLD, 1000, 1001, 1001]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mm2.core.policy import build_policy
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.specs import bundle_spec
+from mm2.herder.topics import internal_topics
 
 _CLUSTERS = "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\n"
 
@@ -37,6 +39,28 @@ def test_the_rack_and_how_often_to_ask_for_a_better_replica_are_the_consumers(
     spec = _spec(tmp_path, "A.consumer.client.rack = east\nA.consumer.metadata.max.age.ms = 5000\n")
     assert (spec.fetch.rack, spec.fetch.replica_lease_s) == ("east", 5.0)
     assert (_spec(tmp_path).fetch.rack, _spec(tmp_path).fetch.replica_lease_s) == ("", 300.0)
+
+
+def test_runs_go_where_offset_syncs_go(tmp_path: Path) -> None:
+    syncs = _spec(tmp_path).offset_syncs
+    assert syncs is not None
+    assert (syncs.cluster, syncs.runs_topic) == ("A", "mm2-offset-runs.B.internal")
+    syncs = _spec(tmp_path, "offset-syncs.topic.location = target\n").offset_syncs
+    assert syncs is not None
+    assert (syncs.cluster, syncs.runs_topic) == ("B", "mm2-offset-runs.A.internal")
+
+
+def test_runs_are_off_where_they_or_offset_syncs_are(tmp_path: Path) -> None:
+    syncs = _spec(tmp_path, "emit.offset-runs.enabled = false\n").offset_syncs
+    assert syncs is not None
+    assert syncs.runs_topic is None
+    text = "emit.offset-syncs.enabled = false\nemit.checkpoints.enabled = false\n"
+    assert _spec(tmp_path, text).offset_syncs is None
+    path = tmp_path / "mm2.properties"
+    (flow,) = load_flows(path, ["B"])
+    policy = build_policy(flow.source.properties)
+    names = {topic.name for topic in internal_topics(flow, policy)}
+    assert not {name for name in names if "offset-runs" in name or "offset-syncs" in name}
 
 
 def test_limits_are_those_of_the_file(tmp_path: Path) -> None:

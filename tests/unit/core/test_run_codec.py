@@ -1,0 +1,86 @@
+"""Blocks of runs as records: golden bytes, and what is no block."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mm2.core.model import ClusterAlias, TopicName, TopicPartition
+from mm2.core.run_codec import decode_key, decode_value, encode_key, encode_value, runs_topic
+from mm2.core.runs import Block, Logs, Run, Runs
+from mm2.errors import SchemaError
+
+WHERE = TopicPartition(TopicName("t"), 3)
+BLOCK = Block(
+    100,
+    500,
+    Runs([Run(100, 7, 10), Run(115, 17, 300)]),
+    Logs(UUID(int=1), None),
+    is_fresh=True,
+    is_transactional=True,
+)
+KEY = b"\0\x01t" + bytes([0, 0, 0, 3]) + bytes(7) + b"\x64"
+VALUE = (
+    b"\x01\x05" + bytes(15) + b"\x01" + bytes(16) + b"\x90\x03" + b"\0\x07\x0a" + b"\x05\0\xac\2"
+)
+
+
+def test_records_are_as_documented() -> None:
+    assert (encode_key(WHERE, 100), encode_value(BLOCK)) == (KEY, VALUE)
+    assert decode_key(KEY) == (WHERE, 100)
+    assert decode_value(100, VALUE) == BLOCK
+    assert runs_topic(ClusterAlias("B")) == "mm2-offset-runs.B.internal"
+
+
+@pytest.mark.parametrize("key", [None, b"", bytes(7), b"\0\x09t" + bytes(12)])
+def test_what_is_no_key_is_refused(key: bytes | None) -> None:
+    with pytest.raises(SchemaError):
+        decode_key(key)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        VALUE[:34],
+        VALUE[:-1],
+        VALUE[:-3],
+        b"\x02" + VALUE[1:],
+        VALUE[:34] + b"\0" + b"\0\0" + b"\xff" * 9 + b"\x7f",
+        VALUE[:34] + b"\0" + b"\0" + b"\xff" * 8 + b"\x7f" + b"\1",
+    ],
+)
+def test_what_is_no_value_is_refused(value: bytes) -> None:
+    with pytest.raises(SchemaError, match="Error reading a block of runs"):
+        decode_value(100, value)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> Block:
+    numbers = st.integers(0, 2**40)
+    start = upstream = draw(numbers)
+    downstream, runs = draw(numbers), Runs()
+    for _ in range(draw(st.integers(0, 5))):
+        run = Run(upstream + draw(numbers), downstream + draw(numbers), draw(numbers) + 1)
+        runs.append(run)
+        upstream, downstream = run.upstream + run.records, run.downstream + run.records
+    logs = st.none() | st.uuids().filter(lambda each: each.int != 0)
+    return Block(
+        start,
+        upstream + draw(numbers),
+        runs,
+        Logs(draw(logs), draw(logs)),
+        is_fresh=draw(st.booleans()),
+        is_sparse=draw(st.booleans()),
+        is_transactional=draw(st.booleans()),
+    )
+
+
+@given(blocks(), st.text(max_size=50).map(TopicName), st.integers(0, 2**31 - 1))
+def test_what_is_written_is_read(block: Block, topic: TopicName, partition: int) -> None:
+    where = TopicPartition(topic, partition)
+    assert decode_key(encode_key(where, block.start)) == (where, block.start)
+    assert decode_value(block.start, encode_value(block)) == block

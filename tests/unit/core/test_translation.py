@@ -1,0 +1,102 @@
+"""What runs and Java's syncs say together."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.core.codec import OffsetSync
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.offset_sync_store import TOO_OLD, OffsetSyncStore
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.runs import Block, Run, Runs
+from mm2.core.translation import OffsetTranslation, RunStore, Translated
+from mm2.errors import SchemaError
+
+WHERE = TopicPartition(TopicName("t"), 0)
+OTHER = TopicPartition(TopicName("t"), 1)
+BLOCK = Block(100, 140, Runs([Run(100, 50, 10), Run(120, 60, 10)]))
+
+
+def syncs_of(*syncs: tuple[int, int]) -> OffsetSyncStore:
+    store = OffsetSyncStore(must_read_to_end=False)
+    for upstream, downstream in syncs:
+        store.handle(OffsetSync(WHERE, upstream, downstream))
+    store.backlog_read()
+    return store
+
+
+def runs_of(*blocks: Block) -> RunStore:
+    store = RunStore()
+    for block in blocks:
+        store.handle(encode_key(WHERE, block.start), encode_value(block))
+    store.backlog_read()
+    return store
+
+
+@pytest.mark.parametrize(
+    ("upstream", "expected"),
+    [
+        (105, Translated(55, exact=True)),
+        (115, Translated(60, exact=True)),
+        (140, Translated(70, exact=True)),
+        # Beyond the runs the later of both answers counts.
+        (141, Translated(70, exact=False)),
+        (200, Translated(130, exact=False)),
+        (201, Translated(131, exact=False)),
+        # Before them there are Java's numbers.
+        (60, Translated(10, exact=False)),
+        (61, Translated(11, exact=False)),
+        (59, Translated(TOO_OLD, exact=False)),
+    ],
+)
+def test_runs_count_where_they_reach_and_syncs_elsewhere(
+    upstream: int, expected: Translated
+) -> None:
+    translation = OffsetTranslation(syncs_of((60, 10), (100, 50), (200, 130)), runs_of(BLOCK))
+    assert translation.explain(WHERE, upstream) == expected
+    assert translation.translate(WHERE, upstream) == expected.offset
+    assert translation.exact_since(WHERE) == 100
+
+
+def test_of_other_partitions_nothing_is_known() -> None:
+    translation = OffsetTranslation(syncs_of(), runs_of(BLOCK))
+    assert translation.explain(OTHER, 105) is None
+    assert translation.translate(OTHER, 105) is None
+    assert translation.exact_since(OTHER) is None
+
+
+def test_nothing_is_said_before_both_topics_are_read() -> None:
+    """C239."""
+    runs = RunStore()
+    translation = OffsetTranslation(syncs_of((100, 50)), runs)
+    assert translation.explain(WHERE, 100) is None
+    runs.backlog_read()
+    assert translation.explain(WHERE, 100) == Translated(50, exact=False)
+
+
+def test_without_runs_there_are_javas_numbers() -> None:
+    """C241, C243."""
+    translation = OffsetTranslation(syncs_of((100, 50)))
+    assert translation.explain(WHERE, 105) == Translated(51, exact=False)
+    assert translation.exact_since(WHERE) is None
+
+
+@pytest.mark.parametrize("newest", [(105, 500), (105, 5), (115, 500)])
+def test_runs_that_the_newest_sync_contradicts_are_not_believed(newest: tuple[int, int]) -> None:
+    """Java's MirrorMaker has copied the topic again, and writes no runs."""
+    translation = OffsetTranslation(syncs_of((100, 50), newest), runs_of(BLOCK))
+    assert translation.explain(WHERE, 130) == Translated(newest[1] + 1, exact=False)
+    assert translation.exact_since(WHERE) is None
+
+
+def test_a_sync_about_what_runs_do_not_know_contradicts_nothing() -> None:
+    translation = OffsetTranslation(syncs_of((300, 7)), runs_of(BLOCK))
+    assert translation.explain(WHERE, 105) == Translated(55, exact=True)
+
+
+def test_a_tombstone_takes_a_block_back_and_other_bytes_are_refused() -> None:
+    runs = runs_of(BLOCK)
+    runs.handle(encode_key(WHERE, 100), None)
+    assert runs.partitions[WHERE].exact_since is None
+    with pytest.raises(SchemaError):
+        runs.handle(b"", None)
