@@ -107,7 +107,7 @@ class RunTracker:
         self._is_fresh = is_fresh
 
     def _close(self) -> None:
-        if self._start is not None and self._end > max(self._written, self._start):
+        if self._start is not None and self._end > self._written:
             self._closed = [*self._closed, self._block()][-_MOST_WAITING:]
 
     def _block(self) -> Block:

@@ -169,7 +169,13 @@ class Block:
 
     def before(self, end: int) -> Block:
         """What it says of the offsets before a source offset."""
-        return replace(self, end=min(self.end, end), runs=self.runs.before_upstream(end))
+        is_whole = not self.runs or self.runs.upstream_end <= end
+        return replace(
+            self,
+            end=min(self.end, end),
+            runs=self.runs.before_upstream(end),
+            is_transactional=self.is_transactional and is_whole,
+        )
 
     def before_downstream(self, end: int) -> Block:
         """What it says of the copies before a remote offset."""

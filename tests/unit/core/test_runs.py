@@ -241,3 +241,8 @@ def test_runs_that_follow_each_other_become_one() -> None:
     ]
     assert repr(Runs([Run(0, 1, 2)])) == "Runs([Run(upstream=0, downstream=1, records=2)])"
     assert Runs() != 0
+
+
+def test_a_block_that_is_cut_inside_a_run_ends_with_a_record_and_no_marker() -> None:
+    runs = known(block(0, 2, (0, 0, 2), is_transactional=True), block(1, 1, is_fresh=True))
+    assert [runs.reverse(y) for y in (1, 2)] == [exact(1), at_least(1)]
