@@ -26,6 +26,12 @@ async def test_a_topic_that_was_created_again_has_another_id(
     admin = Admin("A", {"bootstrap.servers": cluster_a.bootstrap})
     create_topic(cluster_a.bootstrap, topic_name, 2)
     async with wire(cluster_a.bootstrap, topic_name) as client:
+
+        async def led() -> bool:
+            await client.refresh()
+            return None not in {client.leader(TopicPartition(name, n)) for n in range(2)}
+
+        await eventually_async(led)
         first = client.topic(topic_name)
         assert first is not None
         assert list(first.partitions) == [0, 1]
