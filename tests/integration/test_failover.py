@@ -24,6 +24,7 @@ from tests.support.records import (
     committed,
     consume,
     create_topic,
+    everything,
     group_member,
     produce_transaction,
 )
@@ -143,7 +144,14 @@ def test_when_the_source_is_lost_groups_go_on_at_their_checkpoints(
     scene.stand(group, topic, 4)
     lost, remote = scene.without_source(tmp_path), scene.remote(topic)
     words = ("failover", "plan", "--group", group, "--unplanned")
-    eventually(lambda: scene.run(*words, file=lost).exit_code == 0, timeout=70)
+    checkpoints = f"{scene.alias}.checkpoints.internal"
+    eventually(
+        lambda: any(
+            group.encode() in (sample.key or b"")
+            for sample in everything(scene.target.bootstrap, checkpoints)
+        ),
+        timeout=70,
+    )
     assert scene.run("failover", "plan", "--group", group, file=lost).exit_code == 3
     assert "answers: a planned move" in scene.refused(*words)
     plan = scene.ok(*words, file=lost)

@@ -100,7 +100,6 @@ def test_a_target_that_is_away_is_said_soon(flow: _Flow) -> None:
     (port,) = free_ports(1)
     text = flow.file.read_text() + f"T.bootstrap.servers = 127.0.0.1:{port}\n"
     flow.file.write_text(text)
-    for command in ("show", "stop", "resume"):
-        result = flow.run(command)
-        assert result.exit_code == 3
-        assert "cluster T" in result.stderr
+    result = flow.run("stop")
+    assert result.exit_code == 3
+    assert "cluster T" in result.stderr
