@@ -251,7 +251,8 @@ def test_a_record_from_the_future_stops_its_partition_and_says_so(
     future = int(time.time() * 1_000) + 7_200_000
     batches = [write_batch([Plain(timestamp=at)]) for at in (_TIME, future)]
     write(cluster_a.bootstrap, topic_name, *batches)
-    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    hour = {"message.timestamp.after.max.ms": "3600000"}  # the default since 4.0
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, remote_configs=hour)
     with bench.running():
         report = eventually(
             lambda: bench.progress().get((topic_name, 0)),
