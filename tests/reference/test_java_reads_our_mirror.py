@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
+from tests.reference.java_snippets import Snippet
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.layout import JARS, java
 from tests.support.mirror import Mirror, properties
-from tests.support.process import QUICK_START
 from tests.support.records import CODECS, Sample, commit_group, consume, create_topic, produce
 
 pytestmark = [
@@ -24,27 +21,11 @@ pytestmark = [
 ]
 
 _FORMATTERS = "org.apache.kafka.connect.mirror.formatters"
-_SOURCE = Path(__file__).parent / "java" / "ReadsMirror.java"
-
-
-class _Java:
-    """Runs the Java side once for each question."""
-
-    def __init__(self, classes: Path) -> None:
-        self._classpath = f"{classes}:{JARS}/*"
-        compiler = ["javac", "-nowarn", "-proc:none", "-cp", f"{JARS}/*", "-d", str(classes)]
-        subprocess.run([*compiler, str(_SOURCE)], check=True, timeout=60)
-
-    def __call__(self, *words: str) -> list[str]:
-        command = [java(), *QUICK_START, "-Xmx128m", "-cp", self._classpath, "ReadsMirror", *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        assert done.returncode == 0, done.stderr[-2000:]
-        return done.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
-def run_java(tmp_path_factory: pytest.TempPathFactory) -> _Java:
-    return _Java(tmp_path_factory.mktemp("classes"))
+def run_java(tmp_path_factory: pytest.TempPathFactory) -> Snippet:
+    return Snippet("ReadsMirror", tmp_path_factory.mktemp("classes"))
 
 
 @dataclass(frozen=True)
@@ -95,7 +76,7 @@ def mirrored(
 
 
 def test_javas_consumer_reads_the_remote_topic_as_the_source_topic(
-    run_java: _Java, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
+    run_java: Snippet, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
 ) -> None:
     written = run_java(cluster_a.bootstrap, "records", mirrored.topic, "20")
     copied = run_java(cluster_b.bootstrap, "records", mirrored.remote, "20")
@@ -106,7 +87,7 @@ def test_javas_consumer_reads_the_remote_topic_as_the_source_topic(
 
 
 def test_javas_formatters_print_heartbeats_and_offset_syncs(
-    run_java: _Java, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
+    run_java: Snippet, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
 ) -> None:
     source, target = mirrored.source, mirrored.target
     beat = f"Heartbeat{{sourceClusterAlias={source}, targetClusterAlias={target}, timestamp="
@@ -130,7 +111,7 @@ def test_javas_formatters_print_heartbeats_and_offset_syncs(
 
 
 def test_javas_client_finds_the_source_and_translates_offsets(
-    run_java: _Java, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
+    run_java: Snippet, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
 ) -> None:
     source = mirrored.source
     group = topic = mirrored.topic

@@ -6,6 +6,7 @@ they read twice or never; beside Java's MirrorMaker on the same topics, if wante
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +17,12 @@ from typing import Final
 from rich.console import Console
 
 from tests.support.cluster import KafkaCluster
+from tests.support.trials.cost import KINDS, measure
+from tests.support.trials.cost import table_of as costs_table
 from tests.support.trials.judging import faults_of
 from tests.support.trials.outcome import FAILOVER, UNPLANNED, Trial, load, save
 from tests.support.trials.planned import planned_round
-from tests.support.trials.report import table_of, write_table
+from tests.support.trials.report import COSTS, TRIALS, table_of, write_table
 from tests.support.trials.unplanned import unplanned_round
 from tests.support.trials.world import World, world
 
@@ -35,8 +38,12 @@ _ROUNDS: Final[dict[str, Callable[[World, int, int], list[Trial]]]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs trials; returns the exit status."""
     options = _parser().parse_args(arguments)
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     if options.command == "report":
-        write_table(load(options.file))
+        write_table(TRIALS, table_of(load(options.file)))
+        return 0
+    if options.command == "cost":
+        write_table(COSTS, costs_table([measure(kind, options.scale) for kind in KINDS]))
         return 0
     trials = _run(options, Console())
     print(table_of(trials))  # noqa: T201 - the result
@@ -53,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--java", action="store_true", help="Java's MirrorMaker beside mm2")
     run.add_argument("--exactly-once", action="store_true", help="mm2 copies in transactions")
     run.add_argument("--json", type=Path, required=True, metavar="FILE", help="what was found")
+    cost = commands.add_parser("cost", help="measures what runs cost, and writes that table")
+    cost.add_argument("--scale", type=float, default=1.0, help="of a million records (1)")
     report = commands.add_parser("report", help="writes the table of the documentation")
     report.add_argument("file", type=Path)
     return parser

@@ -100,7 +100,7 @@ def read_and_stop_anywhere(
 
 def committed_offsets(bootstrap: str, group: str) -> Mapping[Where, int]:
     """What a group has committed."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
     found = asked[group].result(DEADLINE_S).topic_partitions
     return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}

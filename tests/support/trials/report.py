@@ -27,15 +27,16 @@ _HEADINGS: Final = (
     "max",
     "never read",
 )
-_BEGIN: Final = "<!-- trials -->\n"
-_END: Final = "<!-- end -->"
+TRIALS: Final = "trials"
+COSTS: Final = "costs"
+"""Names of the page's tables."""
 
 
-def write_table(trials: Sequence[Trial], page: Path = PAGE) -> None:
-    """Renews the table of the page."""
-    pattern = re.escape(_BEGIN) + r"(?:\|.*\n)*" + re.escape(_END)
-    table = _BEGIN + table_of(trials) + _END
-    page.write_text(re.sub(pattern, lambda _: table, page.read_text()))
+def write_table(name: str, table: str, page: Path = PAGE) -> None:
+    """Renews a table of the page."""
+    begin, end = f"<!-- {name} -->\n", "<!-- end -->"
+    pattern = re.escape(begin) + r"(?:\|.*\n)*" + re.escape(end)
+    page.write_text(re.sub(pattern, lambda _: begin + table + end, page.read_text()))
 
 
 def table_of(trials: Sequence[Trial]) -> str:

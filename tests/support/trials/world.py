@@ -145,7 +145,7 @@ def world(
         settings: more of mm2's.
     """
     number = uuid4().hex[:6]
-    prefix, alias, javas, other = (f"{kind}{number}" for kind in ("trial", "P", "J", "T"))
+    prefix, alias, javas = (f"{kind}{number}" for kind in ("trial", "P", "J"))
     with ExitStack() as stack:
         source = stack.enter_context(KafkaCluster(f"source-{number}"))
         traffic = Traffic(source, prefix, random)
@@ -155,8 +155,8 @@ def world(
             home = folder / name
             home.mkdir()
             own = (settings or {}) if command is None else {}
-            flow = _flow(name, other, prefix)
-            clusters = {name: source.bootstrap, other: target.bootstrap}
+            flow = _flow(name, prefix)
+            clusters = {name: source.bootstrap, _target(name): target.bootstrap}
             text = properties(clusters, {**SETTINGS, **flow, **own})
             mirrors[name] = stack.enter_context(Mirror(home, text, command=command))
         copies = {name: stack.enter_context(_copy(name, target, traffic)) for name in mirrors}
@@ -168,16 +168,21 @@ def world(
             copy=copies[alias],
             java=copies.get(javas),
             file=mirrors[alias].file,
-            flow=f"{alias}->{other}",
+            flow=f"{alias}->{_target(alias)}",
             prefix=prefix,
         )
         found.wait_for_copies()
         yield found
 
 
-def _flow(alias: str, target: str, prefix: str) -> dict[str, str]:
+def _target(alias: str) -> str:
+    """The target's alias: each mirror has its own, as the topics of offset syncs are named so."""
+    return f"to{alias}"
+
+
+def _flow(alias: str, prefix: str) -> dict[str, str]:
     return {
-        f"{alias}->{target}.enabled": "true",
+        f"{alias}->{_target(alias)}.enabled": "true",
         f"{alias}.consumer.isolation.level": "read_committed",
         "topics": f"{prefix}-.*",
         "groups": f"{prefix}-.*",

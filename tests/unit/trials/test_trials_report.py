@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.trials.cost import Cost
+from tests.support.trials.cost import table_of as costs_table
 from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Toll, Trial
-from tests.support.trials.report import PAGE, table_of, write_table
+from tests.support.trials.report import COSTS, PAGE, TRIALS, table_of, write_table
 
 _TRIALS = [
     Trial(kind=FAILOVER, group="a", seed=1, ours=Toll(0, 0), java=Toll(4_000, 0)),
@@ -29,9 +31,15 @@ def test_each_kind_and_mirror_has_a_row() -> None:
 def test_only_the_table_of_the_page_changes(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- trials -->\n| old |\n<!-- end -->\nb | c\n")
-    write_table(_TRIALS, page)
+    write_table(TRIALS, table_of(_TRIALS), page)
     assert page.read_text() == f"a\n<!-- trials -->\n{table_of(_TRIALS)}<!-- end -->\nb | c\n"
 
 
-def test_the_documentation_has_a_place_for_the_table() -> None:
-    assert "<!-- trials -->\n" in PAGE.read_text()
+def test_the_documentation_has_a_place_for_the_tables() -> None:
+    for name in (TRIALS, COSTS):
+        assert f"<!-- {name} -->\n" in PAGE.read_text()
+
+
+def test_costs_say_what_a_run_takes() -> None:
+    cost = Cost(title="t", records=1_000_000, runs=4, written=9_000, kept=250)
+    assert costs_table([cost]).splitlines()[2] == "| t | 1,000,000 | 4 | 9,000 | 250 | 62.5 |"

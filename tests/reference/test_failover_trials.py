@@ -1,0 +1,77 @@
+"""Groups that move between clusters read each record once: `mm2 failover` and `mm2 failback`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from mm2.client import remote_cluster_utils
+from tests.reference.java_snippets import Snippet
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.trials.judging import faults_of, judge_copy, toll
+from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED
+from tests.support.trials.planned import planned_round, stop_somewhere
+from tests.support.trials.unplanned import unplanned_round
+from tests.support.trials.verdict import Where
+from tests.support.trials.world import Copy, World, world
+
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.spark,
+    pytest.mark.reference,
+    pytest.mark.timeout(420),
+]
+
+
+@pytest.fixture(scope="module")
+def place(cluster_b: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(tmp_path_factory.mktemp("trials"), cluster_b, Random(5), with_java=True) as found:
+        yield found
+
+
+def test_groups_that_move_to_the_copy_and_back_read_each_record_once(place: World) -> None:
+    trials = planned_round(place, seed=1, count=3)
+    assert not faults_of(trials)
+    assert [trial.kind for trial in trials] == [FAILOVER] * 3 + [FAILBACK] * 3
+
+
+def test_after_the_source_was_killed_only_what_no_checkpoint_covers_is_read_again(
+    place: World,
+) -> None:
+    trials = unplanned_round(place, seed=2, count=3)
+    assert not faults_of(trials)
+    assert [trial.kind for trial in trials] == [UNPLANNED] * 3
+
+
+def test_javas_client_reads_our_checkpoints_and_our_client_javas(
+    place: World, tmp_path: Path
+) -> None:
+    """Never past the truth by either mirror's checkpoints; the same numbers by either client."""
+    assert place.java is not None
+    group = f"{place.prefix}-asked"
+    stood = stop_somewhere(place, group, Random(3))
+    run_java = Snippet("ReadsMirror", tmp_path)
+    for copy in (place.copy, place.java):
+        arrived = eventually(lambda copy=copy: _same_answers(run_java, copy, group), timeout=60)  # type: ignore[misc]
+        assert arrived.keys() <= stood.keys()
+        verdicts = judge_copy(place, copy, stood, arrived)
+        assert toll(verdicts).skipped == 0, verdicts
+
+
+def _same_answers(run_java: Snippet, copy: Copy, group: str) -> dict[Where, int]:
+    """Where the group goes on according to both clients; by the topics' names on the source."""
+    properties = {"bootstrap.servers": copy.bootstrap}
+    asked = asyncio.run(remote_cluster_utils.translate_offsets(properties, copy.alias, group))
+    ours = {f"{where.topic}-{where.partition}": found.offset for where, found in asked.items()}
+    lines = [line.split() for line in run_java(copy.bootstrap, "translate", copy.alias, group)]
+    assert ours == {name: int(offset) for name, offset in lines}
+    assert ours
+    return {
+        (where.topic.removeprefix(f"{copy.alias}."), where.partition): found.offset
+        for where, found in asked.items()
+    }
