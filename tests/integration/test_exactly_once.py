@@ -18,10 +18,11 @@ from mm2.config.maker import MirrorMakerConfig
 from mm2.core.connect_offsets import decode_key, decode_offset
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import Fenced
+from mm2.herder.bundle import ExactlyOnceSpec
 from mm2.herder.exactly_once import fence_earlier_tasks
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.interrupted import Interruption, Stopped
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, committed, create_topic, produce
@@ -190,11 +191,14 @@ def test_a_broker_that_dies_in_mid_transaction_costs_nothing(
                 is_down.set()
 
         bench, total = _bench(cluster_a, target, unique), 0
+        # A busy machine may take a minute to start a broker; the transaction is to outlive that.
+        patient = ExactlyOnceSpec(group=bench.group, timeout_ms=600_000)
+        bench.changes = {**bench.changes, "exactly_once": patient}
         bench.connect = Interruption(_NEVER, kill).connect
         with bench.running():
             while due:
                 total = _write(bench, total, 100)
-                assert is_down.wait(30)
+                assert is_down.wait(PATIENCE_S)
                 total = _write(bench, total, 100)
                 target.restart()
                 is_down.clear()

@@ -110,7 +110,11 @@ def test_without_a_dead_letter_topic_refused_records_are_counted_and_skipped(
         cluster_b,
         unique,
         {topic_name: 1},
-        remote_configs={**_COMPACTED, "max.message.bytes": "4000"},
+        remote_configs={
+            **_COMPACTED,
+            "max.message.bytes": "4000",
+            "message.timestamp.after.max.ms": "3600000",  # the default since 4.0
+        },
         changes={"errors": ErrorSpec(tolerates=True)},
     )
     remote = bench.remote(topic_name)
