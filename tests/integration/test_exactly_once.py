@@ -10,8 +10,7 @@ from concurrent.futures import Future
 from functools import partial
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException, Producer
 
 from mm2.config.flow import flow_config
 from mm2.config.maker import MirrorMakerConfig
@@ -23,6 +22,7 @@ from mm2.herder.exactly_once import fence_earlier_tasks
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually
+from tests.support.groups import group_offsets
 from tests.support.interrupted import Interruption, Stopped
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, committed, create_topic, produce
@@ -76,15 +76,11 @@ def _everything(bench: Bench) -> list[int]:
 
 
 def _group_offsets(bench: Bench) -> dict[int, int]:
-    """As Kafka's own tools show them."""
-    admin = AdminClient({"bootstrap.servers": bench.target.bootstrap})
-    (asked,) = admin.list_consumer_group_offsets(
-        [ConsumerGroupTopicPartitions(bench.group)]
-    ).values()
+    """As the coordinator has them."""
+    offsets = group_offsets(bench.target.bootstrap, bench.group)
     (topic,) = bench.topics
-    offsets = asked.result(10).topic_partitions
-    assert {each.topic for each in offsets} == {bench.remote(topic)}
-    return {each.partition: each.offset for each in offsets}
+    assert {each for each, _ in offsets} == {bench.remote(topic)}
+    return {partition: offset for (_, partition), offset in offsets.items()}
 
 
 def _record_offsets(bench: Bench) -> dict[int, int]:

@@ -11,8 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from flows.checkpoint.flow import run_checkpoints
 from mm2.config.flow import FlowConfig, flow_config
@@ -26,8 +25,15 @@ from mm2.herder.clusters import admin_clients
 from mm2.herder.topics import create_internal_topics, offset_runs_topic, offset_syncs_topic
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
+from tests.support.groups import group_offsets
 from tests.support.mirror import properties
-from tests.support.records import Sample, commit_group, consume, create_topic, produce
+from tests.support.records import (
+    Sample,
+    commit_group,
+    consume,
+    create_topic,
+    produce,
+)
 
 Emitted = tuple[str, int, int, int]
 """Group, partition, upstream offset, downstream offset."""
@@ -123,10 +129,8 @@ class Pair:
 
     def target_offsets(self, group: str) -> dict[int, int]:
         """What a group has committed on the target for the remote topic."""
-        admin = AdminClient({"bootstrap.servers": self.target})
-        asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
-        found = asked[group].result(10).topic_partitions
-        return {each.partition: each.offset for each in found if each.topic == self.remote}
+        found = group_offsets(self.target, group)
+        return {number: at for (topic, number), at in found.items() if topic == self.remote}
 
 
 def text_bytes(text: str) -> bytes:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
+from tests.support.groups import group_offsets
 from tests.support.records import DEADLINE_S, group_member
 from tests.support.trials.traffic import PARTITIONS, number_of
 from tests.support.trials.verdict import Where
@@ -100,10 +100,7 @@ def read_and_stop_anywhere(
 
 def committed_offsets(bootstrap: str, group: str) -> Mapping[Where, int]:
     """What a group has committed."""
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
-    found = asked[group].result(DEADLINE_S).topic_partitions
-    return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
+    return {where: at for where, at in group_offsets(bootstrap, group).items() if at >= 0}
 
 
 def _see_all(consumer: Consumer, reading: Reading, partitions: int) -> None:
