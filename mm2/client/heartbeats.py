@@ -13,7 +13,7 @@ from mm2.client.config import ClientConfig
 from mm2.core.codec import Heartbeat
 from mm2.core.model import NO_OFFSET, ClusterAlias, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.remote_topics import sources_of
+from mm2.core.topology import sources_of
 from mm2.errors import SchemaError, root_cause
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import records_to_end

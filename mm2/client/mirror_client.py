@@ -17,7 +17,7 @@ from mm2.client.checkpoints import GroupCheckpoints, last_checkpoints
 from mm2.client.config import ClientConfig
 from mm2.client.heartbeats import SeenHeartbeat, heard
 from mm2.config.maker import MirrorMakerConfig
-from mm2.core import remote_topics as names
+from mm2.core import topology as names
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy

@@ -118,18 +118,22 @@ def is_more_recent(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
     Tells whether a checkpoint is news (C291).
 
     Downstream offsets go forward only, unless the group itself went back on the source. That an
-    offset which was a safe guess turns out to be exact is news too, once.
+    offset which was a safe guess turns out to be exact is news too, once. An exact offset before
+    the one that was told says that the copy was made anew: what was told is of a log that is gone,
+    and whoever went on there would skip records (unlike C294).
     """
     return (
         last is None
         or checkpoint.upstream_offset < last.upstream_offset
         or checkpoint.downstream_offset > last.downstream_offset
-        or (
-            checkpoint.exact
-            and not last.exact
-            and checkpoint.downstream_offset == last.downstream_offset
-        )
+        or (checkpoint.exact and _is_better(checkpoint, last))
     )
+
+
+def _is_better(exact: Checkpoint, last: Checkpoint) -> bool:
+    if exact.downstream_offset == last.downstream_offset:
+        return not last.exact
+    return exact.downstream_offset < last.downstream_offset
 
 
 def group_offsets_to_sync(

@@ -64,9 +64,23 @@ def _is_of_a_herder(topic: TopicName) -> bool:
     return topic.startswith("mm2-") and topic.endswith(".internal")
 
 
+def sources_of(policy: ReplicationPolicy, topic: TopicName) -> Iterator[ClusterAlias]:
+    """
+    Yields the clusters that a topic came through, from the last copy back to the first.
+
+    Ends where a cluster comes again, as Java's MirrorClient does (C133).
+    """
+    visited: set[ClusterAlias] = set()
+    for source in _sources(policy, topic):
+        if source in visited:
+            return
+        visited.add(source)
+        yield source
+
+
 def count_hops(policy: ReplicationPolicy, topic: TopicName, source: ClusterAlias) -> int:
     """Counts the copies between ``source`` and here, or returns UNREACHABLE (C132, C133)."""
-    for hops, passed in enumerate(_distinct_sources(policy, topic), start=1):
+    for hops, passed in enumerate(sources_of(policy, topic), start=1):
         if passed == source:
             return hops
     return UNREACHABLE
@@ -76,7 +90,7 @@ def way_of(
     policy: ReplicationPolicy, topic: TopicName, here: ClusterAlias
 ) -> tuple[ClusterAlias, ...]:
     """Returns the clusters that the records of ``topic`` were on, in their order; ends ``here``."""
-    return (*reversed([*_distinct_sources(policy, topic)]), here)
+    return (*reversed([*sources_of(policy, topic)]), here)
 
 
 def heartbeat_topics(policy: ReplicationPolicy, topics: Iterable[TopicName]) -> set[TopicName]:
@@ -100,9 +114,7 @@ def replication_hops(
 def upstream_clusters(policy: ReplicationPolicy, topics: Iterable[TopicName]) -> set[ClusterAlias]:
     """Returns every cluster whose heartbeats arrive here, directly or not (C137, C138)."""
     return {
-        source
-        for topic in heartbeat_topics(policy, topics)
-        for source in _distinct_sources(policy, topic)
+        source for topic in heartbeat_topics(policy, topics) for source in sources_of(policy, topic)
     }
 
 
@@ -135,13 +147,3 @@ def _sources(policy: ReplicationPolicy, topic: TopicName) -> Iterator[ClusterAli
             return
         yield source
         current = policy.upstream_topic(current)
-
-
-def _distinct_sources(policy: ReplicationPolicy, topic: TopicName) -> Iterator[ClusterAlias]:
-    """Yields the same and stops where a cluster comes again, as Java's MirrorClient does (C133)."""
-    visited: set[ClusterAlias] = set()
-    for source in _sources(policy, topic):
-        if source in visited:
-            return
-        visited.add(source)
-        yield source

@@ -152,17 +152,22 @@ def test_that_an_offset_turns_out_to_be_exact_is_news_once(location: str) -> Non
     assert checkpoints(guess, {at("t"): 10}, last=[replace(second[0], upstream_offset=10)]) == []
 
 
-def test_an_exact_offset_below_an_earlier_guess_is_not_emitted() -> None:
+@pytest.mark.parametrize("upstream", [10, 12])
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_exact_offset_before_what_was_told_is_news_for_the_copy_was_made_anew(
+    upstream: int, *, exact: bool
+) -> None:
     """
-    C294: it would go back downstream, which is for groups that go back themselves.
+    Unlike C294: neither what is exact nor a guess was ever past the truth in the same log.
 
-    Guesses are never past the truth, so that this happens only where the copy was made anew.
+    A guess alone, which may only be worse than the one before, is still not emitted (C292, C293).
     """
-    first = checkpoints(Told({10: Translated(5, exact=False)}), {at("t"): 10})
-    sure = Told({10: Translated(4, exact=True), 9: Translated(3, exact=True)})
-    assert checkpoints(sure, {at("t"): 10}, last=first) == []
-    rewound = checkpoints(sure, {at("t"): 9}, last=first)
-    assert [(each.downstream_offset, each.exact) for each in rewound] == [(3, True)]
+    first = checkpoints(Told({10: Translated(9, exact=exact)}), {at("t"): 10})
+    guess, sure = Translated(4, exact=False), Translated(5, exact=True)
+    assert checkpoints(Told({upstream: guess}), {at("t"): upstream}, last=first) == []
+    second = checkpoints(Told({upstream: sure}), {at("t"): upstream}, last=first)
+    assert second == [Checkpoint(GROUP, at("source1.t"), upstream, 5, "meta", exact=True)]
+    assert checkpoints(Told({upstream: sure}), {at("t"): upstream}, last=second) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9), st.booleans()), max_size=30))

@@ -17,6 +17,7 @@ from mm2.core.topology import (
     remote_topics,
     replication_hops,
     should_replicate_topic,
+    sources_of,
     upstream_clusters,
     way_of,
 )
@@ -54,6 +55,7 @@ def replicated(
         ("source2.source1.heartbeats", True),
         ("heartbeats!", False),
         ("!heartbeats", False),
+        ("source1heartbeats", False),
         ("source1-heartbeats", False),
     ],
 )
@@ -62,18 +64,26 @@ def test_heartbeat_topics_are_told_by_their_origin(topic: str, *, beats: bool) -
     assert heartbeat_topics(DEFAULT, topics(topic)) == ({topic} if beats else set())
 
 
-def test_checkpoint_topics() -> None:
+def test_checkpoint_topics_are_told_by_their_name() -> None:
     """C131, C135."""
-    names = topics(
-        "source1.checkpoints.internal", "checkpoints.internal", "x.checkpoints.internal!"
+    wanted = topics("source1.checkpoints.internal", "source2.source1.checkpoints.internal")
+    others = topics(
+        "topic1",
+        "checkpoints.internal",
+        "checkpoints-internal",
+        "checkpoints.internal!",
+        "!checkpoints.internal",
+        "source1checkpointsinternal",
+        "x.checkpoints.internal!",
     )
-    assert checkpoint_topics(DEFAULT, names) == {"source1.checkpoints.internal"}
+    assert checkpoint_topics(DEFAULT, [*wanted, *others]) == set(wanted)
 
 
 @pytest.mark.parametrize(
     ("topic", "source", "hops"),
     [
         ("topic", "source", UNREACHABLE),
+        ("source", "source", UNREACHABLE),
         ("sourcetopic", "source", UNREACHABLE),
         ("source1.topic", "source2", UNREACHABLE),
         ("source3.source2.source1.topic", "source4", UNREACHABLE),
@@ -93,6 +103,7 @@ def test_hops_under_identity_end() -> None:
     policy = build_policy(
         {"replication.policy.class": "IdentityReplicationPolicy", "source.cluster.alias": "A"}
     )
+    assert list(sources_of(policy, TopicName("topic"))) == ["A"]
     assert count_hops(policy, TopicName("topic"), ClusterAlias("A")) == 1
     assert count_hops(policy, TopicName("topic"), ClusterAlias("B")) == UNREACHABLE
 
@@ -100,7 +111,7 @@ def test_hops_under_identity_end() -> None:
 def test_replication_hops_take_the_shortest_way() -> None:
     """C136."""
     names = topics("heartbeats", "source1.heartbeats", "source1.source2.heartbeats")
-    names += topics("source3.heartbeats", "source3.source1.heartbeats")
+    names += topics("source3.heartbeats", "source3.source2.source1.heartbeats")
     found = {
         source: replication_hops(DEFAULT, names, ClusterAlias(source))
         for source in ("source1", "source2", "source3", "source4")
@@ -121,9 +132,10 @@ def test_upstream_clusters_are_all_that_heartbeats_came_through(
 def test_remote_topics_have_a_source_and_are_not_internal() -> None:
     """C139, C142."""
     names = topics("topic1", "source1.topic4", "source1.source2.topic5", "source3.heartbeats")
-    names += topics("source1.checkpoints.internal", "__x.y")
+    names += topics("source1.checkpoints.internal", "mm2-offsets.source1.internal", "__x.y")
     assert remote_topics(DEFAULT, names) == set(names[1:4])
     assert remote_topics(DEFAULT, names, ClusterAlias("source1")) == set(names[1:3])
+    assert remote_topics(DEFAULT, names, ClusterAlias("source2")) == set()
 
 
 def test_remote_topics_follow_the_separator() -> None:
