@@ -14,6 +14,9 @@ _UNPLANNED: Final = click.option(
     is_flag=True,
     help="The source is lost: go on at the last checkpoints; some records are read again.",
 )
+_LOST: Final = click.option(
+    "--lost", is_flag=True, help="With --unplanned: take the source for lost, though it answers."
+)
 _DRAIN: Final = click.option(
     "--drain/--no-drain",
     default=None,
@@ -43,6 +46,7 @@ def failover() -> None:
 @failover.command("plan")
 @move_options
 @_UNPLANNED
+@_LOST
 @_DRAIN
 @_FENCE
 def plan_command(
@@ -56,6 +60,7 @@ def plan_command(
 @failover.command("execute")
 @move_options
 @_UNPLANNED
+@_LOST
 @_DRAIN
 @_FENCE
 @EXECUTE

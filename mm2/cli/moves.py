@@ -82,6 +82,7 @@ def wishes(
     timeout: float,
     max_heartbeat_age: float,
     planned: bool = True,
+    lost: bool = False,
     drain: bool | None = None,
     fence: bool | None = None,
     resume: bool | None = None,
@@ -94,11 +95,14 @@ def wishes(
     Raises:
         UsageError: options that do not go together.
     """
-    refuse_usage(_usage_problems(groups, all_groups=all_groups, planned=planned, drain=drain))
+    refuse_usage(
+        _usage_problems(groups, all_groups=all_groups, planned=planned, lost=lost, drain=drain)
+    )
     usual = all_groups and planned
     return Wishes(
         groups=None if all_groups else tuple(dict.fromkeys(groups)),
         is_planned=planned,
+        gives_up=lost,
         drains=usual if drain is None else drain,
         fences=usual if fence is None else fence,
         resumes=bool(resume),
@@ -110,12 +114,14 @@ def wishes(
 
 
 def _usage_problems(
-    groups: tuple[str, ...], *, all_groups: bool, planned: bool, drain: bool | None
+    groups: tuple[str, ...], *, all_groups: bool, planned: bool, lost: bool, drain: bool | None
 ) -> Iterator[str]:
     if all_groups == bool(groups):
         yield "Give either --group, as often as needed, or --all-groups."
     if drain and not planned:
         yield "--drain needs the source; it cannot go with --unplanned."
+    if lost and planned:
+        yield "--lost goes with --unplanned only."
 
 
 def moved(

@@ -36,6 +36,7 @@ class Place:
         metadata: what the group has committed beside its offset.
         age_ms: age of the checkpoint that all this comes from; None if it comes from the origin.
         is_there: whether the destination has this partition at all.
+        never_goes_back: whether the group stays where it is there if that is further on.
     """
 
     origin: TopicPartition | None
@@ -49,6 +50,12 @@ class Place:
     metadata: str = ""
     age_ms: int | None = None
     is_there: bool = True
+    never_goes_back: bool = False
+
+    @property
+    def stays(self) -> bool:
+        """Whether nothing is written, because the group has read further there already."""
+        return self.never_goes_back and self.current is not None and self.current > self._found
 
     @property
     def is_known(self) -> bool:
@@ -63,6 +70,10 @@ class Place:
     @property
     def offset(self) -> int:
         """Where the group is to go on; never after its first unread record that is there."""
+        return self.current if self.current is not None and self.stays else self._found
+
+    @property
+    def _found(self) -> int:
         if self.translated is None or not self.is_known:
             return self.start
         return min(max(self.translated.offset, self.start), self.end)
@@ -79,6 +90,7 @@ class GroupFacts:
         destination_state: the same where it goes; None if the group is not there.
         places: where it stands.
         left_behind: its partitions that have no counterpart on the destination.
+        is_of_other_type: whether it is a share or streams group on either side.
     """
 
     group: str
@@ -86,6 +98,7 @@ class GroupFacts:
     destination_state: str | None
     places: tuple[Place, ...]
     left_behind: tuple[TopicPartition, ...] = ()
+    is_of_other_type: bool = False
 
 
 IDLE_STATES: Final = frozenset({"EMPTY", "DEAD"})
@@ -100,6 +113,8 @@ def group_verdicts(facts: GroupFacts, *, planned: bool) -> Iterator[Verdict]:
         facts: what is known of it.
         planned: whether the origin answers, so that nothing but exact offsets will do.
     """
+    if facts.is_of_other_type:
+        yield _other_type(facts)
     yield _origin_state(facts, planned=planned)
     yield _destination_state(facts)
     if not facts.places:
@@ -119,6 +134,17 @@ def group_verdicts(facts: GroupFacts, *, planned: bool) -> Iterator[Verdict]:
         )
     for place in facts.places:
         yield from _place_verdicts(facts.group, place, planned=planned)
+
+
+def _other_type(facts: GroupFacts) -> Verdict:
+    """Whether it has members is not known either: such groups are described otherwise."""
+    return Verdict(
+        check="type",
+        subject=facts.group,
+        outcome=Outcome.NO_GO,
+        reason="is a share or streams group: what it commits is not ours to move",
+        cost=None,
+    )
 
 
 def _origin_state(facts: GroupFacts, *, planned: bool) -> Verdict:
@@ -164,6 +190,14 @@ def _place_verdicts(group: str, place: Place, *, planned: bool) -> Iterator[Verd
             outcome=Outcome.NO_GO,
             reason="the copy is not there yet: does the flow run?",
             cost=None,
+        )
+        return
+    if place.stays:
+        yield Verdict(
+            check="progress",
+            subject=subject,
+            outcome=Outcome.CAUTION,
+            reason=f"the group is further there, at {place.current}, and stays there",
         )
         return
     if place.to_copy:
@@ -241,7 +275,9 @@ def _log_verdicts(subject: str, place: Place) -> Iterator[Verdict]:
 
 
 def offsets_to_write(facts: GroupFacts) -> dict[TopicPartition, CommittedOffset]:
-    """What the group is to have on the destination."""
+    """What the group is to have on the destination; not where it stays as it is."""
     return {
-        place.destination: CommittedOffset(place.offset, place.metadata) for place in facts.places
+        place.destination: CommittedOffset(place.offset, place.metadata)
+        for place in facts.places
+        if not place.stays
     }

@@ -68,18 +68,46 @@ def drain_verdict(flow: str, lag: Mapping[TopicPartition, int]) -> Verdict:
     )
 
 
-def reachable_origin_verdict(cluster: str, *, answers: bool) -> Verdict:
-    """Judges an unplanned move by whether the origin is lost at all."""
-    if not answers:
+def no_groups_verdict(flow: str, *, planned: bool) -> Verdict:
+    """A move of all groups that finds none has not been made."""
+    where = "no group has offsets of mirrored topics" if planned else "there are no checkpoints"
+    return Verdict(
+        check="groups",
+        subject=flow,
+        outcome=Outcome.NO_GO,
+        reason=f"{where}, or none that may be seen or that the configuration asks for",
+        cost=None,
+    )
+
+
+def lost_origin_verdict(cluster: str, answer: str | None, *, given_up: bool) -> Verdict:
+    """
+    Judges an unplanned move by whether the origin is lost at all.
+
+    Args:
+        cluster: the origin.
+        answer: what it does when it is asked; None if it does not answer.
+        given_up: whether the user says that it is lost all the same.
+    """
+    if answer is None:
         return Verdict(
             check="origin", subject=cluster, outcome=Outcome.GO, reason="does not answer"
+        )
+    if given_up:
+        return Verdict(
+            check="origin",
+            subject=cluster,
+            outcome=Outcome.CAUTION,
+            reason=f"{answer}, and is taken for lost",
+            cost="what was committed after the last checkpoints is read again",
         )
     return Verdict(
         check="origin",
         subject=cluster,
         outcome=Outcome.NO_GO,
-        reason="answers: a planned move (without --unplanned) reads nothing again",
-        cost="what was committed after the last checkpoints is read again",
+        reason=f"{answer}: a planned move (without --unplanned) reads nothing again; "
+        "--lost takes the cluster for lost",
+        cost=None,
     )
 
 

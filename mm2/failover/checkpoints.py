@@ -156,5 +156,6 @@ def _place(
         translated=Translated(checkpoint.downstream_offset, last.exact),
         current=None if current is None else current.offset,
         metadata=checkpoint.metadata,
+        never_goes_back=True,
         age_ms=max(0, now_ms - last.timestamp_ms),
     )

@@ -20,12 +20,13 @@ from mm2.core.failover_checks import (
     checkpoint_verdict,
     drain_verdict,
     heartbeat_verdict,
+    lost_origin_verdict,
     lost_verdict,
-    reachable_origin_verdict,
+    no_groups_verdict,
 )
 from mm2.core.model import TopicName
 from mm2.core.verdicts import Outcome, Verdict, is_go
-from mm2.errors import ClusterError
+from mm2.errors import ClusterError, Unavailable
 from mm2.failover.checkpoints import Checkpoints
 from mm2.failover.draining import heartbeat_age_ms, lag_of, mirrored_topics
 from mm2.failover.fence import FlowSwitch
@@ -52,6 +53,7 @@ class Wishes:
     Attributes:
         groups: which; None for all.
         is_planned: the origin answers, and nothing may be read again.
+        gives_up: whether an origin that answers is taken for lost, if it is not planned.
         drains: whether everything must be copied, not only what the groups have read.
         fences: whether the flow is stopped, so that nothing comes late.
         resumes: whether a flow that was stopped goes on afterwards.
@@ -63,6 +65,7 @@ class Wishes:
 
     groups: tuple[str, ...] | None
     is_planned: bool = True
+    gives_up: bool = False
     drains: bool = False
     fences: bool = False
     resumes: bool = False
@@ -160,6 +163,8 @@ class Move:
         verdicts = [verdict for each in facts for verdict in group_verdicts(each, planned=True)]
         if self._wishes.drains:
             verdicts.insert(0, drain_verdict(self._route.name, await lag_of(self._route)))
+        if not facts:
+            verdicts.append(no_groups_verdict(self._route.name, planned=True))
         return self._judged(facts, verdicts)
 
     async def _groups(self) -> tuple[str, ...]:
@@ -225,8 +230,10 @@ class Move:
         groups = self._wishes.groups if self._wishes.groups is not None else tuple(sorted(last))
         facts = await checkpoints.look(groups, last, time.time_ns() // 1_000_000)
         verdicts = [
-            reachable_origin_verdict(
-                self._route.origin.alias, answers=await self._origin_answers()
+            lost_origin_verdict(
+                self._route.origin.alias,
+                await self._origin_answer(),
+                given_up=self._wishes.gives_up,
             ),
             await self._heartbeats(is_needed=False),
             lost_verdict(self._route.name, await checkpoints.lag()),
@@ -234,14 +241,19 @@ class Move:
         for each in facts:
             verdicts += group_verdicts(each, planned=False)
             verdicts += checkpoint_verdict(each.group, each.places)
+        if not facts:
+            verdicts.append(no_groups_verdict(self._route.name, planned=False))
         return self._judged(facts, verdicts)
 
-    async def _origin_answers(self) -> bool:
+    async def _origin_answer(self) -> str | None:
+        """What it does when it is asked; None if it does not answer. To refuse is to live."""
         try:
             await check_reachable(self._route.origin.admin)
-        except ClusterError:
-            return False
-        return True
+        except Unavailable:
+            return None
+        except ClusterError as error:
+            return f"answers, but refuses us ({error})"
+        return "answers"
 
     def _judged(self, groups: Iterable[GroupFacts], verdicts: Iterable[Verdict]) -> Plan:
         found = tuple(verdicts)

@@ -204,12 +204,15 @@ async def states_of(
     """
     here = _all(await origin.admin.describe_groups(groups)) if origin is not None else {}
     there = _all(await destination.admin.describe_groups(groups))
+    sides = (destination,) if origin is None else (origin, destination)
+    others = {each.group_id for side in sides for each in await side.admin.groups_of_other_types()}
     return {
         group: GroupFacts(
             group=group,
             origin_state=here[group].state if group in here else None,
             destination_state=there[group].state if group in there else None,
             places=(),
+            is_of_other_type=group in others,
         )
         for group in groups
     }

@@ -24,6 +24,7 @@ A->B.enabled = true
         ("failover plan FILE", "Give either --group, as often as needed, or --all-groups."),
         ("failover plan FILE --group g --all-groups", "Give either --group"),
         ("failover execute FILE --group g --unplanned --drain", "--drain needs the source"),
+        ("failover plan FILE --group g --lost", "--lost goes with --unplanned only"),
         ("failback plan FILE", "Give either --group"),
         ("failback execute FILE --group g --unplanned", "No such option"),
         ("failover plan FILE --group g --flow B->C", "Say which flow with --flow"),

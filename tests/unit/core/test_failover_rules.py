@@ -16,10 +16,11 @@ from mm2.core.failover_checks import (
     checkpoint_verdict,
     drain_verdict,
     heartbeat_verdict,
+    lost_origin_verdict,
     lost_verdict,
+    no_groups_verdict,
     producer_verdicts,
     quota_verdicts,
-    reachable_origin_verdict,
 )
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation import Translated
@@ -225,10 +226,40 @@ def test_a_drain_is_complete_when_no_partition_is_behind() -> None:
     assert "up to 3 records are not copied: orders-0;" in behind.reason
 
 
-def test_a_cluster_that_answers_is_not_lost() -> None:
-    assert reachable_origin_verdict("A", answers=False).outcome is Outcome.GO
-    assert reachable_origin_verdict("A", answers=True).stops(forced=False)
-    assert not reachable_origin_verdict("A", answers=True).stops(forced=True)
+@pytest.mark.parametrize("answer", ["answers", "answers, but refuses us"])
+def test_a_cluster_that_answers_is_lost_only_if_the_user_says_so(answer: str) -> None:
+    """To force other checks does not say so."""
+    assert lost_origin_verdict("A", None, given_up=False).outcome is Outcome.GO
+    lives = lost_origin_verdict("A", answer, given_up=False)
+    assert lives.stops(forced=True)
+    assert lives.reason.startswith(f"{answer}: ")
+    assert lost_origin_verdict("A", answer, given_up=True).outcome is Outcome.CAUTION
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_a_move_of_no_group_at_all_is_none(*, planned: bool) -> None:
+    assert no_groups_verdict("A->B", planned=planned).stops(forced=True)
+
+
+def test_share_and_streams_groups_do_not_move() -> None:
+    """Nobody says whether they have members."""
+    other = replace(facts(place(), origin=None), is_of_other_type=True)
+    verdicts = list(group_verdicts(other, planned=True))
+    assert stopping(verdicts) == ["type"]
+    assert not is_go(verdicts, forced=True)
+
+
+@pytest.mark.parametrize(
+    ("current", "written"), [(None, 40), (39, 40), (40, 40), (41, None), (300, None)]
+)
+def test_after_a_disaster_no_group_is_set_back(current: int | None, written: int | None) -> None:
+    """Whatever is forced."""
+    checkpoint = replace(place(current=current), never_goes_back=True)
+    verdicts = list(group_verdicts(facts(checkpoint), planned=False))
+    assert is_go(verdicts)
+    found = offsets_to_write(facts(checkpoint))
+    assert found == ({} if written is None else {COPY: CommittedOffset(written, "m")})
+    assert checkpoint.offset == (current if written is None else written)
 
 
 def test_checkpoints_cost_what_was_committed_after_them() -> None:
