@@ -17,6 +17,7 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.follow import Job, translation_followers
+from mm2.client.carried import copies_of
 from mm2.config.flow import FlowConfig
 from mm2.core.checkpoint import Renaming, Translator
 from mm2.core.codec import Checkpoint
@@ -26,7 +27,6 @@ from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.reverse import (
     BothWays,
     Carried,
-    Copies,
     EitherTopic,
     RenamingBothWays,
     Returning,
@@ -35,7 +35,6 @@ from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.errors import SchemaError
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import keep_running
-from mm2.herder.topics import accepted_topics
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import LogTail
 from mm2.kafka.records import Record
@@ -93,12 +92,6 @@ def directions(
         returning=Returning(way_back.copies, way_back.carried),
         jobs=way_back.jobs(),
     )
-
-
-def copies_of(config: FlowConfig) -> Copies:
-    """Tells which topics of a flow's target may be copies that it has made."""
-    policy = build_policy(config.source.properties)
-    return Copies(config.flow.source, policy, accepted_topics(config))
 
 
 class WayBack:

@@ -84,7 +84,7 @@ class MirrorClient:
         self,
         upstream: str,
         group: str | GroupPattern | None = None,
-        timeout: timedelta = TIMEOUT,
+        timeout: timedelta | None = TIMEOUT,
     ) -> GroupCheckpoints:
         """The last checkpoint of each group of another cluster and each partition here."""
         return self._runner.run(self._client.checkpoints(upstream, group, timeout))

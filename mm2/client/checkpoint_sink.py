@@ -12,10 +12,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 import structlog
 
+from mm2.client.carried import Origin, StillAway, copies_of, read_carried
 from mm2.client.config import ClientConfig
 from mm2.client.group_offsets import GroupOffsets, Outcome
 from mm2.client.groups_back import GroupsBack
@@ -31,22 +33,6 @@ from mm2.kafka.errors import UnknownTopic
 log = structlog.get_logger()
 
 Found: TypeAlias = Mapping[GroupId, Collection[Checkpoint]]
-
-
-class Origin(Protocol):
-    """Where checkpoints for groups of one cluster come from."""
-
-    @property
-    def flow(self) -> SourceAndTarget:
-        """From the cluster where groups have read to the one where their offsets are set."""
-
-    async def checkpoints(self) -> Found:
-        """
-        The last checkpoints of groups; empty if there are none.
-
-        Raises:
-            ClusterError: a cluster does not answer, or refuses.
-        """
 
 
 class WrittenCheckpoints:
@@ -83,7 +69,7 @@ class WrittenCheckpoints:
         return self._found
 
     async def _read(self) -> Found:
-        found = await self._client.checkpoints(self.flow.source)
+        found = await self._client.checkpoints(self.flow.source, timeout=None)
         return {
             group: [last.checkpoint for last in partitions.values()]
             for group, partitions in found.items()
@@ -196,9 +182,7 @@ async def open_sink(
     """
     async with AsyncExitStack() as stack:
         opened = _Clusters(maker, stack)
-        origins: list[Origin] = [
-            WrittenCheckpoints(flow, await opened.client(flow.target)) for flow in flows
-        ]
+        origins: list[Origin] = [await opened.written(flow) for flow in flows]
         origins += [
             GroupsBack(flow_config(maker, flow), opened.admin(flow.target)) for flow in back
         ]
@@ -223,6 +207,12 @@ class _Clusters:
             client = MirrorClient.of_cluster(self._maker, alias)
             self._clients[alias] = await self._stack.enter_async_context(client)
         return self._clients[alias]
+
+    async def written(self, flow: SourceAndTarget) -> Origin:
+        opposite = flow_config(self._maker, SourceAndTarget(flow.target, flow.source))
+        written = WrittenCheckpoints(flow, await self.client(flow.target))
+        carried = partial(read_carried, opposite, self.admin(flow.source))
+        return StillAway(written, copies_of(opposite), carried)
 
     def admin(self, alias: ClusterAlias) -> Admin:
         if alias not in self._admins:

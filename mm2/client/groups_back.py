@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import structlog
 
+from mm2.client.carried import copies_of, read_carried
 from mm2.client.translation import load_translation
 from mm2.config.settings import FlowConfig
 from mm2.core.checkpoint import CommittedOffset
@@ -18,13 +19,10 @@ from mm2.core.codec import Checkpoint
 from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
-from mm2.core.policy import build_policy
-from mm2.core.reverse import Carried, Copies, Returning
+from mm2.core.reverse import Returning
 from mm2.core.translation import OffsetTranslation
-from mm2.errors import ClusterError, SchemaError
-from mm2.herder.topics import accepted_topics
+from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
-from mm2.kafka.log import records_to_end
 
 log = structlog.get_logger()
 
@@ -44,8 +42,7 @@ class GroupsBack:
         self.flow = SourceAndTarget(config.flow.target, config.flow.source)
         self._config = config
         self._admin = admin
-        self._policy = build_policy(config.source.properties)
-        self._copies = Copies(config.flow.source, self._policy, accepted_topics(config))
+        self._copies = copies_of(config)
         self._group_filter = build_group_filter(config.checkpoint.properties)
 
     async def checkpoints(self) -> Mapping[GroupId, list[Checkpoint]]:
@@ -58,14 +55,18 @@ class GroupsBack:
         groups = [GroupId(each.group_id) for each in await self._admin.list_groups()]
         followed = [group for group in groups if self._follows(group)]
         committed = await self._admin.list_offsets_of_groups(followed)
-        back = Returning(self._copies, await self._carried())
+        back = Returning(self._copies, await read_carried(self._config, self._admin))
         translation = await load_translation(self._config)
         found: dict[GroupId, list[Checkpoint]] = {}
         for group in followed:
             offsets = committed[group]
             if isinstance(offsets, ClusterError):
                 log.warning("group_offsets.not_listed", group=group, error=str(offsets))
-            elif checkpoints := list(self._returning(group, offsets, back, translation)):
+            elif checkpoints := [
+                each
+                for each in self._returning(group, offsets, back, translation)
+                if back.may_be_given(each)
+            ]:
                 found[group] = checkpoints
         return found
 
@@ -89,21 +90,3 @@ class GroupsBack:
                 yield Checkpoint(
                     group, original, commit.offset, found.offset, commit.metadata, found.exact
                 )
-
-    async def _carried(self) -> Carried:
-        """How far the flow has given groups offsets; all that its topic still tells of it."""
-        carried = Carried()
-        topic = self._policy.checkpoints_topic(self._config.flow.source)
-        if topic in await self._admin.list_topics():
-            properties = self._config.checkpoint.target_consumer("checkpoints-target-consumer")
-            async for record in records_to_end(
-                self._config.flow.target, properties, topic, partitions=[0]
-            ):
-                if record.value is None:
-                    continue
-                try:
-                    carried.note(Checkpoint.decode(record.key, record.value))
-                except SchemaError as error:
-                    log.warning("checkpoint.ignored", offset=record.offset, error=str(error))
-        carried.backlog_read()
-        return carried

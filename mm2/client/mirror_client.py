@@ -7,6 +7,7 @@ and no matter whether mm2 or Java's MirrorMaker has made them.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -161,7 +162,7 @@ class MirrorClient:
         self,
         upstream: str,
         group: str | GroupPattern | None = None,
-        timeout: timedelta = TIMEOUT,
+        timeout: timedelta | None = TIMEOUT,
     ) -> GroupCheckpoints:
         """
         The last checkpoint of each group of another cluster and each partition here.
@@ -169,14 +170,15 @@ class MirrorClient:
         Args:
             upstream: the other cluster's alias.
             group: its id, or a pattern of ids; None for all.
-            timeout: what has been read by then is returned without an error, as Java's client does.
+            timeout: what has been read by then is returned without an error, as Java's client does;
+                None reads all, and fails if no record comes for a minute.
 
         Raises:
             UnknownTopic: there are no checkpoints of this cluster here.
             ClusterError: the cluster does not answer, or refuses.
             InvalidArgument: an argument makes no sense.
         """
-        require(remote_alias=upstream, timeout=timeout)
+        require(remote_alias=upstream, timeout=timedelta.max if timeout is None else timeout)
         topic = self._policy.checkpoints_topic(ClusterAlias(upstream))
         known = await self.topics()
         if topic not in known:
@@ -188,7 +190,7 @@ class MirrorClient:
             self._config.client("consumer"),
             topic,
             partitions=[0],
-            at_most_s=timeout.total_seconds(),
+            at_most_s=math.inf if timeout is None else timeout.total_seconds(),
         )
         return await last_checkpoints(records, wanted_groups(group))
 

@@ -188,7 +188,7 @@ async def known_checkpoints(
     consumer = settings.target_consumer("checkpoints-target-consumer")
     async with MirrorClient(ClientConfig({**policy, **consumer}, config.flow.target)) as client:
         try:
-            found = await client.checkpoints(config.flow.source)
+            found = await client.checkpoints(config.flow.source, timeout=None)
         except UnknownTopic:
             return {}
     return {group: known for group, known in found.items() if wanted(group)}

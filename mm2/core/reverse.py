@@ -13,7 +13,7 @@ it directly.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from mm2.core.checkpoint import CommittedOffset, Renaming, Translator
 from mm2.core.codec import Checkpoint
@@ -172,6 +172,14 @@ class EitherTopic(TopicFilter):
         return self._mirrored is not None and self._mirrored.should_replicate_topic(topic)
 
 
+class _Reached(NamedTuple):
+    source: int
+    copy: int
+
+
+_NOWHERE: Final = _Reached(NO_OFFSET, NO_OFFSET)
+
+
 class Carried:
     """
     How far a flow has carried groups along, which tells those that read on by themselves.
@@ -182,7 +190,7 @@ class Carried:
     """
 
     def __init__(self) -> None:
-        self._furthest: dict[GroupId, dict[TopicPartition, int]] = {}
+        self._furthest: dict[GroupId, dict[TopicPartition, _Reached]] = {}
         self._is_read = False
 
     def backlog_read(self) -> None:
@@ -192,12 +200,22 @@ class Carried:
     def note(self, checkpoint: Checkpoint) -> None:
         """Learns of a checkpoint of the flow, at its start or later."""
         offsets = self._furthest.setdefault(checkpoint.group, {})
-        before = offsets.get(checkpoint.partition, 0)
-        offsets[checkpoint.partition] = max(before, checkpoint.downstream_offset)
+        before = offsets.get(checkpoint.partition, _NOWHERE)
+        offsets[checkpoint.partition] = _Reached(
+            max(before.source, checkpoint.upstream_offset),
+            max(before.copy, checkpoint.downstream_offset),
+        )
 
     def is_passed(self, group: GroupId, partition: TopicPartition, offset: int) -> bool:
         """Tells whether ``offset`` in a copy lies beyond what the group was given there."""
-        return self._is_read and offset > self._furthest.get(group, {}).get(partition, NO_OFFSET)
+        return self._is_read and offset > self._reached(group, partition).copy
+
+    def has_been_at(self, group: GroupId, partition: TopicPartition, offset: int) -> bool:
+        """Tells whether the group has once committed ``offset`` of the copy's original, or more."""
+        return self._reached(group, partition).source >= offset
+
+    def _reached(self, group: GroupId, partition: TopicPartition) -> _Reached:
+        return self._furthest.get(group, {}).get(partition, _NOWHERE)
 
 
 class Returning:
@@ -241,12 +259,16 @@ class Returning:
         """
         Tells whether a group of the target may be given the offset of its last checkpoint.
 
-        Not once the group has come back and gone on there, which the flow's checkpoints tell.
+        Not once the group has come back and gone on there, which the flow's checkpoints tell: they
+        have passed its place in the copy or, where they are only safe guesses, in the original.
         """
         copy = self._copies.copied_partition(checkpoint.partition)
-        return copy is None or self._carried.is_passed(
-            checkpoint.group, copy, checkpoint.upstream_offset
-        )
+        if copy is None:
+            return True
+        group = checkpoint.group
+        return self._carried.is_passed(
+            group, copy, checkpoint.upstream_offset
+        ) and not self._carried.has_been_at(group, copy, checkpoint.downstream_offset)
 
 
 def _furthest(commit: CommittedOffset, last: Checkpoint | None) -> int:

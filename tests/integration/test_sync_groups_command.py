@@ -51,7 +51,7 @@ class _Setup:
     def write(self, source: str, group: str, topic: str, downstream: int) -> None:
         """Writes a checkpoint, where the flows from ``source`` would."""
         where = TopicPartition(TopicName(topic), 0)
-        each = Checkpoint(GroupId(group), where, 1000 + downstream, downstream, "m")
+        each = Checkpoint(GroupId(group), where, downstream, downstream, "m")
         sample = Sample(key=each.key(), value=each.value())
         cluster = self.on_s if source == self.t else self.on_t
         produce(cluster, f"{source}.checkpoints.internal", [sample])

@@ -218,8 +218,19 @@ def test_offsets_that_were_reset_are_passed_on_as_they_are() -> None:
 
 
 def test_a_group_is_given_its_place_until_it_has_come_back_and_gone_on() -> None:
-    back = Checkpoint(GROUP, _at("orders"), 51, 41)
+    back = Checkpoint(GROUP, _at("orders"), 51, 151)
     assert Returning(_copies(), _carried(50)).may_be_given(back)
     assert not Returning(_copies(), _carried(51)).may_be_given(back)
     onward = Checkpoint(GROUP, _at("B.local"), 5, 7)
     assert Returning(_copies(), _carried(51)).may_be_given(onward)
+
+
+def test_a_group_that_was_set_back_after_its_return_is_not_brought_forward_again() -> None:
+    """Read to 600 on B and returned there; what A->B knows of 600 is that 580 is safe."""
+    carried = Carried()
+    carried.note(Checkpoint(GROUP, _at("A.orders"), 600, 580))
+    carried.note(Checkpoint(GROUP, _at("A.orders"), 200, 200, exact=True))
+    carried.backlog_read()
+    returning = Returning(_copies(), carried)
+    assert not returning.may_be_given(Checkpoint(GROUP, _at("orders"), 600, 581))
+    assert returning.may_be_given(Checkpoint(GROUP, _at("orders"), 700, 681)), "it moved again"

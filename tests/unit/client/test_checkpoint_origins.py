@@ -1,0 +1,120 @@
+"""Which checkpoints ``mm2 sync-groups`` takes for groups, and which it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from mm2.client.arguments import GroupPattern
+from mm2.client.carried import StillAway
+from mm2.client.checkpoint_sink import CheckpointSink, WrittenCheckpoints
+from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint
+from mm2.client.group_offsets import GroupOffsets
+from mm2.client.mirror_client import TIMEOUT, MirrorClient
+from mm2.core.codec import Checkpoint
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.policy import build_policy
+from mm2.core.reverse import Carried, Copies
+from mm2.errors import Unavailable
+from tests.support.fake_groups import FakeGroups
+from tests.support.virtual_time import run
+
+A, B = ClusterAlias("A"), ClusterAlias("B")
+G = GroupId("billing")
+BACK = SourceAndTarget(B, A)
+
+
+def at(topic: str) -> TopicPartition:
+    return TopicPartition(TopicName(topic), 0)
+
+
+@dataclass(frozen=True)
+class Written:
+    """Checkpoints of B's groups as they stand on A."""
+
+    known: Collection[Checkpoint]
+    flow: SourceAndTarget = field(default=BACK)
+
+    async def checkpoints(self) -> Mapping[GroupId, Collection[Checkpoint]]:
+        return {G: self.known}
+
+
+def still_away(known: Collection[Checkpoint], onward: Iterable[Checkpoint] | None) -> StillAway:
+    """With what A->B has written for the group on B; None if B does not answer."""
+    copies = Copies(A, build_policy({"source.cluster.alias": "A"}), lambda topic: topic == "orders")
+
+    async def carried() -> Carried:
+        if onward is None:
+            raise Unavailable("B", "no answer")
+        found = Carried()
+        for each in onward:
+            found.note(each)
+        found.backlog_read()
+        return found
+
+    return StillAway(Written(known), copies, carried)
+
+
+LED_BACK = Checkpoint(G, at("orders"), 500, 1000, exact=True)
+ONWARD = Checkpoint(G, at("B.local"), 7, 9, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("onward", "expected"),
+    [
+        ([Checkpoint(G, at("A.orders"), 900, 450, exact=True)], {"orders": 1000, "B.local": 9}),
+        ([Checkpoint(G, at("A.orders"), 1200, 700, exact=True)], {"orders": 200, "B.local": 9}),
+        ([], {"orders": 1000, "B.local": 9}),
+    ],
+)
+def test_a_group_that_has_come_back_and_was_reset_is_left_where_it_is(
+    onward: list[Checkpoint], expected: dict[str, int]
+) -> None:
+    """The checkpoint that led it back stands on A for ever."""
+    target = FakeGroups("A")
+    target.put(G, {at("orders"): 200})
+    origin = still_away([LED_BACK, ONWARD], onward)
+    run(CheckpointSink([origin], {A: GroupOffsets(target)}, lambda _: True).round())
+    assert {where.topic: each.offset for where, each in target.offsets[G].items()} == expected
+
+
+def test_while_nobody_tells_who_has_come_back_nobody_is_led_back() -> None:
+    with capture_logs() as events:
+        found = run(still_away([LED_BACK, ONWARD], None).checkpoints())
+    assert found == {G: [ONWARD]}
+    assert [each["event"] for each in events] == ["groups.not_synced"]
+
+
+def test_checkpoints_that_lead_nobody_back_need_no_other_cluster() -> None:
+    with capture_logs() as events:
+        assert run(still_away([ONWARD], None).checkpoints()) == {G: [ONWARD]}
+    assert events == []
+
+
+class LongTopic(MirrorClient):
+    """Of a cluster whose topic of checkpoints takes longer than anybody waits."""
+
+    async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, 10)
+
+    async def checkpoints(
+        self,
+        upstream: str,
+        group: str | GroupPattern | None = None,
+        timeout: timedelta | None = TIMEOUT,  # noqa: ASYNC109 - as in what it stands for
+    ) -> GroupCheckpoints:
+        del upstream, group
+        if timeout is None:
+            raise Unavailable("A", "no answer")
+        return {G: {at("orders"): RemoteCheckpoint(checkpoint=LED_BACK, timestamp_ms=0)}}
+
+
+def test_checkpoints_are_read_to_their_end_or_not_used() -> None:
+    origin = WrittenCheckpoints(BACK, LongTopic({"bootstrap.servers": "127.0.0.1:1"}))
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            run(origin.checkpoints())
