@@ -17,6 +17,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -51,6 +52,10 @@ class Logs(NamedTuple):
         """Whether one of the topics certainly is another one."""
         pairs = ((self.source, logs.source), (self.remote, logs.remote))
         return any(one != other and None not in (one, other) for one, other in pairs)
+
+    def or_else(self, logs: Logs) -> Logs:
+        """These ids, and of what they do not know those of ``logs``."""
+        return Logs(self.source or logs.source, self.remote or logs.remote)
 
 
 UNKNOWN_LOGS: Final = Logs()
@@ -199,16 +204,23 @@ class PartitionRuns:
         most: runs that are kept; of more, the older half becomes sparse.
     """
 
-    __slots__ = ("_blocks", "_most")
+    __slots__ = ("_blocks", "_is_of_known_logs", "_logs", "_most")
 
     def __init__(self, most: int = MOST_RUNS) -> None:
         self._most = most
         self._blocks: list[Block] = []
+        self._logs = UNKNOWN_LOGS
+        self._is_of_known_logs = True
 
     @property
     def blocks(self) -> Sequence[Block]:
         """All blocks, by their offsets."""
         return self._blocks
+
+    @property
+    def is_of_known_logs(self) -> bool:
+        """Whether the ids of both topics were known wherever there are runs: all are of one log."""
+        return self._is_of_known_logs
 
     @property
     def exact_since(self) -> int | None:
@@ -222,13 +234,15 @@ class PartitionRuns:
 
     def add(self, block: Block) -> None:
         """Takes in the next block that was written; one of the same start replaces the former."""
-        others = bool(self._blocks) and block.logs.are_others(self._blocks[-1].logs)
-        if block.is_sparse:
-            if not others:
-                self._replace(block)
+        others = bool(self._blocks) and block.logs.are_others(self._logs)
+        if block.is_sparse and others:
             return
         if others:
-            self._blocks.clear()
+            self._forget()
+        self._note(block)
+        if block.is_sparse:
+            self._replace(block)
+            return
         self._cut(block)
         self._blocks.append(block)
         if sum(map(_weight, self._blocks)) > self._most:
@@ -276,6 +290,17 @@ class PartitionRuns:
             return Translated(end, exact=False)
         return Translated(after[1].upstream, exact=True)
 
+    def _forget(self) -> None:
+        self._blocks = []
+        self._logs = UNKNOWN_LOGS
+        self._is_of_known_logs = True
+
+    def _note(self, block: Block) -> None:
+        """Remembers the last ids that were known: a task begins with a block that knows none."""
+        self._logs = block.logs.or_else(self._logs)
+        if block.runs and None in block.logs:
+            self._is_of_known_logs = False
+
     def _cut(self, block: Block) -> None:
         """Forgets what a new block speaks of, on either side."""
         while self._blocks and self._blocks[-1].start >= block.start:
@@ -303,17 +328,18 @@ class PartitionRuns:
         self._blocks = sorted([*kept, block], key=lambda each: each.start)
 
     def _thin(self) -> None:
-        """Makes one sparse block of the older half."""
+        """
+        Makes one sparse block of the older half.
+
+        It begins with the first block that has runs. Between one without and that there may be a
+        hole, which would not be seen any more.
+        """
         number, seen = 0, 0
         while number < len(self._blocks) - 1 and seen < self._most // 2:
             seen += _weight(self._blocks[number])
             number += 1
-        old = self._blocks[:number]
-        if not old:
-            return
-        runs = Runs(run for each in old for run in list(each.runs)[::_THINNED])
-        sparse = replace(old[-1], start=old[0].start, runs=runs, is_sparse=True, is_fresh=False)
-        self._blocks[:number] = [sparse]
+        old = list(dropwhile(lambda each: not each.runs, self._blocks[:number]))
+        self._blocks[:number] = [_sparse(old)] if old else []
 
     def _at_downstream(self, offset: int) -> tuple[int, int]:
         for index in range(len(self._blocks) - 1, -1, -1):
@@ -346,6 +372,13 @@ class PartitionRuns:
         return all(
             self._blocks[each].end == self._blocks[each + 1].start for each in range(first, end)
         )
+
+
+def _sparse(blocks: Sequence[Block]) -> Block:
+    """One block with some of the runs of several, of which the first has any."""
+    runs = Runs(run for each in blocks for run in list(each.runs)[::_THINNED])
+    logs = next(each.logs for each in reversed(blocks) if each.runs)
+    return Block(blocks[0].start, blocks[-1].end, runs, logs, is_sparse=True)
 
 
 def _weight(block: Block) -> int:

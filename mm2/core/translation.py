@@ -8,8 +8,9 @@ and behaviours section 8).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.run_codec import decode_key, decode_value
@@ -126,18 +127,36 @@ class OffsetTranslation:
 
     def _trusted(self, partition: TopicPartition) -> PartitionRuns | None:
         """
-        The runs of a partition, unless the newest sync contradicts them.
+        The runs of a partition, unless a sync contradicts them.
 
         Then somebody who writes no runs has mirrored meanwhile, as Java's MirrorMaker does, and
         into another log maybe.
         """
         runs = None if self._runs is None else self._runs.of(partition)
-        newest = self._syncs.newest(partition)
-        if runs is None or newest is None:
-            return runs
-        found = runs.translate(newest.upstream_offset)
-        agrees = found is None or not found.exact or found.offset == newest.downstream_offset
-        return runs if agrees else None
+        if runs is None or not _agree(runs, self._syncs.slots(partition)):
+            return None
+        return runs
+
+
+def _agree(runs: PartitionRuns, syncs: Iterable[OffsetSync]) -> bool:
+    """
+    Whether syncs, the newest first, put no record where runs do not have it, or before their end.
+
+    Which records of a known log were copied twice older syncs need not know.
+    """
+    seen = None
+    for sync in syncs:
+        if sync.upstream_offset == seen:
+            continue  # The newer one counts.
+        seen = sync.upstream_offset
+        found = runs.translate(seen)
+        if found is None or (not found.exact and found.offset <= sync.downstream_offset):
+            continue
+        if found.offset != sync.downstream_offset:
+            return False
+        if runs.is_of_known_logs:
+            return True
+    return True
 
 
 def _better(found: Translated | None, bound: int | None) -> Translated | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from mm2.core.runs import Block, Logs, PartitionRuns, Run, Runs, Translated
+from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, PartitionRuns, Run, Runs, Translated
 
 OLD = Logs(UUID(int=1), UUID(int=2))
 NEW = Logs(UUID(int=3), UUID(int=2))
@@ -115,6 +115,25 @@ def test_a_block_about_another_topic_replaces_everything() -> None:
     assert list(known(new, Block(0, 5, Runs([Run(0, 0, 1)]), OLD, is_sparse=True)).blocks) == [new]
 
 
+def test_a_task_that_begins_knows_no_topics_yet_and_hides_none() -> None:
+    old, new = Block(0, 50, Runs([Run(0, 0, 50)]), OLD), Block(71, 80, Runs([Run(71, 20, 9)]), NEW)
+    runs = known(old, block(71, 71, is_fresh=True), new)
+    assert list(runs.blocks) == [new]
+    assert runs.translate(15) is None
+
+
+def test_whether_all_is_of_known_logs_is_forgotten_with_the_runs() -> None:
+    blocks = [
+        Block(0, 9, Runs([Run(0, 0, 9)]), OLD),
+        block(9, 9),
+        block(9, 12, (9, 9, 3)),
+        Block(12, 15, Runs([Run(12, 0, 3)]), OLD),
+        Block(15, 18, Runs([Run(15, 0, 3)]), NEW),
+    ]
+    told = [known(*blocks[: n + 1]).is_of_known_logs for n in range(5)]
+    assert told == [True, True, False, False, True]
+
+
 def test_a_remote_log_that_was_cut_off_takes_its_records_with_it() -> None:
     runs = known(
         block(0, 10, (0, 0, 5), (7, 5, 3)),
@@ -158,6 +177,33 @@ def test_of_too_many_runs_the_older_half_becomes_sparse() -> None:
     assert runs.translate(131) == at_least(51)
     assert runs.translate(299) == at_least(149)
     assert sum(len(each.runs) for each in runs.blocks) <= 300
+
+
+def test_what_becomes_sparse_hides_no_hole_behind_a_task_that_told_nothing() -> None:
+    """It was killed after its first commit; the next one began at 500."""
+    blocks = [block(n, n + 10, (n, n - 400, 9)) for n in range(500, 600, 10)]
+    runs = known(block(0, 0, is_fresh=True), block(400, 400, is_fresh=True), *blocks, most=12)
+    assert runs.blocks[0].is_sparse
+    assert runs.blocks[0].start == 500
+    assert [runs.translate(x) for x in (123, 450, 500)] == [None, None, exact(100)]
+
+
+def test_what_becomes_sparse_is_of_the_topics_of_its_runs() -> None:
+    gaps = block(10, 29, *((n, n, 1) for n in range(10, 20, 2)))
+    runs = known(Block(0, 9, Runs([Run(0, 0, 9)]), OLD), block(9, 9, is_fresh=True), gaps, most=8)
+    assert [(each.is_sparse, each.logs) for each in runs.blocks] == [
+        (True, OLD),
+        (False, UNKNOWN_LOGS),
+    ]
+
+
+def test_blocks_that_tell_nothing_do_not_become_sparse() -> None:
+    runs = known(*(block(n, n, is_fresh=True) for n in range(5)), most=4)
+    assert [(each.start, each.is_sparse) for each in runs.blocks] == [
+        (2, False),
+        (3, False),
+        (4, False),
+    ]
 
 
 def test_one_block_is_never_made_sparse() -> None:

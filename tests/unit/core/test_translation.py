@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_sync_store import TOO_OLD, OffsetSyncStore
 from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Run, Runs
+from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
 from mm2.core.translation import OffsetTranslation, RunStore, Translated
 from mm2.errors import SchemaError
 
 WHERE = TopicPartition(TopicName("t"), 0)
+LOGS = Logs(UUID(int=1), UUID(int=2))
 OTHER = TopicPartition(TopicName("t"), 1)
 BLOCK = Block(100, 140, Runs([Run(100, 50, 10), Run(120, 60, 10)]))
 
@@ -89,9 +92,39 @@ def test_runs_that_the_newest_sync_contradicts_are_not_believed(newest: tuple[in
     assert translation.exact_since(WHERE) is None
 
 
-def test_a_sync_about_what_runs_do_not_know_contradicts_nothing() -> None:
-    translation = OffsetTranslation(syncs_of((300, 7)), runs_of(BLOCK))
+def test_a_sync_behind_the_runs_contradicts_nothing() -> None:
+    translation = OffsetTranslation(syncs_of((300, 70)), runs_of(BLOCK))
     assert translation.explain(WHERE, 105) == Translated(55, exact=True)
+
+
+def test_a_sync_behind_the_runs_that_lies_before_their_end_contradicts_them() -> None:
+    """The copy was made again by somebody who writes no runs."""
+    translation = OffsetTranslation(syncs_of((300, 7)), runs_of(BLOCK))
+    assert translation.explain(WHERE, 105) == Translated(TOO_OLD, exact=False)
+    assert translation.explain(WHERE, 301) == Translated(8, exact=False)
+
+
+def test_older_syncs_still_contradict_runs_that_the_newest_is_beyond() -> None:
+    """The remote log was made again, and Java's MirrorMaker went on at 5000 -> 0."""
+    runs = runs_of(Block(0, 5000, Runs([Run(0, 0, 5000)]), LOGS, is_fresh=True))
+    syncs = [(0, 0), (4999, 4999), *((5000 + 100 * n, 100 * n) for n in range(11)), (12000, 7000)]
+    translation = OffsetTranslation(syncs_of(*syncs), runs)
+    assert translation.explain(WHERE, 6001) == Translated(1001, exact=False)
+    assert translation.explain(WHERE, 3000) == Translated(1, exact=False)
+    assert translation.exact_since(WHERE) is None
+
+
+@pytest.mark.parametrize(("logs", "expected"), [(LOGS, True), (UNKNOWN_LOGS, False)])
+def test_older_syncs_of_a_known_log_may_tell_of_former_copies(logs: Logs, expected: bool) -> None:
+    """A task was killed, and what followed its position was copied twice."""
+    twice = Block(0, 9, Runs([Run(0, 0, 5), Run(5, 9, 4)]), logs, is_fresh=True)
+    translation = OffsetTranslation(syncs_of((0, 0), (6, 6), (8, 12)), runs_of(twice))
+    assert (translation.exact_since(WHERE) == 0) is expected
+
+
+def test_of_two_syncs_about_one_record_the_later_one_counts() -> None:
+    translation = OffsetTranslation(syncs_of((105, 5), (105, 55)), runs_of(BLOCK))
+    assert translation.explain(WHERE, 106) == Translated(56, exact=True)
 
 
 def test_a_tombstone_takes_a_block_back_and_other_bytes_are_refused() -> None:
