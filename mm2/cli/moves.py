@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -20,12 +23,14 @@ from mm2.cli.options import (
     maker_of,
     refuse_usage,
     run,
+    tell,
 )
 from mm2.cli.rows import Row, rendered
 from mm2.core.failover import GroupFacts
 from mm2.core.verdicts import Outcome, Verdict
 from mm2.errors import ConfigErrors, FlowError
-from mm2.failover.move import Move, Plan, Wishes
+from mm2.failover.move import Move
+from mm2.failover.plan import Plan, Wishes
 from mm2.failover.route import pair_of, route
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -139,35 +144,76 @@ def moved(
     except ConfigErrors as errors:
         end(USAGE, *(f"{file}: {problem}" for problem in errors.problems))
 
+    aftermath: list[str] = []
+
     async def work() -> Plan:
         async with route(pair, is_back=is_back) as way:
-            move = Move(way, wanted, lambda news: click.echo(news, err=True))
-            return await (move.execute() if execute else move.plan())
+            move = Move(way, wanted, _say)
+            if not execute:
+                return await move.plan()
+            with ended_alike():
+                try:
+                    plan = await move.execute()
+                except BaseException:
+                    _say(*move.aftermath())
+                    raise
+            aftermath.extend(move.aftermath())
+            return plan
 
     try:
         plan = run(work)
     except FlowError as error:
         end(CHECK_FAILED, str(error))
     click.echo(printed(plan, format_))
-    _conclude(plan, execute=execute, forced=wanted.forced)
+    _conclude(plan, aftermath, forced=wanted.forced)
 
 
-def _conclude(plan: Plan, *, execute: bool, forced: bool) -> None:
+def _say(*news: str) -> None:
+    """Says it to whoever listens still: the move goes on, or is undone, all the same."""
+    with suppress(OSError):
+        tell(news)
+
+
+@contextmanager
+def ended_alike() -> Iterator[None]:
+    """
+    Ends what runs here in the same way at SIGTERM, or when the terminal is gone, as at Ctrl-C.
+
+    So a flow that was stopped is resumed, or it is said that it was not. What is ignored, as under
+    nohup, stays so.
+    """
+    interrupt = signal.getsignal(signal.SIGINT)
+    changed = [
+        each
+        for each in (signal.SIGTERM, signal.SIGHUP)
+        if threading.current_thread() is threading.main_thread()
+        and callable(interrupt)
+        and signal.getsignal(each) is signal.SIG_DFL
+    ]
+    for number in changed:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _conclude(plan: Plan, aftermath: Iterable[str], *, forced: bool) -> None:
     if not plan.is_go:
-        end(CHECK_FAILED, *_refusals(plan, execute=execute, forced=forced))
+        end(CHECK_FAILED, *_refusals(plan, forced=forced), *aftermath)
     if not plan.is_done:
-        click.echo("Go. Nothing has been changed; execute --execute does it.", err=True)
+        tell(["Go. Nothing has been changed; execute --execute does it."])
+    tell(aftermath)
 
 
-def _refusals(plan: Plan, *, execute: bool, forced: bool) -> Iterator[str]:
+def _refusals(plan: Plan, *, forced: bool) -> Iterator[str]:
     stopping = [each for each in plan.verdicts if each.stops(forced=forced)]
     for each in stopping:
         cost = f" With --force: {each.cost}." if each.cost and not forced else ""
         yield f"no-go: {each.subject}: {each.reason}.{cost}"
     if not stopping:
         yield "no-go: there are cautions, and --strict was given."
-    if execute and not any(each.check == "written" for each in stopping):
-        yield "Nothing has been changed."
 
 
 def printed(plan: Plan, format_: str) -> str:

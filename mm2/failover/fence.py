@@ -86,7 +86,7 @@ class FlowSwitch:
         """
         return (await self._control())[0]
 
-    async def stop(self, reason: str, *, within_s: float = STOP_WITHIN_S) -> None:
+    async def stop(self, reason: str, *, by: str = "", within_s: float = STOP_WITHIN_S) -> None:
         """
         Has the flow drain, commit and stop; it stays so over restarts, until ``resume``.
 
@@ -94,7 +94,17 @@ class FlowSwitch:
             NotStopped: somebody runs it after ``within_s`` seconds, who does not obey.
             ClusterError: the target does not answer, or refuses.
         """
-        await self._say(FlowState.STOPPED, reason)
+        await self._say(FlowState.STOPPED, reason, by)
+        await self.until_stopped(within_s=within_s)
+
+    async def until_stopped(self, *, within_s: float = STOP_WITHIN_S) -> None:
+        """
+        Waits until nobody runs the flow, of which that is wanted already.
+
+        Raises:
+            NotStopped: somebody runs it after ``within_s`` seconds, who does not obey.
+            ClusterError: the target does not answer, or refuses.
+        """
         deadline = time.monotonic() + within_s
         while (running := await reason_to_wait(self._config, self._clusters.target)) is not None:
             if time.monotonic() > deadline:
@@ -110,11 +120,11 @@ class FlowSwitch:
         """
         await self._say(FlowState.RUNNING, reason)
 
-    async def _say(self, state: FlowState, reason: str) -> None:
+    async def _say(self, state: FlowState, reason: str, by: str = "") -> None:
         await check_reachable(self._clusters.target)
         policy = build_policy(self._config.source.properties)
         await create_internal_topics(self._config, policy, self._clusters, on_source=False)
-        wanted = Wanted(state=state, reason=reason, time_ms=time.time_ns() // 1_000_000)
+        wanted = Wanted(state=state, reason=reason, time_ms=time.time_ns() // 1_000_000, by=by)
         properties = self._config.herder.client("producer", "control")
         async with Writer(self._config.flow.target, properties) as writer:
             await writer.send(self._topic, *encode_wanted(wanted), partition=0)

@@ -4,18 +4,19 @@ Moves consumer groups along a route: looks, waits, judges, writes, and looks aga
 The order of a planned move: wait until the destination has everything that the groups have read;
 with a drain, everything there is; stop the flow, if it is to be fenced, and see that nothing came
 in between; judge; write the offsets; read them back; see that nobody has read on meanwhile. Up to
-the writing, a no-go undoes what was done. After it, the move may be repeated.
+the writing, a no-go undoes what was done. After it, the flow stays stopped, and the move may be
+repeated.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
-from mm2.core.failover import GroupFacts, group_verdicts, offsets_to_write
+from mm2.core.failover import GroupFacts, group_verdicts
 from mm2.core.failover_checks import (
     checkpoint_verdict,
     drain_verdict,
@@ -30,67 +31,19 @@ from mm2.errors import ClusterError, Unavailable
 from mm2.failover.checkpoints import Checkpoints
 from mm2.failover.draining import heartbeat_age_ms, lag_of, mirrored_topics
 from mm2.failover.fence import FlowSwitch
+from mm2.failover.plan import Plan, Say, Wishes
 from mm2.failover.producers import check_producers
 from mm2.failover.route import Route
+from mm2.failover.standstill import Standstill
 from mm2.failover.survey import Survey
+from mm2.failover.writing import Writing
 from mm2.herder.clusters import FlowClusters, check_reachable
-from mm2.kafka.errors import GroupInUse
 
 _LOOK_EVERY_S: Final = 0.5
 _TRANSLATED_WITHIN_S: Final = 10.0
 _COPYING: Final = frozenset({"copied", "drained"})
+_TELLING: Final = frozenset({"translation"})
 _SURROUNDINGS: Final = frozenset({"heartbeats", "producers", "quotas"})
-
-Say = Callable[[str], None]
-"""Tells people how far it is."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """
-    What the user wants.
-
-    Attributes:
-        groups: which; None for all.
-        is_planned: the origin answers, and nothing may be read again.
-        gives_up: whether an origin that answers is taken for lost, if it is not planned.
-        drains: whether everything must be copied, not only what the groups have read.
-        fences: whether the flow is stopped, so that nothing comes late.
-        resumes: whether a flow that was stopped goes on afterwards.
-        forced: whether costs are accepted.
-        strict: whether cautions count as a no.
-        timeout_s: how long to wait for the copy.
-        heartbeat_age_ms: how old the last heartbeat may be.
-    """
-
-    groups: tuple[str, ...] | None
-    is_planned: bool = True
-    gives_up: bool = False
-    drains: bool = False
-    fences: bool = False
-    resumes: bool = False
-    forced: bool = False
-    strict: bool = False
-    timeout_s: float = 60.0
-    heartbeat_age_ms: int = 30_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """
-    What a move would do, or has done.
-
-    Attributes:
-        groups: where they stand and where they go on.
-        verdicts: of all checks.
-        is_go: whether the move may be made.
-        is_done: whether it was made.
-    """
-
-    groups: tuple[GroupFacts, ...]
-    verdicts: tuple[Verdict, ...]
-    is_go: bool
-    is_done: bool = False
 
 
 class Move:
@@ -101,23 +54,18 @@ class Move:
         route: from where to where.
         wishes: what the user wants.
         say: tells people how far it is.
+        switch: stops the flow, and lets it go on; None for the usual one.
     """
 
-    def __init__(self, route: Route, wishes: Wishes, say: Say) -> None:
+    def __init__(
+        self, route: Route, wishes: Wishes, say: Say, switch: FlowSwitch | None = None
+    ) -> None:
         self._route = route
         self._wishes = wishes
         self._say = say
         self._survey = Survey(route)
-        flow = route.pair.flow
-        sides = (
-            (route.destination, route.origin)
-            if route.is_back
-            else (
-                route.origin,
-                route.destination,
-            )
-        )
-        self._switch = FlowSwitch(flow, FlowClusters(sides[0].admin, sides[1].admin))
+        self._writing = Writing(route, is_planned=wishes.is_planned, say=say)
+        self._standstill = Standstill(switch or _switch_of(route), str(route.pair.flow.flow), say)
 
     async def plan(self) -> Plan:
         """
@@ -144,7 +92,7 @@ class Move:
         """
         await check_reachable(self._route.destination.admin)
         if self._wishes.is_planned:
-            plan = await self._with_surroundings(await self._settled())
+            plan = await self._with_surroundings(await self._settled(_COPYING | _TELLING))
         else:
             plan = await self._unplanned()
         if plan.is_go and self._wishes.fences:
@@ -153,8 +101,18 @@ class Move:
             return plan
         plan = await self._carried_out(plan)
         if plan.is_done and self._wishes.resumes:
-            await self._resume()
+            await self._standstill.end(f"back from {self._route.origin.alias}")
         return plan
+
+    def aftermath(self) -> list[str]:
+        """What was changed up to now, in sentences, however the move has ended."""
+        found = []
+        if self._writing.begun:
+            found.append(f"{self._writing.moved} of {self._writing.begun} groups were moved.")
+        if self._standstill.is_stopped:
+            flow = self._route.pair.flow.flow
+            found.append(f"The flow {flow} is stopped; mm2 flows resume has it go on.")
+        return found or ["Nothing has been changed."]
 
     async def _planned(self) -> Plan:
         """Judges a planned move as it stands."""
@@ -195,13 +153,13 @@ class Move:
             return set(await mirrored_topics(self._route))
         return {place.origin.topic for each in groups for place in each.places if place.origin}
 
-    async def _settled(self) -> Plan:
+    async def _settled(self, awaited: frozenset[str]) -> Plan:
         """Judges a planned move again and again until what is missing has been copied."""
         begun, said = time.monotonic(), ""
         while True:
             plan = await self._planned()
             for_s = time.monotonic() - begun
-            waiting = [each for each in plan.verdicts if self._may_pass(each, for_s)]
+            waiting = [each for each in plan.verdicts if self._may_pass(each, for_s, awaited)]
             is_hopeless = any(
                 each.stops(forced=self._wishes.forced)
                 for each in plan.verdicts
@@ -214,14 +172,13 @@ class Move:
                 said = news
             await asyncio.sleep(_LOOK_EVERY_S)
 
-    def _may_pass(self, verdict: Verdict, for_s: float) -> bool:
+    def _may_pass(self, verdict: Verdict, for_s: float, awaited: frozenset[str]) -> bool:
         """Whether waiting may turn a no into a yes."""
-        if not _is_no(verdict) or for_s > self._wishes.timeout_s:
+        if not _is_no(verdict) or verdict.check not in awaited:
             return False
         # Runs are published with positions, so this takes a moment only, or will never be.
-        return verdict.check in _COPYING or (
-            verdict.check == "translation" and for_s < _TRANSLATED_WITHIN_S
-        )
+        within_s = _TRANSLATED_WITHIN_S if verdict.check in _TELLING else self._wishes.timeout_s
+        return for_s <= min(within_s, self._wishes.timeout_s)
 
     async def _unplanned(self) -> Plan:
         """Judges a move away from a cluster that is lost."""
@@ -262,62 +219,35 @@ class Move:
 
     async def _fenced(self, plan: Plan) -> Plan:
         """Stops the flow; has it go on if something came in between that speaks against it."""
-        self._say(f"stopping the flow {self._route.pair.flow.flow}")
         try:
-            await self._switch.stop(f"failover to {self._route.destination.alias}")
+            await self._standstill.begin(f"failover to {self._route.destination.alias}")
             if self._wishes.is_planned:
                 plan = await self._planned_again(plan)
         except BaseException:
-            await self._resume()
+            await self._standstill.undo()
             raise
         if not plan.is_go:
-            await self._resume()
+            await self._standstill.undo()
         return plan
 
     async def _planned_again(self, plan: Plan) -> Plan:
-        again = await self._settled()
+        # What is not copied by now will not be: nobody copies any more.
+        again = await self._settled(_TELLING)
         kept = [each for each in plan.verdicts if each.check in _SURROUNDINGS]
         return self._judged(again.groups, [*kept, *again.verdicts])
 
-    async def _resume(self) -> None:
-        if (await self._switch.wanted()).is_stopped:
-            self._say(f"resuming the flow {self._route.pair.flow.flow}")
-            await self._switch.resume(f"back from {self._route.origin.alias}")
-
     async def _carried_out(self, plan: Plan) -> Plan:
         """Writes all offsets, reads them back, and sees whether anybody has read on."""
-        problems: list[Verdict] = []
-        for facts in plan.groups:
-            problems += await self._written(facts)
-            if self._wishes.is_planned:
-                problems += await self._read_on(facts)
+        problems = await self._writing.write(plan.groups)
         is_done = not problems
         return replace(plan, verdicts=(*plan.verdicts, *problems), is_go=is_done, is_done=is_done)
 
-    async def _written(self, facts: GroupFacts) -> list[Verdict]:
-        admin = self._route.destination.admin
-        wanted = offsets_to_write(facts)
-        try:
-            await admin.alter_group_offsets(facts.group, wanted)
-        except GroupInUse as error:
-            return [_failure(facts.group, f"has members by now, nothing was written: {error}")]
-        there = await admin.list_group_offsets(facts.group)
-        wrong = sorted(str(where) for where, at in wanted.items() if there.get(where) != at)
-        if wrong:
-            return [_failure(facts.group, f"other offsets stand there now: {', '.join(wrong)}")]
-        self._say(
-            f"{facts.group}: {len(wanted)} partitions moved to {self._route.destination.alias}"
-        )
-        return []
 
-    async def _read_on(self, facts: GroupFacts) -> list[Verdict]:
-        """Whether the group has moved on the origin since its offsets were looked at."""
-        now = await self._route.origin.admin.list_group_offsets(facts.group)
-        before = {place.origin: place.committed for place in facts.places}
-        on = sorted(str(w) for w, at in before.items() if w and w in now and now[w].offset != at)
-        if not on:
-            return []
-        return [_failure(facts.group, f"has read on meanwhile where it was: {', '.join(on)}")]
+def _switch_of(route: Route) -> FlowSwitch:
+    sides = (
+        (route.destination, route.origin) if route.is_back else (route.origin, route.destination)
+    )
+    return FlowSwitch(route.pair.flow, FlowClusters(sides[0].admin, sides[1].admin))
 
 
 def _is_no(verdict: Verdict) -> bool:
@@ -330,7 +260,3 @@ def _as_planned(verdict: Verdict) -> Verdict:
         return verdict
     reason = f"{verdict.reason}; execute waits for them"
     return replace(verdict, outcome=Outcome.CAUTION, reason=reason)
-
-
-def _failure(group: str, reason: str) -> Verdict:
-    return Verdict(check="written", subject=group, outcome=Outcome.NO_GO, reason=reason, cost=None)

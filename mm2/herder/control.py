@@ -111,11 +111,13 @@ class Wanted:
         state: whether it is to copy.
         reason: why, for people.
         time_ms: since when, by the operator's clock.
+        by: what said so, if it was not a person.
     """
 
     state: FlowState
     reason: str = ""
     time_ms: int = 0
+    by: str = ""
 
     @property
     def is_stopped(self) -> bool:
@@ -215,6 +217,7 @@ def _wanted(fields: dict[str, Any]) -> Wanted:
         state=FlowState(fields["state"]),
         reason=str(fields.get("reason", "")),
         time_ms=int(fields.get("time_ms", 0)),
+        by=str(fields.get("by", "")),
     )
 
 

@@ -4,6 +4,7 @@ Both clusters of a move of consumer groups in memory, a way between them, and a 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,11 +160,12 @@ class FakeSwitch:
         """What is wanted now."""
         return self.now
 
-    async def stop(self, reason: str) -> None:
+    async def stop(self, reason: str, *, by: str = "") -> None:
         """Stops it."""
         self.calls.append("stop")
-        self.now = Wanted(state=FlowState.STOPPED, reason=reason)
+        self.now = Wanted(state=FlowState.STOPPED, reason=reason, by=by)
         self.on_stop()
+        await asyncio.sleep(0)
 
     async def until_stopped(self) -> None:
         """It is, as soon as it is wanted."""

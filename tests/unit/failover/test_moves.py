@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
 
+from mm2.cli.moves import ended_alike
 from mm2.client.checkpoints import RemoteCheckpoint
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
@@ -15,8 +19,19 @@ from mm2.core.model import GroupId
 from mm2.core.verdicts import Outcome
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.failover.checkpoints import Checkpoints
-from mm2.failover.move import Move, Plan, Wishes
-from tests.support.fake_sides import COPY, ORIGINAL, FakeSide, fake_route
+from mm2.failover.move import Move
+from mm2.failover.plan import Plan, Wishes
+from mm2.failover.standstill import FAILOVER
+from mm2.herder.control import FlowState, Wanted
+from mm2.kafka.errors import GroupInUse
+from tests.support.fake_sides import (
+    COPY,
+    ORIGINAL,
+    FakeSide,
+    FakeSwitch,
+    fake_route,
+    switch,
+)
 
 
 def _source(*groups: str) -> FakeSide:
@@ -88,3 +103,83 @@ def test_after_a_disaster_a_group_that_has_read_on_stays_where_it_is(tmp_path: P
     assert "progress" in {each.check for each in group_verdicts(ahead, planned=False)}
     assert offsets_to_write(ahead) == {}
     assert offsets_to_write(behind) == {COPY: CommittedOffset(30)}
+
+
+_FENCED = Wishes(groups=None, fences=True)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [GroupInUse("B", "members"), NotAuthorized("B", "no right"), Unavailable("B", "no answer")],
+)
+def test_one_group_that_fails_does_not_keep_the_others(
+    tmp_path: Path, error: GroupInUse | NotAuthorized | Unavailable
+) -> None:
+    """And it is said what was done, and that the flow stands still."""
+    target, flow = _target(), FakeSwitch()
+    target.failing["g1"] = error
+    route = fake_route(tmp_path, _source("g0", "g1", "g2"), target)
+    move = Move(route, _FENCED, print, switch(flow))
+    plan = asyncio.run(move.execute())
+    assert not plan.is_done
+    assert [each.subject for each in plan.verdicts if each.check == "written"] == ["g1"]
+    assert sorted(target.groups) == ["g0", "g2"]
+    assert move.aftermath() == [
+        "2 of 3 groups were moved.",
+        "The flow A->B is stopped; mm2 flows resume has it go on.",
+    ]
+
+
+def test_what_is_not_copied_when_the_flow_stands_is_not_waited_for(tmp_path: Path) -> None:
+    target, flow = _target(), FakeSwitch()
+    flow.on_stop = target.logs.clear
+    move = Move(fake_route(tmp_path, _source("g"), target), _FENCED, print, switch(flow))
+    begun = time.monotonic()
+    plan = asyncio.run(asyncio.wait_for(move.execute(), 5))
+    assert list(_stopping(plan)) == ["copied"]
+    assert time.monotonic() - begun < 1
+    assert flow.calls == ["stop", "resume"]
+    assert move.aftermath() == ["Nothing has been changed."]
+
+
+def test_a_flow_that_an_operator_has_stopped_stays_so(tmp_path: Path) -> None:
+    """Whether the move is refused, made, or goes back."""
+    repaired = Wanted(state=FlowState.STOPPED, reason="A is being repaired")
+    target, flow = _target(), FakeSwitch(repaired)
+    route = fake_route(tmp_path, _source("g"), target)
+    flow.on_stop = target.logs.clear
+    assert not asyncio.run(Move(route, _FENCED, print, switch(flow)).execute()).is_go
+    target.logs, flow.on_stop = {COPY: (0, 100)}, lambda: None
+    back = Wishes(groups=None, resumes=True)
+    for wishes in (_FENCED, back):
+        assert asyncio.run(Move(route, wishes, print, switch(flow)).execute()).is_done
+    assert flow.now == repaired
+    assert flow.calls == ["wait", "wait"]
+
+
+def test_a_flow_that_a_failover_has_stopped_goes_on_after_the_failback(tmp_path: Path) -> None:
+    flow, route = FakeSwitch(), fake_route(tmp_path, _source("g"), _target())
+    asyncio.run(Move(route, _FENCED, print, switch(flow)).execute())
+    assert (flow.now.is_stopped, flow.now.by) == (True, FAILOVER)
+    again = Move(route, Wishes(groups=None, resumes=True), print, switch(flow))
+    asyncio.run(again.execute())
+    assert not flow.now.is_stopped
+    assert again.aftermath() == ["1 of 1 groups were moved."]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_has_the_flow_go_on(tmp_path: Path, number: signal.Signals) -> None:
+    """As Ctrl-C does, before anything was written."""
+    target, flow = _target(), FakeSwitch()
+    flow.on_stop = lambda: os.kill(os.getpid(), number)
+    move = Move(fake_route(tmp_path, _source("g"), target), _FENCED, print, switch(flow))
+
+    async def work() -> None:
+        with ended_alike():
+            await move.execute()
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(work())
+    assert flow.calls == ["stop", "resume"]
+    assert not target.groups
+    assert signal.getsignal(number) is signal.SIG_DFL

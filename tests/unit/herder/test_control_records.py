@@ -64,6 +64,7 @@ def test_limits_survive(limit: Limit) -> None:
         state=st.sampled_from(FlowState),
         reason=st.text(),
         time_ms=st.integers(0, 1 << 50),
+        by=st.text(),
     )
 )
 def test_what_operators_want_survives(wanted: Wanted) -> None:
