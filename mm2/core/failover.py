@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.translation import Translated
 from mm2.core.verdicts import Outcome, Verdict, some
 
@@ -91,6 +91,7 @@ class GroupFacts:
         places: where it stands.
         left_behind: its partitions that have no counterpart on the destination.
         is_of_other_type: whether it is a share or streams group on either side.
+        unplaced: copies that it may read, of which it has no checkpoint.
     """
 
     group: str
@@ -99,6 +100,7 @@ class GroupFacts:
     places: tuple[Place, ...]
     left_behind: tuple[TopicPartition, ...] = ()
     is_of_other_type: bool = False
+    unplaced: tuple[TopicName, ...] = ()
 
 
 IDLE_STATES: Final = frozenset({"EMPTY", "DEAD"})
@@ -131,6 +133,15 @@ def group_verdicts(facts: GroupFacts, *, planned: bool) -> Iterator[Verdict]:
             subject=facts.group,
             outcome=Outcome.CAUTION,
             reason=f"also reads what is not mirrored: {some(map(str, facts.left_behind))}",
+        )
+    if facts.unplaced:
+        yield Verdict(
+            check="unplaced",
+            subject=facts.group,
+            outcome=Outcome.CAUTION,
+            reason=f"has no checkpoint of {some(facts.unplaced)}: if it reads there, it begins "
+            "where auto.offset.reset says",
+            cost="with latest, what is there already is never read",
         )
     for place in facts.places:
         yield from _place_verdicts(facts.group, place, planned=planned)

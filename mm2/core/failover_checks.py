@@ -111,6 +111,30 @@ def lost_origin_verdict(cluster: str, answer: str | None, *, given_up: bool) -> 
     )
 
 
+def heard_verdict(cluster: str, age_ms: int | None, *, most_ms: int) -> Verdict:
+    """
+    Says since when a lost cluster is silent.
+
+    Args:
+        cluster: the origin.
+        age_ms: how long ago it was heard; None if nothing tells.
+        most_ms: a cluster that was heard so short a time ago may live.
+    """
+    outcome, reason = Outcome.CAUTION, "nothing tells when it was last heard"
+    if age_ms is not None:
+        reason = f"was last heard {age_text(age_ms)} ago"
+        outcome = Outcome.GO
+        if age_ms <= most_ms:
+            outcome, reason = Outcome.CAUTION, f"{reason}: is it lost, or only out of reach?"
+    return Verdict(
+        check="heard",
+        subject=cluster,
+        outcome=outcome,
+        reason=reason,
+        cost="if it lives, what is committed there from now on is read again",
+    )
+
+
 def checkpoint_verdict(group: str, places: Collection[Place]) -> Iterator[Verdict]:
     """Says what it costs to go on at checkpoints; none if there are none."""
     ages = [place.age_ms for place in places if place.age_ms is not None]
@@ -147,14 +171,14 @@ def lost_verdict(flow: str, lag: Mapping[TopicPartition, int] | None) -> Verdict
             check="copied",
             subject=flow,
             outcome=Outcome.CAUTION,
-            reason="nothing was behind when the flow last reported",
+            reason="nothing was behind when the cluster was last heard",
             cost="what was written after that is missing until the origin is back",
         )
     return Verdict(
         check="copied",
         subject=flow,
         outcome=Outcome.CAUTION,
-        reason=f"{total} records were not copied when the flow last reported",
+        reason=f"{total} records were not copied when the cluster was last heard",
         cost="they, and what was written after that, are missing until the origin is back",
     )
 

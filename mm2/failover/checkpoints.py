@@ -14,12 +14,13 @@ from mm2.core.checkpoint import CommittedOffset
 from mm2.core.failover import GroupFacts, Place
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
+from mm2.core.reverse import Copies
 from mm2.core.translation import Translated
 from mm2.errors import ClusterError, SchemaError
 from mm2.failover.route import Route
 from mm2.failover.survey import ranges, states_of
 from mm2.herder.progress import decode_progress
-from mm2.herder.topics import progress_topic
+from mm2.herder.topics import accepted_topics, progress_topic
 from mm2.kafka.log import Record, read_to_end
 
 log = structlog.get_logger()
@@ -72,6 +73,7 @@ class Checkpoints:
         current = await destination.admin.list_offsets_of_groups(groups)
         wanted = {group: last.get(GroupId(group), {}) for group in groups}
         there = await self._logs({where.topic for each in wanted.values() for where in each})
+        copies = await self._copies()
         found: list[GroupFacts] = []
         for group, checkpoints in sorted(wanted.items()):
             committed = current[group]
@@ -83,9 +85,28 @@ class Checkpoints:
                 for where, logs in sorted(there.items())
                 if where.topic in topics and (where in checkpoints or where not in committed)
             )
+            unplaced = copies - topics - {where.topic for where in committed}
             gone = tuple(sorted(where for where in checkpoints if where not in there))
-            found.append(replace(facts[group], places=places, left_behind=gone))
+            found.append(
+                replace(
+                    facts[group],
+                    places=places,
+                    left_behind=gone,
+                    unplaced=tuple(sorted(unplaced)),
+                )
+            )
         return found
+
+    async def _copies(self) -> set[TopicName]:
+        """Topics of the destination that the flow has made, as their names tell."""
+        flow = self._route.pair.flow
+        policy = build_policy(flow.source.properties)
+        copies = Copies(self._route.origin.alias, policy, accepted_topics(flow))
+        return {
+            name
+            for name in await self._route.destination.admin.list_topics()
+            if copies.original(name) is not None and not policy.is_heartbeats_topic(name)
+        }
 
     async def _logs(self, topics: Collection[TopicName]) -> dict[TopicPartition, tuple[int, int]]:
         """Where the logs of all partitions of some topics begin and end."""

@@ -16,10 +16,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from mm2.client.checkpoints import GroupCheckpoints
 from mm2.core.failover import GroupFacts, group_verdicts
 from mm2.core.failover_checks import (
     checkpoint_verdict,
     drain_verdict,
+    heard_verdict,
     heartbeat_verdict,
     lost_origin_verdict,
     lost_verdict,
@@ -31,6 +33,7 @@ from mm2.errors import ClusterError, Unavailable
 from mm2.failover.checkpoints import Checkpoints
 from mm2.failover.draining import heartbeat_age_ms, lag_of, mirrored_topics
 from mm2.failover.fence import FlowSwitch
+from mm2.failover.heard import last_heard_ms
 from mm2.failover.plan import Plan, Say, Wishes
 from mm2.failover.producers import check_producers
 from mm2.failover.route import Route
@@ -192,7 +195,7 @@ class Move:
                 await self._origin_answer(),
                 given_up=self._wishes.gives_up,
             ),
-            await self._heartbeats(is_needed=False),
+            await self._heard(last),
             lost_verdict(self._route.name, await checkpoints.lag()),
         ]
         for each in facts:
@@ -201,6 +204,14 @@ class Move:
         if not facts:
             verdicts.append(no_groups_verdict(self._route.name, planned=False))
         return self._judged(facts, verdicts)
+
+    async def _heard(self, last: GroupCheckpoints) -> Verdict:
+        heard_ms = await last_heard_ms(self._route, last)
+        return heard_verdict(
+            self._route.origin.alias,
+            None if heard_ms is None else max(0, time.time_ns() // 1_000_000 - heard_ms),
+            most_ms=self._wishes.heartbeat_age_ms,
+        )
 
     async def _origin_answer(self) -> str | None:
         """What it does when it is asked; None if it does not answer. To refuse is to live."""

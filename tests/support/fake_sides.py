@@ -38,6 +38,7 @@ clusters = A, B
 A.bootstrap.servers = a:1
 B.bootstrap.servers = b:1
 A->B.enabled = true
+A->B.topics = .*
 """
 
 

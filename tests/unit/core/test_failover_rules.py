@@ -15,6 +15,7 @@ from mm2.core.failover_checks import (
     ProducerFacts,
     checkpoint_verdict,
     drain_verdict,
+    heard_verdict,
     heartbeat_verdict,
     lost_origin_verdict,
     lost_verdict,
@@ -216,6 +217,29 @@ def test_heartbeats_tell_whether_the_flow_runs(
     verdict = heartbeat_verdict("A->B", age_ms, most_ms=30_000, is_needed=needed)
     assert verdict.outcome is outcome
     assert reason in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "outcome", "reason"),
+    [
+        (None, Outcome.CAUTION, "nothing tells"),
+        (30_000, Outcome.CAUTION, "last heard 30.0 s ago: is it lost"),
+        (180_000, Outcome.GO, "last heard 3 min"),
+    ],
+)
+def test_a_cluster_that_was_heard_just_now_may_live(
+    age_ms: int | None, outcome: Outcome, reason: str
+) -> None:
+    verdict = heard_verdict("A", age_ms, most_ms=30_000)
+    assert verdict.outcome is outcome
+    assert reason in verdict.reason
+
+
+def test_copies_without_a_checkpoint_are_named() -> None:
+    unplaced = replace(facts(place()), unplaced=(TopicName("A.payments"),))
+    verdict = only(group_verdicts(unplaced, planned=False), "unplaced")
+    assert verdict.outcome is Outcome.CAUTION
+    assert "A.payments" in verdict.reason
 
 
 def test_a_drain_is_complete_when_no_partition_is_behind() -> None:

@@ -15,10 +15,11 @@ from mm2.client.checkpoints import RemoteCheckpoint
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.failover import group_verdicts, offsets_to_write
-from mm2.core.model import GroupId
+from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.verdicts import Outcome
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.failover.checkpoints import Checkpoints
+from mm2.failover.heard import last_heard_ms
 from mm2.failover.move import Move
 from mm2.failover.plan import Plan, Wishes
 from mm2.failover.standstill import FAILOVER
@@ -42,6 +43,11 @@ def _source(*groups: str) -> FakeSide:
 
 def _target() -> FakeSide:
     return FakeSide({COPY: (0, 100)})
+
+
+def _checkpoint(group: str, time_ms: int) -> RemoteCheckpoint:
+    checkpoint = Checkpoint(GroupId(group), COPY, 30, 30, "", True)
+    return RemoteCheckpoint(checkpoint=checkpoint, timestamp_ms=time_ms)
 
 
 def _stopping(plan: Plan) -> dict[str, str]:
@@ -90,19 +96,32 @@ def test_a_streams_group_does_not_move(tmp_path: Path, *, on_target: bool) -> No
 def test_after_a_disaster_a_group_that_has_read_on_stays_where_it_is(tmp_path: Path) -> None:
     target = _target()
     target.groups["ahead"] = {COPY: CommittedOffset(90)}
-    checkpoints = {
-        GroupId(group): {
-            COPY: RemoteCheckpoint(
-                checkpoint=Checkpoint(GroupId(group), COPY, 30, 30, "", True), timestamp_ms=1
-            )
-        }
-        for group in ("ahead", "behind")
-    }
+    checkpoints = {GroupId(group): {COPY: _checkpoint(group, 1)} for group in ("ahead", "behind")}
     look = Checkpoints(fake_route(tmp_path, _source(), target)).look
     ahead, behind = asyncio.run(look(["ahead", "behind"], checkpoints, 2))
     assert "progress" in {each.check for each in group_verdicts(ahead, planned=False)}
     assert offsets_to_write(ahead) == {}
     assert offsets_to_write(behind) == {COPY: CommittedOffset(30)}
+
+
+def test_copies_that_a_group_is_not_placed_in_are_named(tmp_path: Path) -> None:
+    """What it began to read after its last checkpoints; not what it reads there, nor others."""
+    target = _target()
+    for name in ("A.payments", "A.read", "A.heartbeats", "orders", "C.orders"):
+        target.logs[TopicPartition(TopicName(name), 0)] = (0, 10)
+    target.groups["g"] = {TopicPartition(TopicName("A.read"), 0): CommittedOffset(3)}
+    checkpoints = {GroupId("g"): {COPY: _checkpoint("g", 1)}}
+    look = Checkpoints(fake_route(tmp_path, _source(), target)).look
+    (found,) = asyncio.run(look(["g"], checkpoints, 2))
+    assert found.unplaced == ("A.payments",)
+
+
+def test_a_cluster_was_heard_when_the_last_checkpoint_was_made(tmp_path: Path) -> None:
+    """If no heartbeats come from it."""
+    route = fake_route(tmp_path, _source(), _target())
+    last = {GroupId(group): {COPY: _checkpoint(group, at)} for group, at in (("g", 7), ("h", 9))}
+    assert asyncio.run(last_heard_ms(route, last)) == 9
+    assert asyncio.run(last_heard_ms(route, {})) is None
 
 
 _FENCED = Wishes(groups=None, fences=True)
