@@ -14,7 +14,7 @@ from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.run_codec import decode_key, decode_value
-from mm2.core.runs import MOST_RUNS, PartitionRuns, Translated
+from mm2.core.runs import MOST_RUNS, Logs, PartitionRuns, Translated
 
 __all__ = ["OffsetTranslation", "RunStore", "Translated"]
 
@@ -115,6 +115,11 @@ class OffsetTranslation:
         runs = self._trusted(partition)
         found = None if runs is None else runs.reverse(downstream)
         return _better(found, self._syncs.reverse(partition, downstream))
+
+    def speaks_of(self, partition: TopicPartition, logs: Logs) -> bool:
+        """Whether no run is certainly one of other topics than these."""
+        runs = None if self._runs is None else self._runs.of(partition)
+        return runs is None or not any(block.logs.are_others(logs) for block in runs.blocks)
 
     def exact_since(self, partition: TopicPartition) -> int | None:
         """The source offset from which on translations are exact; None: they are approximate."""

@@ -9,12 +9,15 @@ import time
 from mm2.core.codec import Heartbeat
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.policy import build_policy
+from mm2.core.runs import Logs
 from mm2.errors import SchemaError
+from mm2.failover.copied import Copied
+from mm2.failover.gaps import LookAt, Stretch, look_at, without_records
 from mm2.failover.passages import WithFlow
 from mm2.failover.route import Route
 from mm2.failover.survey import ranges
 from mm2.kafka.log import read_to_end
-from mm2.kafka.peek import first_records
+from mm2.kafka.peek import Range
 
 
 async def mirrored_topics(route: Route) -> list[TopicName]:
@@ -37,9 +40,13 @@ async def mirrored_topics(route: Route) -> list[TopicName]:
     )
 
 
-async def lag_of(route: Route) -> dict[TopicPartition, int]:
+async def lag_of(route: Route, look_at: LookAt = look_at) -> dict[TopicPartition, int]:
     """
     Offsets of each partition of the origin that hold records and are not copied.
+
+    Args:
+        route: from where to where.
+        look_at: finds out which records a cluster has.
 
     Raises:
         ClusterError: a cluster does not answer, or refuses.
@@ -52,21 +59,19 @@ async def lag_of(route: Route) -> dict[TopicPartition, int]:
         for name, each in described.items()
         for number in range(each.partitions)
     ]
+    copied = await passage.copied()
+    # Read later, so that no position is beyond the end of its log unless it is of another one.
     logs = await ranges(route.origin, partitions)
-    positions = await passage.positions()
+    ids = await route.origin.admin.topic_ids(described)
     behind = {
-        where: (max(start, positions.get(where, -1) + 1), end)
-        for where, (start, end) in logs.items()
+        where: (first_to_copy(copied, where, log_range, Logs(ids.get(where.topic))), log_range[1])
+        for where, log_range in logs.items()
     }
     # The last offset of a log may be the marker of a transaction, which is no record.
-    records = await first_records(
-        route.origin.alias,
-        route.origin.consumer,
-        {where: each for where, each in behind.items() if each[0] < each[1]},
-        read_committed=passage.config.data.read_committed,
-    )
+    look = look_at(route.origin, read_committed=passage.config.data.read_committed)
+    empty = await without_records({Stretch(where, *each) for where, each in behind.items()}, look)
     return {
-        where: 0 if where in records and records[where] is None else max(0, end - first)
+        where: 0 if Stretch(where, first, end) in empty else end - first
         for where, (first, end) in behind.items()
     }
 
@@ -91,6 +96,25 @@ async def heartbeat_age_ms(route: Route) -> int | None:
         if (beat.source, beat.target) == (route.origin.alias, side.alias):
             newest = max(newest or 0, beat.timestamp_ms)
     return None if newest is None else max(0, time.time_ns() // 1_000_000 - newest)
+
+
+def first_to_copy(copied: Copied, where: TopicPartition, log_range: Range, logs: Logs) -> int:
+    """
+    The first offset of a source partition that is not copied.
+
+    Of a log that is not the one that was copied, because its topic was made anew or its end cut
+    off, this is the very first: nothing says where its copy begins.
+
+    Args:
+        copied: what is.
+        where: the partition.
+        log_range: where its log begins and ends now.
+        logs: which topic it is of now.
+    """
+    start, end = log_range
+    if not copied.speaks_of(where, logs, end):
+        return start
+    return max(start, copied.end(where))
 
 
 def _carrier(route: Route) -> WithFlow | None:

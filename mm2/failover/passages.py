@@ -7,20 +7,30 @@ copies of B's topics. Coming back it is the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final, Protocol
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID
 
 from mm2.client.translation import load_translation
 from mm2.config.flow import FlowConfig
-from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.model import TopicPartition
 from mm2.core.policy import build_policy
+from mm2.core.runs import Logs
 from mm2.core.translation import OffsetTranslation, Translated
+from mm2.failover.copied import Copied
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.positions import FlowPositions
 from mm2.herder.topics import accepted_topics
 
 _MARKERS: Final = 64
 """So many offsets without records are looked behind at the end of a copy."""
+
+
+class Ids(NamedTuple):
+    """The ids of a topic on both sides; None where brokers know none."""
+
+    origin: UUID | None = None
+    destination: UUID | None = None
 
 
 class Passage(Protocol):
@@ -43,7 +53,14 @@ class Passage(Protocol):
 
 
 class Crossing(Protocol):
-    """What is known, at one moment, of offsets on both sides of a passage."""
+    """
+    What is known, at one moment, of offsets on both sides of a passage.
+
+    Attributes:
+        may_lack: whether records of the origin may come to the other side yet.
+    """
+
+    may_lack: bool
 
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
         """
@@ -55,6 +72,16 @@ class Crossing(Protocol):
 
     def translate(self, where: TopicPartition, offset: int) -> Translated | None:
         """An offset of the origin on the other side; None if it is not known."""
+
+    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+        """
+        Whether all this may be about the logs that there are now, and not about former ones.
+
+        Args:
+            where: a partition of the origin.
+            ids: of its topic on both sides.
+            end: of the origin's log.
+        """
 
 
 class WithFlow:
@@ -80,36 +107,53 @@ class WithFlow:
         remote = self._policy.format_remote_topic(self.config.flow.source, where.topic)
         return TopicPartition(remote, where.partition)
 
-    async def positions(self) -> dict[TopicPartition, int]:
+    async def copied(self) -> Copied:
         """
-        The last offset of each source partition that is copied; none if nothing ever was.
+        What is copied of each source partition; nothing if nothing ever was.
 
         Raises:
             ClusterError: the target does not answer, or refuses.
         """
         known = await self._clusters.target.list_topics()
-        return await self._positions.load() if self.config.herder.offsets_topic in known else {}
+        if self.config.herder.offsets_topic not in known:
+            return Copied()
+        return Copied(*await self._positions.last())
 
     async def look(self) -> Crossing:
         """Reads positions first: what they say is copied can then be translated."""
-        positions = await self.positions()
-        return _Forward(positions, await load_translation(self.config))
+        copied = await self.copied()
+        return Forth(copied, await load_translation(self.config))
 
 
-class _Forward:
-    def __init__(
-        self, positions: Mapping[TopicPartition, int], translation: OffsetTranslation
-    ) -> None:
-        self._positions = positions
+class Forth:
+    """
+    What is known of offsets on the way with a flow.
+
+    Args:
+        copied: what is copied.
+        translation: of the flow's offsets.
+    """
+
+    may_lack = True
+
+    def __init__(self, copied: Copied, translation: OffsetTranslation) -> None:
+        self._copied = copied
         self._translation = translation
 
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
         """Where copying stands, if the group is as far or further."""
-        copied = self._positions.get(where, NO_OFFSET) + 1
+        copied = self._copied.end(where)
         return copied if copied <= offset else None
 
     def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+        """What the flow's runs and syncs say."""
         return self._translation.explain(where, offset)
+
+    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+        """Whether neither positions nor runs are certainly of former logs."""
+        logs = Logs(source=ids.origin, remote=ids.destination)
+        copied = self._copied.speaks_of(where, logs, end)
+        return copied and self._translation.speaks_of(where, logs)
 
 
 class AgainstFlow:
@@ -136,10 +180,20 @@ class AgainstFlow:
 
     async def look(self) -> Crossing:
         """All that is on the target comes from the source: only the translation is needed."""
-        return _Backward(self, await load_translation(self.config))
+        return Back(self, await load_translation(self.config))
 
 
-class _Backward:
+class Back:
+    """
+    What is known of offsets on the way against a flow.
+
+    Args:
+        passage: the way.
+        translation: of the flow's offsets.
+    """
+
+    may_lack = False
+
     def __init__(self, passage: AgainstFlow, translation: OffsetTranslation) -> None:
         self._passage = passage
         self._translation = translation
@@ -153,8 +207,15 @@ class _Backward:
         return None
 
     def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+        """What the flow's runs and syncs say, read the other way round."""
         original = self._passage.destination(where)
         return None if original is None else self._translation.reverse(original, offset)
+
+    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+        """Whether runs are not certainly of former logs."""
+        logs = Logs(source=ids.destination, remote=ids.origin)
+        original = self._passage.destination(where)
+        return original is not None and self._translation.speaks_of(original, logs)
 
 
 def way_of(

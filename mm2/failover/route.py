@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget
-from mm2.failover.passages import AgainstFlow, Passage, WithFlow
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
+from mm2.failover.passages import AgainstFlow, Ids, Passage, WithFlow
 from mm2.herder.clusters import FlowClusters, admin_clients
 from mm2.kafka.admin import Admin
 
@@ -88,6 +88,22 @@ class Route:
     def carrier(self) -> FlowConfig | None:
         """The flow that copies from the origin to the destination; None if there is none."""
         return self.pair.opposite if self.is_back else self.pair.flow
+
+    async def ids(self, ways: Mapping[TopicPartition, TopicPartition]) -> dict[TopicPartition, Ids]:
+        """
+        The ids that the topics of partitions have on both sides now.
+
+        Args:
+            ways: partitions of the origin, and what they are on the destination.
+
+        Raises:
+            ClusterError: a cluster does not answer, or refuses.
+        """
+        here = await self.origin.admin.topic_ids({where.topic for where in ways})
+        there = await self.destination.admin.topic_ids({to.topic for to in ways.values()})
+        return {
+            where: Ids(here.get(where.topic), there.get(to.topic)) for where, to in ways.items()
+        }
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ Finds out where groups stand, and where that is on the other side, while both cl
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from mm2.core.checkpoint import CommittedOffset
@@ -13,35 +13,18 @@ from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.failover import GroupFacts, Place
 from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, TopicPartition
-from mm2.core.translation import Translated
 from mm2.errors import ClusterError
-from mm2.failover.passages import Crossing, Passage, way_of
+from mm2.failover.gaps import LookAt, Stretch, look_at, without_records
+from mm2.failover.passages import Passage, way_of
 from mm2.failover.route import Route, Side
+from mm2.failover.steps import Nearest, Step, ahead, left_alone, place_of
 from mm2.kafka.offsets import OffsetAt
-from mm2.kafka.peek import first_records
+from mm2.kafka.peek import Range
 
 T = TypeVar("T")
 
 Committed = Mapping[TopicPartition, CommittedOffset]
-Range = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """One partition on its way."""
-
-    where: TopicPartition
-    passage: Passage
-    crossing: Crossing
-    destination: TopicPartition
-    commit: CommittedOffset
-    origin: Range
-    there: Range | None
-
-    @property
-    def offset(self) -> int:
-        """What the group reads next; what the origin has deleted, it will not."""
-        return max(self.commit.offset, self.origin[0])
+_Ways = Mapping[TopicPartition, tuple[Passage, TopicPartition]]
 
 
 class Survey:
@@ -50,10 +33,12 @@ class Survey:
 
     Args:
         route: from where to where.
+        look_at: finds out which records a cluster has.
     """
 
-    def __init__(self, route: Route) -> None:
+    def __init__(self, route: Route, look_at: LookAt = look_at) -> None:
         self._route = route
+        self._look_at = look_at
 
     async def all_groups(self) -> list[str]:
         """
@@ -94,103 +79,75 @@ class Survey:
         }
         facts = await states_of(groups, origin, destination)
         current = _all(await destination.admin.list_offsets_of_groups(groups))
-        here = await ranges(origin, ways)
-        used = dict.fromkeys(passage for passage, _ in ways.values())
-        crossings = {passage: await passage.look() for passage in used}
-        # Now what is known to be copied is there.
-        there = await ranges(destination, {to for _, to in ways.values()})
-        steps = {
-            group: [
-                _Step(
-                    where=where,
-                    passage=ways[where][0],
-                    crossing=crossings[ways[where][0]],
-                    destination=ways[where][1],
-                    commit=commit,
-                    origin=here.get(where, (0, commit.offset)),
-                    there=there.get(ways[where][1]),
-                )
-                for where, commit in sorted(offsets.items())
-                if where in ways
-            ]
-            for group, offsets in committed.items()
-        }
-        places = await self._places(steps)
+        steps = await self._steps(committed, current, ways)
+        places = await self._places({step for those in steps.values() for step in those})
         return [
             replace(
                 facts[group],
-                places=tuple(
-                    replace(place, current=_offset(current[group], place.destination))
-                    for place in places[group]
-                ),
+                places=tuple(places[step] for step in steps[group]),
                 left_behind=tuple(sorted(committed[group].keys() - ways.keys())),
             )
             for group in sorted(groups)
         ]
 
-    async def _places(self, steps: Mapping[str, list[_Step]]) -> dict[str, list[Place]]:
-        direct = {
-            group: [(step, step.crossing.translate(step.where, step.offset)) for step in those]
-            for group, those in steps.items()
-        }
-        doubtful = [
-            step
-            for those in direct.values()
-            for step, found in those
-            if found is None or not found.exact
-        ]
-        nearest = await self._nearest(doubtful)
-        return {
-            group: [_place(step, found, nearest.get(step)) for step, found in those]
-            for group, those in direct.items()
-        }
+    async def _steps(
+        self, committed: Mapping[str, Committed], current: Mapping[str, Committed], ways: _Ways
+    ) -> dict[str, list[Step]]:
+        origin, destination = self._route.origin, self._route.destination
+        used = dict.fromkeys(passage for passage, _ in ways.values())
+        crossings = {passage: await passage.look() for passage in used}
+        # Now what is known to be copied is there, and positions are not beyond the ends.
+        here = await ranges(origin, ways)
+        there = await ranges(destination, {to for _, to in ways.values()})
+        ids = await self._route.ids({where: to for where, (_, to) in ways.items()})
 
-    async def _nearest(self, steps: Iterable[_Step]) -> dict[_Step, tuple[int, bool]]:
-        """For each step an earlier offset, and whether records lie between; not if unknown."""
-        found: dict[_Step, tuple[int, bool]] = {}
-        for step in steps:
-            if (earlier := step.crossing.nearest(step.where, step.offset)) is None:
-                continue
-            first = max(earlier, step.origin[0])
-            records = await first_records(
-                self._route.origin.alias,
-                self._route.origin.consumer,
-                {step.where: (first, min(step.offset, step.origin[1]))},
-                read_committed=step.passage.config.data.read_committed,
+        def step(where: TopicPartition, commit: CommittedOffset, now: int | None) -> Step:
+            passage, to = ways[where]
+            crossing, log = crossings[passage], here.get(where, (0, commit.offset))
+            return Step(
+                where=where,
+                passage=passage,
+                crossing=crossing,
+                destination=to,
+                commit=commit,
+                origin=log,
+                there=there.get(to),
+                current=now,
+                is_same=where not in here or crossing.speaks_of(where, ids[where], log[1]),
             )
-            found[step] = earlier, records.get(step.where, ...) is not None
+
+        return {
+            group: [
+                step(where, commit, _offset(current[group], ways[where][1]))
+                for where, commit in sorted(offsets.items())
+                if where in ways
+            ]
+            for group, offsets in committed.items()
+        }
+
+    async def _places(self, steps: Collection[Step]) -> dict[Step, Place]:
+        earlier = {step: at for step in steps if (at := step.nearest) is not None}
+        same = await self._without_records(
+            self._route.origin, {step: step.since(at) for step, at in earlier.items()}
+        )
+        nearest = {step: Nearest(at, step not in same) for step, at in earlier.items()}
+        places = {step: place_of(step, nearest.get(step)) for step in steps}
+        further = {step: there for step, place in places.items() if (there := ahead(place))}
+        same = await self._without_records(self._route.destination, further)
+        return places | {step: left_alone(places[step]) for step in same}
+
+    async def _without_records(self, side: Side, stretches: Mapping[Step, Stretch]) -> set[Step]:
+        found: set[Step] = set()
+        for read_committed in (False, True):
+            those = {
+                step: stretch
+                for step, stretch in stretches.items()
+                if step.passage.config.data.read_committed is read_committed
+            }
+            look = self._look_at(side, read_committed=read_committed)
+            empty = await without_records(those.values(), look)
+            found |= {step for step, stretch in those.items() if stretch in empty}
         return found
-
-
-def _place(step: _Step, direct: Translated | None, nearest: tuple[int, bool] | None) -> Place:
-    translated, to_copy = direct, 0
-    if step.commit.offset > step.origin[1]:
-        translated = None
-    elif nearest is not None:
-        earlier, has_records = nearest
-        if has_records:
-            to_copy = step.offset - max(earlier, step.origin[0])
-        else:
-            translated = step.crossing.translate(step.where, earlier) or _untouched(step, earlier)
-    return Place(
-        origin=step.where,
-        destination=step.destination,
-        committed=step.commit.offset,
-        translated=translated,
-        to_copy=to_copy,
-        start=0 if step.there is None else step.there[0],
-        end=0 if step.there is None else step.there[1],
-        metadata=step.commit.metadata,
-        is_there=step.there is not None,
-    )
-
-
-def _untouched(step: _Step, copied: int) -> Translated | None:
-    """Where nothing was copied yet, everything that ever will be is still to come."""
-    if copied > step.origin[0] or step.there is None:
-        return None
-    start, end = step.there
-    return Translated(start, start == end)
 
 
 async def states_of(

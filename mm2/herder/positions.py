@@ -146,16 +146,28 @@ class FlowPositions:
         Raises:
             ClusterError: the target does not answer, or has no positions topic.
         """
+        return (await self.last())[0]
+
+    async def last(self) -> tuple[dict[TopicPartition, int], dict[TopicPartition, Lineage]]:
+        """
+        As ``load``, and which logs the positions are of, as far as that is known.
+
+        Raises:
+            ClusterError: the target does not answer, or has no positions topic.
+        """
         records, lineages = await self.store.last()
+        return latest_positions(records, lineages, await self._committed(records)), lineages
+
+    async def _committed(self, records: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """What the group of an exactly-once flow has."""
         if not self._is_exactly_once:
-            return latest_positions(records, lineages, {})
+            return {}
         committed = await self._clusters.target.list_group_offsets(self._group)
-        group = {
+        return {
             where: committed[remote].offset
             for where in records
             if (remote := self._remote(where)) in committed
         }
-        return latest_positions(records, lineages, group)
 
     async def apply(self, positions: Mapping[TopicPartition, int | None]) -> None:
         """

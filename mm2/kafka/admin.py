@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
+from uuid import UUID
 
 import structlog
 from confluent_kafka import TopicCollection
@@ -31,6 +32,7 @@ from mm2.kafka.conversions import (
     config_entries,
     topic_description,
     topic_resource,
+    topic_uuid,
 )
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic
@@ -106,8 +108,12 @@ class Admin(OffsetCalls):
         """The topics that exist among ``names``; others are left out."""
         return {name: each for name, (each, _) in (await self._describe(names)).items()}
 
-    async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, str]:
-        """Ids of the topics that exist: a topic that was deleted and made anew has another one."""
+    async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, UUID | None]:
+        """
+        Ids of the topics that exist: a topic that was deleted and made anew has another one.
+
+        Brokers before 2.8 know none.
+        """
         return {name: topic_id for name, (_, topic_id) in (await self._describe(names)).items()}
 
     async def create_topics(
@@ -281,15 +287,15 @@ class Admin(OffsetCalls):
 
     async def _describe(
         self, names: Iterable[TopicName]
-    ) -> dict[TopicName, tuple[TopicDescription, str]]:
-        found: dict[TopicName, tuple[TopicDescription, str]] = {}
+    ) -> dict[TopicName, tuple[TopicDescription, UUID | None]]:
+        found: dict[TopicName, tuple[TopicDescription, UUID | None]] = {}
         for chunk in chunks(sorted(names), _NAMES_PER_REQUEST):
             found |= await self._describe_chunk(chunk)
         return found
 
     async def _describe_chunk(
         self, names: list[TopicName]
-    ) -> dict[TopicName, tuple[TopicDescription, str]]:
+    ) -> dict[TopicName, tuple[TopicDescription, UUID | None]]:
         described, failures = await self._calls.many(
             "describe topic",
             lambda c: c.describe_topics(
@@ -298,7 +304,7 @@ class Admin(OffsetCalls):
         )
         _raise_first(failures.values(), unless=UnknownTopic)
         return {
-            TopicName(name): (topic_description(name, each), str(each.topic_id))
+            TopicName(name): (topic_description(name, each), topic_uuid(each.topic_id))
             for name, each in described.items()
         }
 

@@ -4,10 +4,12 @@ confluent-kafka's admin objects from and to our own.
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeVar
+from uuid import UUID
 
-from confluent_kafka import ConsumerGroupState, ConsumerGroupType, admin
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, Uuid, admin
 from confluent_kafka import TopicPartition as ClientPartition
 
 from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
@@ -119,6 +121,14 @@ def client_acl_filter(binding: AclBinding) -> Any:
         client.AclOperation[binding.operation.name],
         client.AclPermissionType[binding.permission.name],
     )
+
+
+def topic_uuid(known: Uuid | None) -> UUID | None:
+    """A topic's id, which Kafka writes in base64; None from brokers that know none."""
+    if known is None:
+        return None
+    found = UUID(bytes=urlsafe_b64decode(f"{known}=="))
+    return found if found.int else None
 
 
 def topic_description(name: str, described: Any) -> TopicDescription:

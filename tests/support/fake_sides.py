@@ -19,7 +19,7 @@ from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartit
 from mm2.core.translation import Translated
 from mm2.errors import ClusterError
 from mm2.failover.fence import FlowSwitch
-from mm2.failover.passages import Crossing, Passage
+from mm2.failover.passages import Crossing, Ids, Passage
 from mm2.failover.route import Pair, Route, Side
 from mm2.herder.control import FlowState, Wanted
 from mm2.kafka.admin import Admin
@@ -76,6 +76,10 @@ class FakeSide:
         counts = {name: sum(where.topic == name for where in self.logs) for name in set(names)}
         return {name: SimpleNamespace(partitions=n) for name, n in counts.items() if n}
 
+    async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, None]:
+        """Brokers that know no ids."""
+        return dict.fromkeys(await self.describe_topics(names))
+
     async def list_offsets(
         self, partitions: Iterable[TopicPartition], at: OffsetAt
     ) -> dict[TopicPartition, int]:
@@ -122,6 +126,7 @@ class SameOffsets:
     """A passage, and what is known of it: all that is copied has the same offset there."""
 
     config: FlowConfig
+    may_lack: bool = False
 
     def __hash__(self) -> int:
         return id(self)
@@ -140,6 +145,10 @@ class SameOffsets:
     def translate(self, where: TopicPartition, offset: int) -> Translated | None:
         """The same offset, exactly."""
         return Translated(offset, exact=True)
+
+    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+        """Of any log."""
+        return True
 
 
 @dataclass(slots=True)

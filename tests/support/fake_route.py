@@ -1,0 +1,193 @@
+"""
+Both clusters of a flow in memory, as failover sees them.
+
+``tests/integration/test_failover.py`` holds it against real brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+from uuid import UUID
+
+from mm2.config.flow import flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.properties import load
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.plan import TopicDescription
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.runs import Block, Logs, Run, Runs
+from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.failover.copied import Copied
+from mm2.failover.gaps import FirstRecords
+from mm2.failover.passages import AgainstFlow, Back, Crossing, Forth, WithFlow
+from mm2.failover.route import Pair, Route, Side, pair_of
+from mm2.herder.clusters import FlowClusters
+from mm2.kafka.admin import Admin
+from mm2.kafka.offsets import OffsetAt
+from mm2.kafka.peek import Range
+from mm2.kafka.records import Record
+from tests.support.fake_groups import FakeGroups
+
+A, B = ClusterAlias("A"), ClusterAlias("B")
+
+
+def at(topic: str, partition: int = 0) -> TopicPartition:
+    """A partition."""
+    return TopicPartition(TopicName(topic), partition)
+
+
+def runs(where: TopicPartition, *all_: tuple[int, int, int], logs: Logs = Logs()) -> RunStore:  # noqa: B008 - it is frozen
+    """A store with the runs of one partition."""
+    store = RunStore()
+    block = Block(all_[0][0], all_[-1][0] + all_[-1][2], Runs(map(Run._make, all_)), logs)
+    store.handle(encode_key(where, block.start), encode_value(block))
+    return store
+
+
+@dataclass(slots=True)
+class FakeSide(FakeGroups):
+    """
+    One cluster.
+
+    Attributes:
+        logs: where the logs of its partitions begin and end.
+        ids: of its topics.
+        gaps: offsets without records, as markers take.
+        looks: what was asked at once about records, each time.
+    """
+
+    logs: dict[TopicPartition, Range] = field(default_factory=dict)
+    ids: dict[str, UUID] = field(default_factory=dict)
+    gaps: set[tuple[TopicPartition, int]] = field(default_factory=set)
+    looks: list[Mapping[TopicPartition, Range]] = field(default_factory=list)
+
+    def side(self) -> Side:
+        """As failover takes it."""
+        return Side(alias=ClusterAlias(self.alias), admin=cast("Admin", self), consumer={})
+
+    async def list_topics(self) -> set[TopicName]:
+        """All topics."""
+        return {where.topic for where in self.logs}
+
+    async def describe_topics(
+        self, names: Iterable[TopicName]
+    ) -> dict[TopicName, TopicDescription]:
+        """Those that exist."""
+        numbers = {name: [w.partition for w in self.logs if w.topic == name] for name in names}
+        return {
+            name: TopicDescription(name, 1 + max(found)) for name, found in numbers.items() if found
+        }
+
+    async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, UUID | None]:
+        """Ids of those that exist."""
+        return {name: self.ids.get(name) for name in await self.describe_topics(names)}
+
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], which: OffsetAt
+    ) -> dict[TopicPartition, int]:
+        """Where logs begin or end."""
+        index = 0 if which is OffsetAt.EARLIEST else 1
+        return {where: self.logs[where][index] for where in partitions}
+
+    async def first_records(
+        self, ranges: Mapping[TopicPartition, Range]
+    ) -> dict[TopicPartition, Record | None]:
+        """The first record in each range."""
+        self.looks.append(dict(ranges))
+        return {where: self._first(where, each) for where, each in ranges.items()}
+
+    def _first(self, where: TopicPartition, wanted: Range) -> Record | None:
+        held = range(max(wanted[0], self.logs[where][0]), min(wanted[1], self.logs[where][1]))
+        found = next((offset for offset in held if (where, offset) not in self.gaps), None)
+        if found is None:
+            return None
+        return Record(
+            topic=where.topic,
+            partition=where.partition,
+            offset=found,
+            timestamp_ms=0,
+            key=None,
+            value=None,
+        )
+
+
+@dataclass
+class Known:
+    """What the flow A->B has written down."""
+
+    copied: Copied = field(default_factory=Copied)
+    runs: RunStore = field(default_factory=RunStore)
+
+    def translation(self) -> OffsetTranslation:
+        """Of its offsets."""
+        syncs = OffsetSyncStore(must_read_to_end=False)
+        syncs.backlog_read()
+        self.runs.backlog_read()
+        return OffsetTranslation(syncs, self.runs)
+
+
+class _With(WithFlow):
+    known: Known
+
+    async def copied(self) -> Copied:
+        return self.known.copied
+
+    async def look(self) -> Crossing:
+        return Forth(self.known.copied, self.known.translation())
+
+
+class _Against(AgainstFlow):
+    known: Known
+
+    async def look(self) -> Crossing:
+        return Back(self, self.known.translation())
+
+
+def forth(folder: Path, a: FakeSide, b: FakeSide, known: Known) -> Route:
+    """The route of groups that leave A."""
+    pair = _pair(folder)
+    passage = _With(pair.flow, FlowClusters(cast("Admin", a), cast("Admin", b)))
+    passage.known = known
+    return Route(
+        pair=pair, is_back=False, origin=a.side(), destination=b.side(), passages=(passage,)
+    )
+
+
+def back(folder: Path, a: FakeSide, b: FakeSide, known: Known, *more: str) -> Route:
+    """The route of groups that come home."""
+    pair = _pair(folder, *more)
+    passage = _Against(pair.flow)
+    passage.known = known
+    return Route(
+        pair=pair, is_back=True, origin=b.side(), destination=a.side(), passages=(passage,)
+    )
+
+
+class LookAt:
+    """Looks for records on these clusters."""
+
+    def __init__(self, *sides: FakeSide) -> None:
+        self._sides = {side.alias: side for side in sides}
+
+    def __call__(self, side: Side, *, read_committed: bool) -> FirstRecords:
+        """Returns what finds first records."""
+        return self._sides[side.alias].first_records
+
+
+def _pair(folder: Path, *more: str) -> Pair:
+    file = folder / "mm2.properties"
+    lines = (
+        "clusters = A, B",
+        "A.bootstrap.servers = a:1",
+        "B.bootstrap.servers = b:1",
+        "A->B.enabled = true",
+        "A->B.topics = .*",
+        *more,
+    )
+    file.write_text("\n".join(lines) + "\n")
+    maker = MirrorMakerConfig.of(load(file))
+    return pair_of(maker, flow_config(maker, SourceAndTarget(A, B)))

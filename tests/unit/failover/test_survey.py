@@ -1,0 +1,151 @@
+"""Where groups stand on both sides, and what is the same to a reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from mm2.core.failover import Place, group_verdicts
+from mm2.core.lineage import Lineage
+from mm2.core.runs import Logs
+from mm2.core.verdicts import is_go
+from mm2.failover.copied import Copied
+from mm2.failover.draining import lag_of
+from mm2.failover.route import Route
+from mm2.failover.survey import Survey
+from tests.support.fake_route import FakeSide, Known, LookAt, at, back, forth, runs
+
+SOURCE, COPY = at("orders"), at("A.orders")
+OLD, NEW = UUID(int=1), UUID(int=2)
+IDENTITY = "replication.policy.class = IdentityReplicationPolicy"
+
+
+def sides(source: tuple[int, int], copy: tuple[int, int]) -> tuple[FakeSide, FakeSide]:
+    return FakeSide("A", logs={SOURCE: source}), FakeSide("B", logs={COPY: copy})
+
+
+async def places(route: Route, a: FakeSide, b: FakeSide, *groups: str) -> list[Place]:
+    facts = await Survey(route, LookAt(a, b)).look(groups or ("g",))
+    return [place for each in facts for place in each.places]
+
+
+async def moves(route: Route, a: FakeSide, b: FakeSide) -> bool:
+    (facts,) = await Survey(route, LookAt(a, b)).look(["g"])
+    return is_go(group_verdicts(facts, planned=True))
+
+
+@pytest.mark.parametrize("side", ["source", "remote"])
+@pytest.mark.parametrize("knows", ["runs", "positions"])
+async def test_runs_of_a_topic_that_is_no_more_count_for_nothing(
+    tmp_path: Path, side: str, knows: str
+) -> None:
+    a, b = sides((0, 1000), (0, 1000))
+    a.put("g", {SOURCE: 5})
+    a.ids["orders"], b.ids["A.orders"] = (NEW, OLD) if side == "source" else (OLD, NEW)
+    lineage = Lineage(topic_id=OLD, remote_id=OLD) if knows == "positions" else Lineage()
+    logs = Logs(OLD, OLD) if knows == "runs" else Logs()
+    known = Known(Copied({SOURCE: 999}, {SOURCE: lineage}), runs(SOURCE, (0, 0, 1000), logs=logs))
+    (place,) = await places(forth(tmp_path, a, b, known), a, b)
+    assert not place.is_known
+    assert not await moves(forth(tmp_path, a, b, known), a, b)
+
+
+async def test_a_position_beyond_the_end_is_of_another_log(tmp_path: Path) -> None:
+    a, b = sides((0, 10), (0, 1000))
+    a.put("g", {SOURCE: 5})
+    known = Known(Copied({SOURCE: 999}), runs(SOURCE, (0, 0, 1000)))
+    (place,) = await places(forth(tmp_path, a, b, known), a, b)
+    assert not place.is_known
+
+
+async def test_runs_of_these_topics_count(tmp_path: Path) -> None:
+    a, b = sides((0, 100), (0, 100))
+    a.put("g", {SOURCE: 5})
+    a.ids["orders"], b.ids["A.orders"] = NEW, OLD
+    lineage = Lineage(topic_id=NEW, remote_id=OLD)
+    known = Known(
+        Copied({SOURCE: 99}, {SOURCE: lineage}), runs(SOURCE, (0, 0, 100), logs=Logs(NEW, OLD))
+    )
+    (place,) = await places(forth(tmp_path, a, b, known), a, b)
+    assert (place.offset, place.is_exact) == (5, True)
+
+
+async def test_on_the_way_back_former_topics_count_for_nothing_either(tmp_path: Path) -> None:
+    a, b = sides((0, 1000), (0, 1000))
+    b.put("g", {COPY: 5})
+    a.ids["orders"] = NEW
+    known = Known(runs=runs(SOURCE, (0, 0, 1000), logs=Logs(OLD, None)))
+    (place,) = await places(back(tmp_path, a, b, known), a, b)
+    assert not place.is_known
+
+
+async def test_a_quiet_partition_behind_a_marker_goes_there_and_back(tmp_path: Path) -> None:
+    """The copy has no marker where the source has one: 100 there is 99 here, to a reader."""
+    a, b = sides((0, 100), (0, 99))
+    a.gaps.add((SOURCE, 99))
+    a.put("g", {SOURCE: 100})
+    known = Known(Copied({SOURCE: 98}), runs(SOURCE, (0, 0, 99)))
+    (there,) = await places(forth(tmp_path, a, b, known), a, b)
+    assert (there.offset, there.is_exact) == (99, True)
+    b.put("g", {COPY: 99})
+    (home,) = await places(back(tmp_path, a, b, known), a, b)
+    assert (home.offset, home.is_exact) == (100, True)
+    assert await moves(back(tmp_path, a, b, known), a, b)
+
+
+async def test_a_group_that_is_further_by_records_is_told_so(tmp_path: Path) -> None:
+    a, b = sides((0, 100), (0, 100))
+    a.put("g", {SOURCE: 50})
+    b.put("g", {COPY: 51})
+    known = Known(Copied({SOURCE: 99}), runs(SOURCE, (0, 0, 100)))
+    (place,) = await places(forth(tmp_path, a, b, known), a, b)
+    assert (place.offset, place.current) == (50, 51)
+    assert not await moves(forth(tmp_path, a, b, known), a, b)
+
+
+async def test_records_of_others_behind_the_copies_are_not_waited_for(tmp_path: Path) -> None:
+    """Producers on B have written them: no flow will ever bring them to A."""
+    a = FakeSide("A", logs={SOURCE: (0, 100)})
+    b = FakeSide("B", logs={SOURCE: (0, 110)})
+    b.put("g", {SOURCE: 110})
+    route = back(tmp_path, a, b, Known(runs=runs(SOURCE, (0, 0, 100))), IDENTITY)
+    (place,) = await places(route, a, b)
+    assert place.to_copy == 0
+    assert (place.offset, place.is_exact) == (100, False)
+
+
+async def test_all_groups_are_looked_at_together(tmp_path: Path) -> None:
+    numbers = range(10)
+    a = FakeSide("A", logs={at("t", n): (0, 100) for n in numbers})
+    b = FakeSide("B", logs={at("A.t", n): (0, 99) for n in numbers})
+    groups = [f"g{n}" for n in range(40)]
+    for group in groups:
+        a.put(group, {at("t", n): 100 for n in numbers})
+    known = Known(Copied({at("t", n): 98 for n in numbers}))
+    found = await places(forth(tmp_path, a, b, known), a, b, *groups)
+    assert [place.to_copy for place in found] == [1] * 400
+    assert len([look for look in a.looks if look]) == 1
+    assert not b.looks or not any(b.looks)
+
+
+@pytest.mark.parametrize(
+    ("copied", "lineage"),
+    [(999, Lineage()), (9, Lineage(topic_id=OLD))],
+    ids=["a position beyond the end", "another topic"],
+)
+async def test_of_a_log_made_anew_nothing_counts_as_copied(
+    tmp_path: Path, copied: int, lineage: Lineage
+) -> None:
+    a, b = sides((0, 10), (0, 1000))
+    a.ids["orders"] = NEW
+    known = Known(Copied({SOURCE: copied}, {SOURCE: lineage}))
+    assert await lag_of(forth(tmp_path, a, b, known), LookAt(a, b)) == {SOURCE: 10}
+
+
+async def test_what_is_copied_is_no_lag(tmp_path: Path) -> None:
+    a, b = sides((0, 10), (0, 10))
+    a.ids["orders"] = NEW
+    known = Known(Copied({SOURCE: 9}, {SOURCE: Lineage(topic_id=NEW)}))
+    assert await lag_of(forth(tmp_path, a, b, known), LookAt(a, b)) == {SOURCE: 0}
