@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, flows_of, run, tell
+from mm2.cli.options import (
+    CHECK_FAILED,
+    FILE,
+    FLOW,
+    FORMAT,
+    UNREACHABLE,
+    end,
+    flow_of,
+    flows_of,
+    run,
+    tell,
+)
 from mm2.cli.rows import Row, rendered
 from mm2.config.flow import FlowConfig
 from mm2.core.times import time_text
-from mm2.errors import FlowError
+from mm2.errors import ClusterError, FlowError
 from mm2.failover.fence import STOP_WITHIN_S, FlowStatus, FlowSwitch
 from mm2.herder.clusters import admin_clients
 
@@ -39,13 +50,16 @@ def flows() -> None:
 @FLOW
 @FORMAT
 def show_command(file: Path, flow: str | None, format_: str) -> None:
-    """Shows what is wanted of each flow, and whether somebody runs it."""
+    """
+    Shows what is wanted of each flow, and whether somebody runs it.
+
+    What a target that does not answer would know is left out.
+    """
     configs = [each for each in flows_of(file, flow) if each.source.runs or flow]
-
-    async def work() -> list[Row]:
-        return [_row(each, await _on(each, lambda s: s.status())) for each in configs]
-
-    click.echo(rendered(_COLUMNS, run(work), format_))
+    rows, problems = run(lambda: rows_of(configs, _status))
+    click.echo(rendered(_COLUMNS, rows, format_))
+    if problems:
+        end(UNREACHABLE, *problems)
 
 
 @flows.command("stop")
@@ -84,6 +98,32 @@ def resume_command(file: Path, flow: str | None, reason: str) -> None:
 async def _on(config: FlowConfig, ask: Callable[[FlowSwitch], Awaitable[T]]) -> T:
     async with admin_clients(config) as clusters:
         return await ask(FlowSwitch(config, clusters))
+
+
+async def rows_of(
+    configs: Iterable[FlowConfig], ask: Callable[[FlowConfig], Awaitable[FlowStatus]]
+) -> tuple[list[Row], list[str]]:
+    """
+    A row for each flow, and sentences about the targets that do not answer.
+
+    Args:
+        configs: the flows.
+        ask: how a flow is.
+    """
+    rows: list[Row] = []
+    problems: list[str] = []
+    for config in configs:
+        try:
+            rows.append(_row(config, await ask(config)))
+        except ClusterError as error:
+            problems.append(str(error))
+            unknown = dict.fromkeys(_COLUMNS)
+            rows.append({**unknown, "flow": str(config.flow), "reason": str(error)})
+    return rows, problems
+
+
+async def _status(config: FlowConfig) -> FlowStatus:
+    return await _on(config, lambda switch: switch.status())
 
 
 def _row(config: FlowConfig, status: FlowStatus) -> Row:

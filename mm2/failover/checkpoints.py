@@ -4,7 +4,7 @@ Where groups stood when a cluster was lost: the last checkpoints on the other on
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Collection
 from dataclasses import replace
 
 import structlog
@@ -21,7 +21,7 @@ from mm2.failover.route import Route
 from mm2.failover.survey import ranges, states_of
 from mm2.herder.progress import decode_progress
 from mm2.herder.topics import accepted_topics, progress_topic
-from mm2.kafka.log import Record, read_to_end
+from mm2.kafka.log import Record, records_to_end
 
 log = structlog.get_logger()
 
@@ -46,13 +46,7 @@ class Checkpoints:
         """
         policy = build_policy(self._route.pair.flow.checkpoint.properties)
         topic = policy.checkpoints_topic(self._route.origin.alias)
-        records = await self._read(topic)
-
-        async def each() -> AsyncIterator[Record]:
-            for record in records:
-                yield record
-
-        return await last_checkpoints(each(), lambda _: True)
+        return await last_checkpoints(self._records(topic), lambda _: True)
 
     async def look(
         self, groups: Collection[str], last: GroupCheckpoints, now_ms: int
@@ -130,19 +124,32 @@ class Checkpoints:
         """
         if (carrier := self._route.carrier) is None:
             return None
-        lag: dict[TopicPartition, int] = {}
-        for record in await self._read(progress_topic(carrier.flow.source)):
-            try:
-                lag |= _lag_in(record)
-            except SchemaError as error:
-                log.warning("progress.unreadable", offset=record.offset, error=str(error))
-        return lag or None
+        return await last_lag(self._records(progress_topic(carrier.flow.source))) or None
 
-    async def _read(self, topic: str) -> Iterable[Record]:
+    async def _records(self, topic: str) -> AsyncIterator[Record]:
+        """All of a topic, as they come; none if it is not there."""
         side = self._route.destination
-        if TopicName(topic) not in await side.admin.list_topics():
-            return []
-        return await read_to_end(side.alias, side.consumer, topic, partitions=[0])
+        if TopicName(topic) in await side.admin.list_topics():
+            async for record in records_to_end(side.alias, side.consumer, topic, partitions=[0]):
+                yield record
+
+
+async def last_lag(reports: AsyncIterable[Record]) -> dict[TopicPartition, int]:
+    """
+    The lag of each partition as its task last reported it.
+
+    An hour of reports of many partitions is large: none of them is kept.
+
+    Args:
+        reports: the records of a progress topic.
+    """
+    lag: dict[TopicPartition, int] = {}
+    async for record in reports:
+        try:
+            lag |= _lag_in(record)
+        except SchemaError as error:
+            log.warning("progress.unreadable", offset=record.offset, error=str(error))
+    return lag
 
 
 def _lag_in(record: Record) -> dict[TopicPartition, int]:

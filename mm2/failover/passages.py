@@ -53,14 +53,11 @@ class Passage(Protocol):
 
 
 class Crossing(Protocol):
-    """
-    What is known, at one moment, of offsets on both sides of a passage.
+    """What is known, at one moment, of offsets on both sides of a passage."""
 
-    Attributes:
-        may_lack: whether records of the origin may come to the other side yet.
-    """
-
-    may_lack: bool
+    @property
+    def may_lack(self) -> bool:
+        """Whether records of the origin may come to the other side yet."""
 
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
         """

@@ -1,0 +1,41 @@
+"""What is shown of flows when clusters are away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mm2.cli.flows_commands import rows_of
+from mm2.cli.options import flows_of
+from mm2.config.flow import FlowConfig
+from mm2.errors import Unavailable
+from mm2.failover.fence import FlowStatus
+from mm2.herder.control import FlowState, Wanted
+
+_FILE = """\
+clusters = A, B
+A.bootstrap.servers = a:1
+B.bootstrap.servers = b:1
+A->B.enabled = true
+B->A.enabled = true
+"""
+
+
+@pytest.mark.parametrize(("lost", "gone", "here"), [("A", "B->A", "A->B"), ("B", "A->B", "B->A")])
+async def test_a_target_that_is_away_hides_no_other_flow(
+    tmp_path: Path, lost: str, gone: str, here: str
+) -> None:
+    async def status(config: FlowConfig) -> FlowStatus:
+        if config.flow.target == lost:
+            raise Unavailable(lost, "no answer in 10 s")
+        wanted = Wanted(state=FlowState.STOPPED, reason="repair")
+        return FlowStatus(wanted=wanted, running=None, epoch=1, owner="n", tasks=2)
+
+    file = tmp_path / "mm2.properties"
+    file.write_text(_FILE)
+    found, problems = await rows_of(flows_of(file), status)
+    rows = {row["flow"]: row for row in found}
+    assert problems == [f"cluster {lost}: no answer in 10 s"]
+    assert (rows[here]["wanted"], rows[here]["reason"]) == ("stopped", "repair")
+    assert (rows[gone]["wanted"], rows[gone]["reason"]) == (None, problems[0])
