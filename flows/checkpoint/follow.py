@@ -5,7 +5,7 @@ Keeps what translates offsets current with its topics (Java: ``OffsetSyncStore``
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -149,20 +149,27 @@ class RunFollower:
             group.create_task(self._note_end_of_backlog(), name="offset-runs-backlog")
             while True:
                 try:
-                    await self._follow()
+                    await feed_all_runs(self._store, self._tail)
                 except ClusterError as error:
                     self._store.backlog_read()
                     log.warning("offset_runs.unread", topic=self._topic, error=str(error))
                 await asyncio.sleep(_LOOK_FOR_RUNS_S)
 
-    async def _follow(self) -> None:
-        async for record in self._tail:
-            feed_runs(self._store, record)
-
     async def _note_end_of_backlog(self) -> None:
         await self._tail.caught_up.wait()
         self._store.backlog_read()
         log.info("offset_runs.loaded", topic=self._topic)
+
+
+async def feed_all_runs(store: RunStore, records: AsyncIterable[Record]) -> None:
+    """
+    Hands records to the store as they come.
+
+    A megabyte of them may come at once, and takes a second: others go on in between.
+    """
+    async for record in records:
+        feed_runs(store, record)
+        await asyncio.sleep(0)
 
 
 def feed_runs(store: RunStore, record: Record) -> None:

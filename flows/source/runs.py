@@ -6,13 +6,16 @@ positions that stand behind them: a task that takes over then goes on where they
 missing in between. In a transaction they follow it, because before its end they may not be true; a
 task that is killed just then leaves a hole. Where there is a hole translations are approximate, and
 never wrong. So nothing is ever held up by a topic that cannot be written.
+
+Whoever translates decodes all that is written, in a process that has more to do. So a block that
+fills slowly is not written anew for each of its runs, and what a task writes has a limit.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 import structlog
@@ -31,8 +34,20 @@ _ROUND_S: Final = 0.2
 _BLOCKS_IN_A_SECOND: Final = 1_000
 """Thousands of busy partitions take turns more slowly, so that the work stays small."""
 
+_RUNS_IN_A_SECOND: Final = 20_000
+"""Of one task; decoding them takes less than a tenth of a core."""
+
+_ALL_S: Final = 2.0
+"""So often blocks are written that have hardly grown; others as soon as they are worth it."""
+
+_COUNT_S: Final = 60.0
+"""How often it is said that runs were given up."""
+
+BATCH_BYTES: Final = 256 << 10
+"""Of the writer: the other cluster may be far away, and a round of thousands has no time."""
+
 _WAIT_S: Final = 1.0
-"""How long positions wait for the runs before them."""
+"""How long positions wait for the runs before them; and before that as long for their turn."""
 
 _PAUSE_S: Final = 5.0
 """After a failure."""
@@ -64,7 +79,9 @@ class OffsetRuns:
         self._due = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self._pause_until = 0.0
-        self._lately: set[tuple[TopicPartition, int]] = set()
+        self._lately: set[tuple[TopicPartition, int]] | None = None
+        self._all_at = self._count_at = 0.0
+        self._given_up = 0
 
     @property
     def topic(self) -> str:
@@ -83,43 +100,34 @@ class OffsetRuns:
         """Publishes what is new, until cancelled."""
         while True:
             await self._due.wait()
-            await asyncio.sleep(self._pause_until - time.monotonic())
+            await asyncio.sleep(self._pause_until - _now())
             self._due.clear()
-            written = await self.write(list(self._partitions.values()))
-            await asyncio.sleep(max(_ROUND_S, written / _BLOCKS_IN_A_SECOND))
+            await asyncio.sleep(await self._round())
 
     async def settle(self, partitions: Iterable[Mirrored]) -> None:
         """Publishes before positions are committed, if that does not take long."""
         try:
-            async with asyncio.timeout(_WAIT_S):
-                await self.write(partitions)
+            async with asyncio.timeout(_WAIT_S) as patience, self._one_at_a_time:
+                # What others write before has its own time: over a long way that is a while.
+                patience.reschedule(_now() + _WAIT_S)
+                await self._publish(partitions)
         except TimeoutError:
-            self._failed(f"not written within {_WAIT_S:g} s")
+            # On its way all the same, or next to be written: no reason to pause.
+            self._due.set()
+            log.info("offset_runs.late", topic=self._topic, within_s=_WAIT_S)
 
-    async def write(self, partitions: Iterable[Mirrored]) -> int:
-        """Publishes what is new of some partitions; returns how many blocks that is."""
-        if time.monotonic() < self._pause_until:
-            return 0
-        async with self._one_at_a_time:
-            taken = [(each, blocks) for each in partitions if (blocks := _take(each))]
-            try:
-                if taken:
-                    await self._write(taken)
-            except ClusterError as error:
-                _give_back(taken)
-                self._failed(str(error))
-            except BaseException:
-                _give_back(taken)
-                raise
-            return sum(len(blocks) for _, blocks in taken)
-
-    def watch(self) -> None:
-        """From now on remembers which blocks are written, so that ``tidy`` leaves them alone."""
-        self._lately.clear()
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Remembers meanwhile which blocks are written, so that ``tidy`` leaves them alone."""
+        self._lately = set()
+        try:
+            yield
+        finally:
+            self._lately = None
 
     async def tidy(self, due: Mapping[TopicPartition, Iterable[tuple[int, Block | None]]]) -> int:
         """
-        Writes sparse blocks and tombstones, but for blocks that were written since ``watch``.
+        Writes sparse blocks and tombstones, but for blocks that were written while ``watching``.
 
         Returns how many.
 
@@ -131,11 +139,44 @@ class OffsetRuns:
                 (encode_key(where, start), None if block is None else encode_value(block))
                 for where, each in due.items()
                 for start, block in each
-                if (where, start) not in self._lately
+                if (where, start) not in (self._lately or ())
             ]
             if records:
                 await self._writer.send_all(self._topic, records, partition=0)
             return len(records)
+
+    async def _round(self) -> float:
+        """Publishes what is new and worth it; returns how many seconds later the next is due."""
+        now = _now()
+        is_for_all = now >= self._all_at
+        async with self._one_at_a_time:
+            # Not before: what was given up meanwhile is another task's.
+            partitions = list(self._partitions.values())
+            blocks = await self._publish(partitions, grown=not is_for_all)
+        if is_for_all:
+            self._all_at = now + _ALL_S
+            self._count_given_up(partitions)
+        else:
+            # Some may have been left out.
+            self._due.set()
+        runs = sum(len(block.runs) for block in blocks)
+        return max(_ROUND_S, len(blocks) / _BLOCKS_IN_A_SECOND, runs / _RUNS_IN_A_SECOND)
+
+    async def _publish(self, partitions: Iterable[Mirrored], *, grown: bool = False) -> list[Block]:
+        """Publishes what is new of some partitions, and returns it; by one at a time only."""
+        if _now() < self._pause_until:
+            return []
+        taken = [(each, blocks) for each in partitions if (blocks := _take(each, grown=grown))]
+        try:
+            if taken:
+                await self._write(taken)
+        except ClusterError as error:
+            _give_back(taken)
+            self._failed(str(error))
+        except BaseException:
+            _give_back(taken)
+            raise
+        return [block for _, blocks in taken for block in blocks]
 
     async def _write(self, taken: Iterable[tuple[Mirrored, list[Block]]]) -> None:
         records = [
@@ -143,20 +184,34 @@ class OffsetRuns:
             for partition, blocks in taken
             for block in blocks
         ]
-        self._lately |= {(p.source, block.start) for p, blocks in taken for block in blocks}
+        if self._lately is not None:
+            self._lately |= {(p.source, block.start) for p, blocks in taken for block in blocks}
         await self._writer.send_all(self._topic, records, partition=0)
 
     def _failed(self, error: str) -> None:
-        self._pause_until = time.monotonic() + _PAUSE_S
+        self._pause_until = _now() + _PAUSE_S
         self._due.set()
         log.warning("offset_runs.failed", topic=self._topic, error=error)
 
+    def _count_given_up(self, partitions: Iterable[Mirrored]) -> None:
+        """Says so, not too often, if some were too fast for their runs to be written."""
+        for tracker in (each.runs for each in partitions if each.runs is not None):
+            self._given_up += tracker.given_up
+            tracker.given_up = 0
+        if self._given_up and _now() >= self._count_at:
+            log.warning("offset_runs.given_up", topic=self._topic, runs=self._given_up)
+            self._count_at, self._given_up = _now() + _COUNT_S, 0
 
-def _take(partition: Mirrored) -> list[Block]:
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _take(partition: Mirrored, *, grown: bool) -> list[Block]:
     if partition.runs is None:
         return []
     partition.runs.cover(partition.told)
-    return partition.runs.take()
+    return partition.runs.take(grown=grown)
 
 
 def _give_back(taken: Iterable[tuple[Mirrored, list[Block]]]) -> None:

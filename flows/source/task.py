@@ -39,7 +39,7 @@ from flows.source.partition import Mirrored
 from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
 from flows.source.report import Reporter
 from flows.source.retention import with_refresh
-from flows.source.runs import OffsetRuns
+from flows.source.runs import BATCH_BYTES, OffsetRuns
 from flows.source.syncs import OffsetSyncs
 from flows.source.tidying import RunTidying
 from flows.source.tolerance import Tolerance
@@ -237,7 +237,11 @@ class SourceTask:
         syncs_writer = None
         if spec.offset_syncs is not None:
             syncs_writer = await stack.enter_async_context(
-                Writer(spec.offset_syncs.cluster, spec.offset_syncs.properties)
+                Writer(
+                    spec.offset_syncs.cluster,
+                    spec.offset_syncs.properties,
+                    batch_bytes=BATCH_BYTES,
+                )
             )
         return cls(
             spec,

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import random
+from collections.abc import AsyncIterable, Mapping
 from typing import Final
 
 import structlog
 
 from flows.source.partition import Mirrored
 from flows.source.runs import OffsetRuns
-from mm2.core.model import TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 from mm2.core.run_codec import decode_key, decode_value
 from mm2.core.run_tidying import StoredRuns
+from mm2.core.runs import Block
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.bundle import OffsetSyncSpec
 from mm2.kafka.log import records_to_end
 from mm2.kafka.records import Record
 from mm2.kafka.wire.client import EARLIEST, WireClient
+from mm2.kafka.wire.codes import Code
 
 log = structlog.get_logger()
+
+Due = dict[TopicPartition, list[tuple[int, Block | None]]]
+"""What to write of partitions: the starts of blocks, and the blocks or tombstones."""
 
 _FIRST_S: Final = 300.0
 """A task has other things to do when it starts."""
 
 _EVERY_S: Final = 1_800.0
+_REST_S: Final = 0.001
+"""After each block, so that copying goes on; a million of them have no hurry."""
 
 
 class RunTidying:
     """
     Takes blocks of runs back that nobody needs.
+
+    Of topics that the source no longer has, any task takes all blocks back: half an hour after it
+    first missed them.
 
     Args:
         spec: where the topic is.
@@ -53,10 +64,13 @@ class RunTidying:
         self._partitions = partitions
         self._source = source
         self._target = target
+        self._missing: frozenset[TopicName] = frozenset()
 
     async def run(self) -> None:
         """Looks every half an hour, until cancelled."""
-        await asyncio.sleep(_FIRST_S)
+        # All tasks start together, and all would read the topic together.
+        spread = random.uniform(0, _EVERY_S)  # noqa: S311 - no secret
+        await asyncio.sleep(_FIRST_S + spread)
         while True:
             try:
                 await self.tidy()
@@ -71,37 +85,86 @@ class RunTidying:
         Raises:
             ClusterError: a cluster does not answer, or refuses us.
         """
-        self._runs.watch()
-        stored = await self._stored()
+        with self._runs.watching():
+            records = records_to_end(
+                self._spec.cluster, self._spec.properties, self._runs.topic, partitions=[0]
+            )
+            stored = Stored(self._partitions, self._missing)
+            await stored.read(records)
+            due: Due = {
+                **await self._due(stored.runs),
+                **await self._of_missing(stored),
+            }
+            written = await self._runs.tidy(due)
+        log.debug("offset_runs.tidied", topic=self._runs.topic, records=written)
+        return written
+
+    async def _due(self, stored: Mapping[TopicPartition, StoredRuns]) -> Due:
         there = {where: each for where, each in self._partitions.items() if where in stored}
         upstream = await self._source.list_offsets(there, EARLIEST)
         remotes = {where: each.lane.target for where, each in there.items()}
         downstream = await self._target.list_offsets(remotes.values(), EARLIEST)
-        due = {
+        return {
             where: stored[where].due(upstream[where], downstream[remote])
             for where, remote in remotes.items()
             # Of a partition that was given away meanwhile another task writes the blocks.
             if where in self._partitions and where in upstream and remote in downstream
         }
-        written = await self._runs.tidy(due)
-        log.debug("offset_runs.tidied", topic=self._runs.topic, records=written)
-        return written
 
-    async def _stored(self) -> dict[TopicPartition, StoredRuns]:
-        """What the topic has of the task's partitions."""
-        found: dict[TopicPartition, StoredRuns] = {}
-        records = records_to_end(
-            self._spec.cluster, self._spec.properties, self._runs.topic, partitions=[0]
-        )
+    async def _of_missing(self, stored: Stored) -> Due:
+        """Tombstones for topics that are not there, and were not when last looked for."""
+        answers = await self._source.describe(stored.others) if stored.others else {}
+        gone = {n for n, each in answers.items() if each.error == Code.UNKNOWN_TOPIC_OR_PARTITION}
+        missing = frozenset(map(TopicName, gone)) & stored.others
+        self._missing, before = missing, self._missing
+        return {
+            where: [(start, None) for start in sorted(starts)]
+            for where, starts in stored.starts.items()
+            if where.topic in missing & before and where not in self._partitions
+        }
+
+
+class Stored:
+    """
+    What the topic has.
+
+    Args:
+        partitions: whose blocks are wanted.
+        missing: topics of which only the names of the blocks are wanted.
+
+    Attributes:
+        runs: of ``partitions``.
+        starts: of ``missing``, by partitions.
+        others: all topics that have blocks, but for those of ``partitions``.
+    """
+
+    def __init__(
+        self, partitions: Mapping[TopicPartition, Mirrored], missing: frozenset[TopicName]
+    ) -> None:
+        self._partitions = partitions
+        self._missing = missing
+        self.runs: dict[TopicPartition, StoredRuns] = {}
+        self.starts: dict[TopicPartition, set[int]] = {}
+        self.others: set[TopicName] = set()
+
+    async def read(self, records: AsyncIterable[Record]) -> None:
+        """Takes records in, and lets others go on in between: many come at once."""
         async for record in records:
-            self._take(found, record)
-        return found
+            try:
+                where, start = decode_key(record.key)
+                self._handle(where, start, record.value)
+            except SchemaError as error:
+                log.warning("offset_run.ignored", offset=record.offset, error=str(error))
+                continue
+            await asyncio.sleep(_REST_S if where in self._partitions else 0)
 
-    def _take(self, found: dict[TopicPartition, StoredRuns], record: Record) -> None:
-        try:
-            where, start = decode_key(record.key)
-            if where in self._partitions:
-                block = None if record.value is None else decode_value(start, record.value)
-                found.setdefault(where, StoredRuns()).handle(start, block)
-        except SchemaError as error:
-            log.warning("offset_run.ignored", offset=record.offset, error=str(error))
+    def _handle(self, where: TopicPartition, start: int, value: bytes | None) -> None:
+        if where in self._partitions:
+            block = None if value is None else decode_value(start, value)
+            self.runs.setdefault(where, StoredRuns()).handle(start, block)
+            return
+        if value is not None:
+            self.others.add(where.topic)
+        if where.topic in self._missing:
+            starts = self.starts.setdefault(where, set())
+            starts.discard(start) if value is None else starts.add(start)

@@ -12,11 +12,14 @@ from typing import Final
 from mm2.core.model import NO_OFFSET
 from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
 
-FULL: Final = 256
-"""Runs of a block: about a kilobyte."""
+FULL: Final = 64
+"""Runs of a block: some hundred bytes, which are written and read a few times until it is full."""
 
-_MOST_WAITING: Final = 64
+_MOST_WAITING: Final = 256
 """Full blocks that wait to be written; older ones are given up, which leaves a hole."""
+
+_GROWN: Final = 4
+"""An open block is worth writing when it has so much of its runs more: a quarter."""
 
 
 class RunTracker:
@@ -26,6 +29,9 @@ class RunTracker:
     Args:
         is_transactional: whether each commit leaves a marker on the target.
         full: runs of a block.
+
+    Attributes:
+        given_up: runs that waited too long to be written, in all; they are in holes.
     """
 
     __slots__ = (
@@ -37,7 +43,9 @@ class RunTracker:
         "_logs",
         "_runs",
         "_start",
+        "_told",
         "_written",
+        "given_up",
     )
 
     def __init__(self, *, is_transactional: bool = False, full: int = FULL) -> None:
@@ -49,6 +57,7 @@ class RunTracker:
         self._runs = Runs()
         self._is_fresh = True
         self._logs = UNKNOWN_LOGS
+        self._told = self.given_up = 0
 
     def begin(self, offset: int) -> None:
         """Everything from this source offset on will be told, whatever was told before."""
@@ -84,31 +93,46 @@ class RunTracker:
         if self._start is not None:
             self._end = max(self._end, end)
 
-    def take(self) -> list[Block]:
-        """What is to be written now, in this order; it counts as written."""
+    def take(self, *, grown: bool = False) -> list[Block]:
+        """
+        What is to be written now, in this order; it counts as written.
+
+        Args:
+            grown: leaves out an open block that has hardly more runs than when it was written.
+        """
         blocks, self._closed = self._closed, []
-        if self._start is not None and self._end > self._written:
+        if self._start is not None and self._end > self._written and (self._has_grown or not grown):
             blocks.append(self._block())
-            self._written = self._end
+            self._written, self._told = self._end, len(self._runs)
         return blocks
 
     def give_back(self, blocks: list[Block]) -> None:
         """Notes that blocks were not written after all: they will be taken again."""
         closed = [block for block in blocks if block.start != self._start]
         if len(closed) < len(blocks):
-            self._written = NO_OFFSET
-        self._closed = [*closed, *self._closed][-_MOST_WAITING:]
+            self._written, self._told = NO_OFFSET, 0
+        self._wait([*closed, *self._closed])
+
+    @property
+    def _has_grown(self) -> bool:
+        return len(self._runs) - self._told >= self._told // _GROWN
+
+    def _wait(self, blocks: list[Block]) -> None:
+        given_up = blocks[:-_MOST_WAITING]
+        self.given_up += sum(len(block.runs) for block in given_up)
+        self._closed = blocks[len(given_up) :]
 
     def _begin(self, offset: int, *, is_fresh: bool) -> None:
         self._start = self._end = offset
         # Even before it has runs: what earlier tasks told of the offsets from there on is over.
         self._written = offset - 1 if is_fresh else offset
         self._runs = Runs()
+        self._told = 0
         self._is_fresh = is_fresh
 
     def _close(self) -> None:
         if self._start is not None and self._end > self._written:
-            self._closed = [*self._closed, self._block()][-_MOST_WAITING:]
+            self._wait([*self._closed, self._block()])
 
     def _block(self) -> Block:
         assert self._start is not None  # noqa: S101 - asked before

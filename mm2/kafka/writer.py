@@ -21,6 +21,7 @@ _TIMEOUT_MS: Final = 30_000
 _MAX_REQUEST_BYTES: Final = 16 << 20
 """Before compression; what brokers take is theirs to say."""
 
+_BATCH_BYTES: Final = 16 << 10
 _CLOSE_WITHIN_S: Final = 5.0
 _STOP_WITHIN_S: Final = 1.0
 
@@ -66,12 +67,20 @@ class Writer:
         alias: the cluster's, for messages.
         properties: Java's client properties; ``acks`` and the like are fixed here.
         compression: a codec for records that may be large; none, if not given.
+        batch_bytes: of one batch; a partition has one under way at a time, so that this and the way
+            to the cluster and back say how much can be written.
     """
 
     def __init__(
-        self, alias: str, properties: Mapping[str, str], *, compression: str | None = None
+        self,
+        alias: str,
+        properties: Mapping[str, str],
+        *,
+        compression: str | None = None,
+        batch_bytes: int = _BATCH_BYTES,
     ) -> None:
         self.alias = alias
+        self._batch_bytes = batch_bytes
         self._compression = compression
         self._properties = dict(properties)
         self._timeout_s = milliseconds(properties, "request.timeout.ms", _TIMEOUT_MS) / 1000
@@ -97,7 +106,11 @@ class Writer:
         # Not idempotent: aiokafka's idempotent producer is of no use any more once a batch was
         # refused, and its batches never expire. It keeps order without, one batch at a time.
         producer = _Producer(
-            **settings, acks="all", compression_type=self._compression, max_request_size=size
+            **settings,
+            acks="all",
+            compression_type=self._compression,
+            max_request_size=size,
+            max_batch_size=min(self._batch_bytes, size),
         )
         try:
             with translated(self.alias, "connect a producer"):

@@ -81,6 +81,11 @@ EVENTS: Final = {
     "offset_run.ignored": "A record of the topic of exact runs cannot be read; it is passed over.",
     "offset_runs.failed": "Exact runs could not be written; until they are, or where they never "
     "are, offsets of groups are translated approximately.",
+    "offset_runs.given_up": "Some partitions have more gaps than can be told: so many exact runs "
+    "were not written, and offsets of groups there are translated approximately for good. Said "
+    "once a minute at most.",
+    "offset_runs.late": "Exact runs were not written in time before the positions behind them; "
+    "they follow. Only if the task is killed before, offsets there are translated approximately.",
     "offset_runs.loaded": "Earlier exact runs were read back.",
     "offset_runs.not_tidied": "Old exact runs could not be taken out of their topic; it is tried "
     "again.",

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
+from flows.checkpoint.follow import feed_all_runs
 from flows.source.lane import Lane
 from flows.source.partition import Mirrored
 from flows.source.runs import OffsetRuns
@@ -23,8 +24,11 @@ from flows.source.tidying import RunTidying
 from mm2.client.translation import read_translation
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.translation import OffsetTranslation
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.runs import Block, Run, Runs
+from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.herder.bundle import ErrorSpec, FetchSpec, OffsetSyncSpec
+from mm2.kafka.log import records_to_end
 from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
 from mm2.kafka.writer import Writer
 from tests.support.bundle import Bench
@@ -317,6 +321,44 @@ def test_blocks_that_both_logs_have_moved_past_are_taken_back(
     found = _translation(bench, "source").explain(where, 0)
     assert found is not None, "offset syncs stay"
     assert not found.exact
+
+
+def test_blocks_of_a_topic_that_the_source_deleted_are_taken_back_at_the_second_look(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    bench = _bench(cluster_a, cluster_b, unique)
+    there, gone = _topic(bench), f"{unique}-gone"
+    assert asyncio.run(_tidy_of_others(bench, there, gone)) == [0, 2, 0]
+    runs = asyncio.run(_read_runs(bench))
+    assert runs.of(TopicPartition(TopicName(there), 0)).blocks  # type: ignore[union-attr]
+    assert not runs.of(TopicPartition(TopicName(gone), 0)).blocks  # type: ignore[union-attr]
+
+
+async def _tidy_of_others(bench: Bench, *topics: str) -> list[int]:
+    """What a task does that mirrors none of these topics, of which each has two blocks."""
+    spec = bench.changes["offset_syncs"]
+    async with (
+        wire(bench.source.bootstrap, _topic(bench)) as source,
+        wire(bench.target.bootstrap, _topic(bench)) as target,
+        Writer(spec.cluster, spec.properties) as writer,
+    ):
+        blocks = [
+            (encode_key(TopicPartition(TopicName(topic), 0), start), encode_value(block))
+            for topic in topics
+            for start in (0, 5)
+            for block in [Block(start, start + 5, Runs([Run(start, start, 5)]))]
+        ]
+        await writer.send_all(spec.runs_topic, blocks, partition=0)
+        runs = OffsetRuns(spec.runs_topic, writer, {}, is_transactional=False)
+        tidying = RunTidying(spec, runs, {}, source=source, target=target)
+        return [await tidying.tidy() for _ in range(3)]
+
+
+async def _read_runs(bench: Bench) -> RunStore:
+    spec, store = bench.changes["offset_syncs"], RunStore()
+    records = records_to_end(spec.cluster, spec.properties, spec.runs_topic)
+    await feed_all_runs(store, records)
+    return store
 
 
 async def _tidy(bench: Bench, where: TopicPartition) -> int:

@@ -132,6 +132,32 @@ def test_of_blocks_that_cannot_be_written_only_some_are_remembered() -> None:
     runs = tracker(full=1)
     add(runs, *((2 * n, n, 1) for n in range(1_000)))
     taken = runs.take()
-    assert [taken[0].start, taken[-1].start, len(taken)] == [1870, 1998, 65]
+    assert [taken[0].start, taken[-1].start, len(taken)] == [1486, 1998, 257]
     runs.give_back(taken)
-    assert len(runs.take()) == 65
+    assert len(runs.take()) == 257
+    assert runs.given_up == 743
+
+
+def test_a_block_that_has_hardly_grown_can_wait() -> None:
+    runs = tracker(full=100)
+    written = 0
+    for n in range(100):
+        add(runs, (2 * n, n, 1))
+        written += len(runs.take(grown=True))
+    assert written == 20
+    add(runs, (200, 100, 1))
+    assert runs.take(grown=True), "it is full"
+    add(runs, (202, 101, 1))
+    assert runs.take(grown=True), "few runs cost nothing, and nobody waits for them"
+
+
+def test_what_can_wait_is_not_forgotten() -> None:
+    runs = tracker(full=100)
+    add(runs, *((2 * n, n, 1) for n in range(50)))
+    runs.take()
+    add(runs, (100, 50, 1))
+    assert runs.take(grown=True) == []
+    (block,) = runs.take()
+    assert len(block.runs) == 51
+    runs.give_back([block])
+    assert runs.take(grown=True) == [block]
