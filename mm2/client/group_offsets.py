@@ -25,6 +25,7 @@ from mm2.kafka.conversions import chunks
 from mm2.kafka.errors import GroupInUse
 from mm2.kafka.group_ports import TargetGroups
 from mm2.kafka.groups import Group, GroupState
+from mm2.kafka.offsets import OffsetAt
 
 log = structlog.get_logger()
 
@@ -108,6 +109,7 @@ class GroupOffsets:
             if isinstance(error := described.get(group), ClusterError)
         }
         behind = await self._behind({group: wanted[group] for group in idle}, outcome)
+        behind = await self._within_logs(behind)
         if self._execute:
             behind = await self._write_all(behind, outcome)
             await self._check(described, behind)
@@ -126,6 +128,34 @@ class GroupOffsets:
                 behind[group] = offsets
                 outcome.before[group] = {at: stands[at] for at in offsets if at in stands}
         return behind
+
+    async def _within_logs(self, behind: Mapping[GroupId, Offsets]) -> dict[GroupId, Offsets]:
+        """
+        Leaves out offsets that logs have not reached: they are of copies that were made anew.
+
+        Once the log is longer, whoever stands there would have skipped what is before.
+        """
+        ends = await self._ends({where for offsets in behind.values() for where in offsets})
+        within: dict[GroupId, Offsets] = {}
+        for group, offsets in behind.items():
+            kept = {
+                at: each for at, each in offsets.items() if each.offset <= ends.get(at, each.offset)
+            }
+            if len(kept) < len(offsets):
+                log.warning(
+                    "group_offsets.beyond_log", group=group, partitions=len(offsets) - len(kept)
+                )
+            if kept:
+                within[group] = kept
+        return within
+
+    async def _ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """What cannot be told holds nothing up: the broker decides on writing."""
+        try:
+            return await self._target.list_offsets(partitions, OffsetAt.LATEST)
+        except ClusterError as error:
+            log.warning("group_offsets.ends_unknown", error=str(error))
+            return {}
 
     async def _write_all(
         self, behind: Mapping[GroupId, Offsets], outcome: Outcome

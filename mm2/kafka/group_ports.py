@@ -9,6 +9,7 @@ from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.groups import Group
+from mm2.kafka.offsets import OffsetAt
 
 
 class Offsets(Protocol):
@@ -32,6 +33,11 @@ class SourceGroups(Offsets, Protocol):
 
 class TargetGroups(Offsets, Protocol):
     """The cluster whose groups are given offsets."""
+
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], at: OffsetAt
+    ) -> dict[TopicPartition, int]:
+        """Where the logs of partitions begin or end; those that do not exist are left out."""
 
     async def describe_groups(self, group_ids: Iterable[str]) -> dict[str, Group | ClusterError]:
         """The consumer groups that exist, or why one cannot be described."""

@@ -39,6 +39,10 @@ EVENTS: Final = {
     "flow.started": "Both clusters answer and the internal topics are there.",
     "flow.stopped": "The flow has drained and ended.",
     "flow.taken_over": "Another node leads the flow; this one stands back.",
+    "group_offsets.beyond_log": "Checkpoints of a group lie behind the end of the target's log, as "
+    "of a copy that was made anew; it is not given these offsets.",
+    "group_offsets.ends_unknown": "Where logs of the target end could not be looked at; offsets of "
+    "groups are written without that check.",
     "group_offsets.not_described": "The state of target groups could not be looked at.",
     "group_offsets.not_listed": "Offsets of target groups could not be looked at.",
     "group_offsets.not_synced": "Offsets of a target group could not be written.",

@@ -292,6 +292,7 @@ class BothWays:
     async def prepare(self) -> None:
         """Creates the topics of both flows."""
         create_topic(self._route.here, self._route.topic)
+        produce(self._route.here, self._route.topic, [Sample(value=b"x")] * 250)
         create_topic(self._route.there, self._route.remote)
         for config in (self._there, self._back):
             async with admin_clients(config) as clusters:

@@ -62,7 +62,9 @@ def setup(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) -
     s, r, t = (f"{letter}{unique[-8:]}" for letter in "SRT")
     for topic in (f"{s}.t", f"{r}.t"):
         create_topic(cluster_b.bootstrap, topic)
+        produce(cluster_b.bootstrap, topic, [Sample(value=b"x")] * 60)
     create_topic(cluster_a.bootstrap, f"{unique}-t")
+    produce(cluster_a.bootstrap, f"{unique}-t", [Sample(value=b"x")] * 70)
     for source, cluster in ((s, cluster_b), (r, cluster_b), (t, cluster_a)):
         create_topic(cluster.bootstrap, f"{source}.checkpoints.internal")
     file = tmp_path / "mm2.properties"

@@ -168,5 +168,9 @@ def make_pair(
     )
     topic = f"orders-{suffix}"
     create_topic(cluster_a.bootstrap, topic, 2)
-    create_topic(cluster_b.bootstrap, f"{source}.{topic}", 2)
+    remote = f"{source}.{topic}"
+    create_topic(cluster_b.bootstrap, remote, 2)
+    # No group is given an offset that the log has not reached.
+    samples = [Sample(value=b"x", partition=number) for number in (0, 1) for _ in range(300)]
+    produce(cluster_b.bootstrap, remote, samples)
     return Pair(cluster_a.bootstrap, cluster_b.bootstrap, config, topic)

@@ -14,6 +14,7 @@ from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.errors import GroupInUse
 from mm2.kafka.groups import Group, GroupState, GroupType
+from mm2.kafka.offsets import OffsetAt
 
 Offsets = dict[TopicPartition, CommittedOffset]
 
@@ -28,6 +29,7 @@ class FakeGroups:
         groups: those that exist.
         others: share and streams groups.
         offsets: what groups have committed.
+        ends: where logs end, of partitions that exist.
         failing: groups about which the cluster does not answer.
         is_away: whether it answers nothing.
         before_commit: called when offsets are about to be set: what others do in that instant.
@@ -38,6 +40,7 @@ class FakeGroups:
     groups: dict[str, Group] = field(default_factory=dict)
     others: list[Group] = field(default_factory=list)
     offsets: dict[str, Offsets] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
     failing: set[str] = field(default_factory=set)
     is_away: bool = False
     before_commit: Callable[[], None] = lambda: None
@@ -80,6 +83,14 @@ class FakeGroups:
             for each in group_ids
             if each in self.groups or self._failure(each)
         }
+
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], at: OffsetAt
+    ) -> dict[TopicPartition, int]:
+        """Where logs end; all begin at 0."""
+        self._answer()
+        ends = {each: self.ends[each] for each in partitions if each in self.ends}
+        return ends if at is OffsetAt.LATEST else dict.fromkeys(ends, 0)
 
     async def alter_group_offsets(
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]

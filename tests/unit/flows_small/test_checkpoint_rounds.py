@@ -218,6 +218,23 @@ def test_idle_groups_go_forward_and_nothing_is_ever_deleted() -> None:
     }
 
 
+def test_a_group_is_not_given_what_its_copy_does_not_have_yet() -> None:
+    """The copy was made anew, and with the old one the broker has forgotten the groups' offsets."""
+    target = FakeGroups("B", ends={at("A.t1"): 4, at("A.t2"): 51})
+    target.put(G1)
+    sync = syncing(target, *(checkpoint(G1, 51, topic) for topic in ("A.t1", "A.t2", "A.t3")))
+    with capture_logs() as events:
+        run(sync.round())
+    assert committed(target, G1) == {"A.t2": 51, "A.t3": 51}
+    assert [(each["event"], each.get("partitions")) for each in events] == [
+        ("group_offsets.beyond_log", 1),
+        ("group_offsets.synced", 2),
+    ]
+    target.ends[at("A.t1")] = 51
+    run(sync.round())
+    assert committed(target, G1)["A.t1"] == 51
+
+
 @pytest.mark.parametrize("state", [each for each in GroupState if each is not GroupState.EMPTY])
 def test_a_group_with_members_is_named_once_and_left_alone(state: GroupState) -> None:
     """C304, C309, KAFKA-19794 (C424)."""
