@@ -18,6 +18,7 @@ from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually_async
 from tests.support.layout import Security, free_ports
+from tests.support.raw import log_of
 from tests.support.records import Sample, create_topic, produce, produce_transaction
 
 pytestmark = pytest.mark.broker
@@ -38,6 +39,23 @@ def properties(cluster_a: Cluster) -> dict[str, str]:
 async def writer(properties: dict[str, str]) -> AsyncIterator[Writer]:
     async with Writer("A", properties) as writer:
         yield writer
+
+
+@pytest.mark.parametrize(("batch_bytes", "in_a_batch"), [(16 << 10, 16), (256 << 10, 100)])
+async def test_many_records_go_far_in_few_batches(
+    cluster_a: Cluster,
+    properties: dict[str, str],
+    topic_name: str,
+    batch_bytes: int,
+    in_a_batch: int,
+) -> None:
+    """Each batch takes the time to the cluster and back."""
+    create_topic(cluster_a.bootstrap, topic_name)
+    async with Writer("A", properties, batch_bytes=batch_bytes) as writer:
+        records = [(b"%d" % n, bytes(1_000)) for n in range(100)]
+        await writer.send_all(topic_name, records, partition=0)
+    log = await asyncio.to_thread(log_of, cluster_a.bootstrap, topic_name)
+    assert [batch.base_offset for batch in log] == list(range(0, 100, in_a_batch))
 
 
 async def test_what_is_written_is_read_in_order(
