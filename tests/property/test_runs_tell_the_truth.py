@@ -1,8 +1,9 @@
 """
 Whatever happens to a flow: an exact translation is the first unread record, any other is before it.
 
-The model is a source log with gaps, a task that copies it, its kills and restarts, and a reader of
-the topic of runs, which may have been compacted.
+The model is a source log with gaps, a task that copies it, its kills and restarts, somebody else
+who copies it too and writes offset syncs only, and a reader of the topics of both. That of runs may
+have been compacted.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from uuid import UUID
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.run_codec import encode_key, encode_value
@@ -36,7 +38,7 @@ class Copy:
 class FlowOfRuns(RuleBasedStateMachine):
     """One partition."""
 
-    most = 20
+    most = 12
     is_transactional = False
 
     def __init__(self) -> None:
@@ -45,6 +47,9 @@ class FlowOfRuns(RuleBasedStateMachine):
         self.source: list[bool] = []
         self.remote: list[Copy] = []
         self.topic: list[tuple[bytes, bytes | None]] = []
+        self.syncs: list[OffsetSync] = []
+        self.evidence: list[OffsetSync] | None = None
+        self.is_anew = False
         self.committed = 0
         self.begin()
 
@@ -65,7 +70,7 @@ class FlowOfRuns(RuleBasedStateMachine):
         taken = self._records(count)
         for offset in taken:
             self.tracker.add(Run(offset, len(self.remote), 1), self.logs)
-            self.remote.append(Copy(offset))
+            self._copy(offset)
             self.has_told = False
         if taken and self.is_transactional:
             self.remote.append(Copy(None, is_marker=True))
@@ -85,6 +90,8 @@ class FlowOfRuns(RuleBasedStateMachine):
         blocks = self.tracker.take()
         self.topic += [(encode_key(WHERE, b.start), encode_value(b)) for b in blocks]
         self.has_told = True
+        if any(block.runs for block in blocks):
+            self.evidence = None
 
     @rule()
     def fail_to_publish(self) -> None:
@@ -103,14 +110,12 @@ class FlowOfRuns(RuleBasedStateMachine):
         """They could not be written in time."""
         self.committed = self.position
 
-    @precondition(lambda self: self.has_told)
     @rule(unanswered=st.integers(0, 3))
     def kill(self, unanswered: int) -> None:
         """The next task begins at the committed position; the last batch may have arrived."""
         self.remote += map(Copy, self._records(unanswered))
         self.begin()
 
-    @precondition(lambda self: self.has_told)
     @rule(unanswered=st.integers(0, 3))
     def kill_and_find(self, unanswered: int) -> None:
         """The next task finds what the killed one had copied, if that is all there is."""
@@ -137,6 +142,7 @@ class FlowOfRuns(RuleBasedStateMachine):
         """Another topic under the same name; the copies of the former one stay."""
         self.publish()
         self.logs = Logs(UUID(int=self._source_id() + 1), self.logs.remote)
+        self.is_anew = True
         self.source, self.committed = [], 0
         self.remote = [Copy(None, c.is_marker) for c in self.remote]
         self.topic_is_told_anew()
@@ -146,6 +152,7 @@ class FlowOfRuns(RuleBasedStateMachine):
         """The copy is made again from the start."""
         self.publish()
         self.logs = Logs(self.logs.source, UUID(int=self._remote_id() + 1))
+        self.is_anew = True
         self.remote, self.committed = [], 0
         self.topic_is_told_anew()
 
@@ -155,6 +162,28 @@ class FlowOfRuns(RuleBasedStateMachine):
         self.source += [True]
         self.copy(1)
         self.publish()
+
+    @rule(count=st.integers(1, 3))
+    def others_copy(self, count: int) -> None:
+        """Java's MirrorMaker goes on where our task had committed, and then ours again."""
+        self.begin()
+        for offset in self._records(count):
+            self._copy(offset)
+        self.committed = self.position
+        self.begin()
+
+    @rule()
+    def others_recreate_remote(self) -> None:
+        """Java's MirrorMaker makes the copy anew from our position on, and then ours goes on."""
+        self.publish()
+        self.source += [True]
+        self.committed = self.position
+        self.logs = Logs(self.logs.source, UUID(int=self._remote_id() + 1))
+        self.is_anew = True
+        self.remote = []
+        known = len(self.syncs)
+        self.others_copy(len(self.source))
+        self.evidence = self.syncs[known:]
 
     @rule(data=st.data())
     def compact(self, data: st.DataObject) -> None:
@@ -168,7 +197,17 @@ class FlowOfRuns(RuleBasedStateMachine):
     @invariant()
     def nothing_told_is_a_lie(self) -> None:
         """For every offset of either log."""
-        translation = self._translation()
+        syncs, runs = OffsetSyncStore(must_read_to_end=False), RunStore(self.most)
+        for sync in self.syncs:
+            syncs.handle(sync)
+        for record in self.topic:
+            runs.handle(*record)
+        syncs.backlog_read()
+        runs.backlog_read()
+        if not {*(self.evidence or ())} <= {*syncs.slots(WHERE)}:
+            return
+        translation = OffsetTranslation(syncs, runs)
+        self.alone = OffsetTranslation(syncs)
         self.no_translation_lies(translation)
         self.no_way_back_lies(translation)
 
@@ -177,6 +216,8 @@ class FlowOfRuns(RuleBasedStateMachine):
         for upstream in range(len(self.source) + 2):
             if (found := translation.explain(WHERE, upstream)) is None or found.offset < 0:
                 continue
+            if self.is_anew and found == self.alone.explain(WHERE, upstream):
+                continue  # Java's syncs do not know that they are about a former topic.
             assert found.offset <= len(self.remote), f"{upstream} lies beyond the end"
             for record in range(upstream, min(self.position, len(self.source))):
                 last = self._last_copy(record)
@@ -189,19 +230,17 @@ class FlowOfRuns(RuleBasedStateMachine):
         for downstream in range(len(self.remote) + 1):
             if (found := translation.reverse(WHERE, downstream)) is None or not self.has_told:
                 continue
+            if self.is_anew and found == self.alone.reverse(WHERE, downstream):
+                continue
             read = {copy.upstream for copy in self.remote[:downstream]}
             unread = {copy.upstream for copy in self.remote[downstream:]} - read - {None}
             assert all(u is None or u >= found.offset for u in unread), f"{downstream} skips"
             if found.exact:
                 assert self._are_one(downstream, found.offset), f"{downstream} repeats"
 
-    def _translation(self) -> OffsetTranslation:
-        syncs, runs = OffsetSyncStore(must_read_to_end=False), RunStore(self.most)
-        for record in self.topic:
-            runs.handle(*record)
-        syncs.backlog_read()
-        runs.backlog_read()
-        return OffsetTranslation(syncs, runs)
+    def _copy(self, offset: int) -> None:
+        self.syncs.append(OffsetSync(WHERE, offset, len(self.remote)))
+        self.remote.append(Copy(offset))
 
     def _records(self, count: int) -> list[int]:
         """Moves the position past so many offsets; returns those of records."""
