@@ -206,6 +206,15 @@ class Carried:
             max(before.copy, checkpoint.downstream_offset),
         )
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the flow has carried no group at all."""
+        return not self._furthest
+
+    def knows(self, group: GroupId) -> bool:
+        """Whether the flow has ever carried a group."""
+        return group in self._furthest
+
     def is_passed(self, group: GroupId, partition: TopicPartition, offset: int) -> bool:
         """Tells whether ``offset`` in a copy lies beyond what the group was given there."""
         return self._is_read and offset > self._reached(group, partition).copy

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from mm2.client.carried import read_carried
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.failover import GroupFacts, Place
@@ -15,6 +16,7 @@ from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
 from mm2.failover.gaps import LookAt, Stretch, look_at, without_records
+from mm2.failover.homecoming import comes_home
 from mm2.failover.passages import Passage, way_of
 from mm2.failover.route import Route, Side
 from mm2.failover.steps import Nearest, Step, ahead, left_alone, place_of
@@ -44,6 +46,8 @@ class Survey:
         """
         Groups of the origin that the configuration asks for and that have read something mirrored.
 
+        Back home, only those that may have left it.
+
         Raises:
             ClusterError: the origin does not answer, or refuses.
         """
@@ -55,12 +59,25 @@ class Survey:
             if wanted.should_replicate_group(GroupId(each.group_id))
             and not each.group_id.startswith(MIRROR_GROUP_PREFIX)
         ]
-        committed = _all(await admin.list_offsets_of_groups(listed))
-        return sorted(
+        committed = {
+            group: {where: at for where, at in offsets.items() if self._has_way(where)}
+            for group, offsets in _all(await admin.list_offsets_of_groups(listed)).items()
+        }
+        reading = {group: offsets for group, offsets in committed.items() if offsets}
+        return sorted(await self._coming_home(reading) if self._route.is_back else reading)
+
+    def _has_way(self, where: TopicPartition) -> bool:
+        return way_of(self._route.passages, where) is not None
+
+    async def _coming_home(self, committed: Mapping[str, Committed]) -> list[str]:
+        origin, destination = self._route.origin, self._route.destination
+        carried = await read_carried(self._route.pair.flow, origin.admin)
+        facts = await states_of(committed, origin, destination)
+        return [
             group
             for group, offsets in committed.items()
-            if any(way_of(self._route.passages, where) for where in offsets)
-        )
+            if comes_home(facts[group], offsets, carried)
+        ]
 
     async def look(self, groups: Collection[str]) -> list[GroupFacts]:
         """
