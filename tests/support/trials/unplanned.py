@@ -72,8 +72,8 @@ def unplanned_round(world: World, seed: int, count: int) -> list[Trial]:
             )
             for group in groups
         }
-        _read_on(reading, random)
-        for group in groups:
+        for group, member in reading.items():
+            _begin(member)
             eventually(lambda group=group: world.copy.checkpoints(group))  # type: ignore[misc]
         _read_on(reading, random)
         members.enter_context(world.traffic.paused())
@@ -85,6 +85,13 @@ def unplanned_round(world: World, seed: int, count: int) -> list[Trial]:
     stood = {group: committed_offsets(world.source.bootstrap, group) for group in groups}
     world.wait_for_copies()
     return [_judged(world, group, seed, stood[group], moved[group]) for group in groups]
+
+
+def _begin(member: Consumer) -> None:
+    """Reads and commits something, so that there will be a checkpoint."""
+    reading = Reading()
+    eventually(lambda: reading.take(member, _AT_ONCE[-1]))
+    reading.commit(member)
 
 
 def _read_on(members: Mapping[str, Consumer], random: Random) -> None:
