@@ -69,7 +69,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace, console: Console) -> list[Trial]:
     trials = load(options.json)
-    settings = {"exactly.once.source.support": "enabled"} if options.exactly_once else {}
     with (
         tempfile.TemporaryDirectory(prefix="mm2-trials-") as folder,
         KafkaCluster("target") as target,
@@ -78,7 +77,7 @@ def _run(options: argparse.Namespace, console: Console) -> list[Trial]:
             target,
             Random(options.seed),
             with_java=options.java,
-            settings=settings,
+            exactly_once=options.exactly_once,
         ) as place,
     ):
         for kind, seed, count in _missing(options, trials):

@@ -131,7 +131,7 @@ def world(
     *,
     steps: int = 400,
     with_java: bool = False,
-    settings: Mapping[str, str] | None = None,
+    exactly_once: bool = False,
 ) -> Iterator[World]:
     """
     Makes a source and fills it; mirrors run and have copied it all when the context begins.
@@ -142,7 +142,7 @@ def world(
         random: decides what is written.
         steps: how much is written before the mirrors start.
         with_java: whether Java's MirrorMaker mirrors the same topics.
-        settings: more of mm2's.
+        exactly_once: whether mm2 copies in transactions.
     """
     number = uuid4().hex[:6]
     prefix, alias, javas = (f"{kind}{number}" for kind in ("trial", "P", "J"))
@@ -154,10 +154,10 @@ def world(
         for name, command in ((alias, None), (javas, java_mirror))[: 1 + with_java]:
             home = folder / name
             home.mkdir()
-            own = (settings or {}) if command is None else {}
-            flow = _flow(name, prefix)
             clusters = {name: source.bootstrap, _target(name): target.bootstrap}
-            text = properties(clusters, {**SETTINGS, **flow, **own})
+            own = {f"{_target(alias)}.exactly.once.source.support": "enabled"}
+            flow = _flow(name, prefix) | (own if exactly_once else {})
+            text = properties(clusters, SETTINGS | flow)
             mirrors[name] = stack.enter_context(Mirror(home, text, command=command))
         copies = {name: stack.enter_context(_copy(name, target, traffic)) for name in mirrors}
         stack.enter_context(traffic)
