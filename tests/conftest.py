@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Generator, Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests.support.cluster import Cluster, KafkaCluster
@@ -67,6 +68,13 @@ def cluster_a(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def cluster_b(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The second cluster, shared by the whole session: use names of your own in it."""
     yield from _session_cluster("B", request)
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """Takes back how a command that ran in this process has set up the logs."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture
