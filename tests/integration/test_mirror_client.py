@@ -23,8 +23,6 @@ from tests.support.records import Sample, create_topic, produce, produce_transac
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(90)]
 
-NOW_MS = time.time_ns() // 1_000_000
-
 
 def _where(topic: str, partition: int) -> TopicPartition:
     return TopicPartition(TopicName(topic), partition)
@@ -162,11 +160,12 @@ async def test_heartbeats_tell_which_clusters_live(
 ) -> None:
     """C318: a copied heartbeat proves the path that it came by."""
     living, dead = f"{alias}.heartbeats", f"{alias}x.{alias}y.heartbeats"
+    now_ms = time.time_ns() // 1_000_000
     for topic in (living, dead):
         create_topic(cluster_b.bootstrap, topic)
-    produce(cluster_b.bootstrap, living, [_beat("T", alias, NOW_MS - n) for n in (9000, 1000)])
+    produce(cluster_b.bootstrap, living, [_beat("T", alias, now_ms - n) for n in (9000, 1000)])
     day_ms = 86_400_000
-    produce(cluster_b.bootstrap, dead, [_beat("T", "y", NOW_MS - n * day_ms) for n in (3, 2)])
+    produce(cluster_b.bootstrap, dead, [_beat("T", "y", now_ms - n * day_ms) for n in (3, 2)])
     minute = timedelta(minutes=1)
     async with client:
         through = [alias, f"{alias}x"]
@@ -174,9 +173,9 @@ async def test_heartbeats_tell_which_clusters_live(
             each.topic: each for name in through for each in await client.heartbeats(upstream=name)
         }
         assert seen[TopicName(living)].path == (alias,)
-        assert seen[TopicName(living)].age_ms(NOW_MS) == 1000
+        assert seen[TopicName(living)].age_ms(now_ms) == 1000
         assert seen[TopicName(dead)].path == (f"{alias}x", f"{alias}y")
-        assert seen[TopicName(dead)].age_ms(NOW_MS) == 2 * day_ms, "the last one, however old"
+        assert seen[TopicName(dead)].age_ms(now_ms) == 2 * day_ms, "the last one, however old"
         assert await client.is_reachable(alias, minute)
         assert not await client.is_reachable(f"{alias}x", minute)
         assert not await client.is_reachable(f"{alias}y", minute)
