@@ -1,4 +1,8 @@
-"""What a task tells the world: one record a second in the progress topic, with what changed."""
+"""
+What a task tells the world: one record a second in the progress topic, with what changed.
+
+Each partition is spoken of once a minute in any case, so that whoever looks has to read no more.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ from mm2.kafka.writer import Writer
 log = structlog.get_logger()
 
 INTERVAL_S: Final = 1.0
+_REPEAT_MS: Final = 60_000
 _MOST_IN_ONE_RECORD: Final = 2000
 """Partitions; brokers take a mebibyte by default."""
 
@@ -54,7 +59,7 @@ class Reporter:
         self._writer = writer
         self._now_ms = now_ms
         self._pace = pace
-        self._reported: dict[TopicPartition, PartitionProgress] = {}
+        self._reported: dict[TopicPartition, tuple[PartitionProgress, int]] = {}
         self._wake = asyncio.Event()
         self.generation = 0
 
@@ -74,7 +79,7 @@ class Reporter:
                 continue
 
     async def report(self) -> None:
-        """Writes what changed since the last time; also when nothing did, as a sign of life."""
+        """Writes what is news; also when nothing is, as a sign of life."""
         changed = self._changes()
         for first in range(0, max(len(changed), 1), _MOST_IN_ONE_RECORD):
             if not await self._write(tuple(changed[first : first + _MOST_IN_ONE_RECORD])):
@@ -97,15 +102,17 @@ class Reporter:
             log.warning("source.report_failed", error=str(error))
             return False
         for each in changed:
-            self._reported[each.source] = each
+            self._reported[each.source] = each, progress.time_ms
             if (partition := self._partitions.get(each.source)) is not None:
                 partition.latency_ms = 0
         return True
 
     def _changes(self) -> list[PartitionProgress]:
-        changes = []
+        """What changed, and what was last told long ago."""
+        changes, now_ms = [], self._now_ms()
         for source, partition in self._partitions.items():
             progress = partition.progress()
-            if progress != self._reported.get(source):
+            told, at_ms = self._reported.get(source, (None, 0))
+            if progress != told or now_ms - at_ms >= _REPEAT_MS:
                 changes.append(progress)
         return changes

@@ -15,6 +15,7 @@ from mm2.cli.heartbeats_commands import heartbeats
 from mm2.cli.hops_commands import hops
 from mm2.cli.limit_command import limit
 from mm2.cli.offsets_commands import offsets
+from mm2.cli.status_commands import status
 from mm2.cli.sync_groups_commands import sync_groups
 from mm2.cli.translate_commands import translate
 from mm2.telemetry.logs import configure_command_logs
@@ -38,6 +39,7 @@ main.add_command(groups)
 main.add_command(heartbeats)
 main.add_command(hops)
 main.add_command(offsets)
+main.add_command(status)
 main.add_command(sync_groups)
 main.add_command(translate)
 

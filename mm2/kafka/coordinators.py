@@ -23,9 +23,15 @@ from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.errors import NotSupported, from_librdkafka
-from mm2.kafka.group_answers import Offsets, consumer_groups, described_groups, offsets_of_groups
+from mm2.kafka.group_answers import (
+    Offsets,
+    consumer_groups,
+    described_groups,
+    members_of_group,
+    offsets_of_groups,
+)
 from mm2.kafka.group_batches import GroupBatches
-from mm2.kafka.groups import PROTOCOL_STATES, Group, GroupState, GroupType
+from mm2.kafka.groups import PROTOCOL_STATES, Group, GroupMembers, GroupState, GroupType
 from mm2.kafka.link import Link
 from mm2.kafka.wire.group_lookup import ListGroupsRequest
 from mm2.kafka.wire.group_offsets import OffsetsRequest
@@ -105,6 +111,17 @@ class Coordinators:
             others, what, ConsumerGroupsRequest, partial(consumer_groups, self.alias)
         )
         return {group_id: each for group_id, each in found.items() if not _is_missing(each)}
+
+    async def members(self, group_id: str) -> GroupMembers:
+        """
+        Who is in a group of the classic protocol; nobody, if there is none.
+
+        Raises:
+            ClusterError: the cluster refuses, or does not answer in time.
+        """
+        what = f"describe group {group_id}"
+        request = DescribeGroupsRequest([group_id])
+        return await self._ask(group_id, what, request, partial(members_of_group, self.alias))
 
     async def groups_of(self, types: Iterable[GroupType]) -> list[Group]:
         """

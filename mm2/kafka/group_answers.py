@@ -7,13 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from aiokafka.coordinator.protocol import (
+    ConsumerProtocolMemberAssignment,
+    ConsumerProtocolMemberMetadata,
+)
 from confluent_kafka import KafkaError
 
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.errors import UnknownGroup, from_librdkafka
-from mm2.kafka.groups import PROTOCOL_STATES, Group, GroupState, GroupType
+from mm2.kafka.groups import (
+    PROTOCOL_STATES,
+    Group,
+    GroupMember,
+    GroupMembers,
+    GroupState,
+    GroupType,
+)
 from mm2.kafka.wire.group_lookup import FindCoordinatorsResponse
 from mm2.kafka.wire.group_offsets import FetchedOffsets, OffsetsResponse
 from mm2.kafka.wire.group_states import ConsumerGroupsResponse
@@ -22,6 +33,7 @@ Offsets = dict[TopicPartition, CommittedOffset]
 """What a group has committed."""
 
 _NONE: Final = KafkaError.NO_ERROR
+_CONSUMERS: Final = "consumer"
 
 
 def coordinators(
@@ -45,6 +57,44 @@ def described_groups(alias: str, answer: Any) -> Iterator[tuple[str, Group | Clu
     for code, group_id, state, *_ in answer.groups:
         group = Group(group_id, PROTOCOL_STATES.get(state, GroupState.UNKNOWN), GroupType.CLASSIC)
         yield group_id, _state(alias, code, group)
+
+
+def members_of_group(alias: str, answer: Any) -> GroupMembers:
+    """
+    Who is in a classic group; nobody, if there is none.
+
+    Raises:
+        ClusterError: the coordinator does not say.
+    """
+    ((code, group_id, state, protocol_type, _, members),) = answer.groups
+    failure = _failure(alias, code, f"describe group {group_id}")
+    if isinstance(failure, UnknownGroup):
+        return GroupMembers(state=GroupState.DEAD)
+    if failure is not None:
+        raise failure
+    is_of_consumers = protocol_type == _CONSUMERS
+    return GroupMembers(
+        state=PROTOCOL_STATES.get(state, GroupState.UNKNOWN),
+        protocol_type=protocol_type,
+        members=tuple(_member(each, is_consumer=is_of_consumers) for each in members),
+    )
+
+
+def _member(fields: tuple[str, str, str, bytes, bytes], *, is_consumer: bool) -> GroupMember:
+    member_id, client_id, host, metadata, assignment = fields
+    user_data, assigned = b"", []
+    # Both are empty while the group is forming.
+    if is_consumer and metadata:
+        user_data = ConsumerProtocolMemberMetadata.decode(metadata).user_data or b""
+    if is_consumer and assignment:
+        assigned = ConsumerProtocolMemberAssignment.decode(assignment).partitions()
+    return GroupMember(
+        member_id=member_id,
+        client_id=client_id,
+        host=host,
+        user_data=user_data,
+        assigned=tuple(TopicPartition(TopicName(each.topic), each.partition) for each in assigned),
+    )
 
 
 def consumer_groups(

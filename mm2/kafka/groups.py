@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from mm2.core.model import TopicPartition
+
 
 class GroupState(StrEnum):
     """State of a consumer group; the names are Kafka's."""
@@ -74,3 +76,41 @@ class Group:
     state: GroupState = GroupState.UNKNOWN
     type: GroupType = GroupType.UNKNOWN
     epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMember:
+    """
+    A member of a group of the classic protocol.
+
+    Attributes:
+        member_id: its id, made by the broker.
+        client_id: as its client calls itself.
+        host: where it is, as the broker sees it; begins with a slash.
+        user_data: what its assignor tells the group's leader; empty if the group is not of
+            consumers, or is only just forming.
+        assigned: partitions that it was given.
+    """
+
+    member_id: str
+    client_id: str
+    host: str
+    user_data: bytes = b""
+    assigned: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMembers:
+    """
+    Who is in a group.
+
+    Attributes:
+        state: as of the answer.
+        protocol_type: ``consumer`` for consumers, ``connect`` for Connect's workers; empty if
+            there is no such group, or nobody in it.
+        members: in the broker's order.
+    """
+
+    state: GroupState
+    protocol_type: str = ""
+    members: tuple[GroupMember, ...] = ()

@@ -148,6 +148,7 @@ class LogTail:
         topic: which topic; it must exist.
         partitions: only these; None reads all that there are at the start.
         from_end: leaves out what is there already.
+        starts: offsets to begin with; partitions that are not in it are read from their beginning.
 
     Attributes:
         caught_up: set once everything that was there at the start has been handed out.
@@ -161,13 +162,14 @@ class LogTail:
         *,
         partitions: Iterable[int] | None = None,
         from_end: bool = False,
+        starts: Mapping[int, int] | None = None,
     ) -> None:
         self._alias = alias
         self._properties = dict(properties)
         self._topic = topic
         self._partitions = None if partitions is None else list(partitions)
         self._from_end = from_end
-        self._next: dict[int, int] = {}
+        self._next = dict(starts or {})
         self._ends: dict[int, int] | None = None
         self.caught_up = asyncio.Event()
 

@@ -26,7 +26,7 @@ from mm2.kafka.conversions import (
 )
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.errors import Refused, UnknownTopic, from_librdkafka
-from mm2.kafka.groups import OTHER_TYPES, Group, GroupState, GroupType
+from mm2.kafka.groups import OTHER_TYPES, Group, GroupMembers, GroupState, GroupType
 
 _NO_LEADERS: Final = "_NOENT"
 """librdkafka's word, at once, for not having reached any broker."""
@@ -101,6 +101,15 @@ class OffsetCalls:
         Those that do not exist are left out, and so are groups of other types.
         """
         return await self._coordinators.describe(group_ids)
+
+    async def group_members(self, group_id: str) -> GroupMembers:
+        """
+        Who is in a group of the classic protocol; nobody, if there is none.
+
+        Raises:
+            ClusterError: the cluster refuses, or does not answer.
+        """
+        return await self._coordinators.members(group_id)
 
     async def list_group_offsets(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
         """

@@ -143,6 +143,9 @@ EVENTS: Final = {
     "spark.too_narrow": "Spark has fewer slots than there are bundles: some would never run. Give "
     "spark.master more.",
     "spark.started": "Spark runs.",
+    "status.not_written": "What connectors do could not be written to the status topic; it is "
+    "tried again.",
+    "status.unreadable": "A record of the status topic is damaged; it is passed over.",
     "topic_acls.no_authorizer": "A cluster has no authorizer, so there are no ACLs to sync.",
     "topic_acl.deleted": "A rule that had been copied was deleted on the target: the source has it "
     "no more.",

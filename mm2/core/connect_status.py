@@ -1,0 +1,238 @@
+"""
+Records of Kafka Connect's status topic, ``mm2-status.<source>.internal`` (C343, C347, C480).
+
+What connectors and tasks do, and which topics a connector has to do with, as Connect's workers
+write it (``KafkaStatusBackingStore``): keys are text, values JSON without schemas, and a tombstone
+takes back what stood under its key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from mm2.errors import SchemaError
+
+_CONNECTOR: Final = "status-connector-"
+_TASK: Final = "status-task-"
+_TOPIC: Final = "status-topic-"
+_OF_CONNECTOR: Final = ":connector-"
+
+
+class RunState(StrEnum):
+    """What a connector or a task does, in Connect's words."""
+
+    UNASSIGNED = "UNASSIGNED"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+    FAILED = "FAILED"
+    RESTARTING = "RESTARTING"
+    DESTROYED = "DESTROYED"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ConnectorKey:
+    """
+    A connector.
+
+    Attributes:
+        connector: its name.
+    """
+
+    connector: str
+
+    def __str__(self) -> str:
+        return f"{_CONNECTOR}{self.connector}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TaskKey:
+    """
+    A task of a connector.
+
+    Attributes:
+        connector: the connector's name.
+        task: its number.
+    """
+
+    connector: str
+    task: int
+
+    def __str__(self) -> str:
+        return f"{_TASK}{self.connector}-{self.task}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TopicKey:
+    """
+    A topic that a connector has to do with.
+
+    Attributes:
+        connector: the connector's name.
+        topic: of a source connector, where it writes.
+    """
+
+    connector: str
+    topic: str
+
+    def __str__(self) -> str:
+        return f"{_TOPIC}{self.topic}{_OF_CONNECTOR}{self.connector}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """
+    What a connector or a task does.
+
+    Attributes:
+        state: in one word.
+        worker_id: who says so.
+        generation: grows when others take over; what an older one says late does not count.
+        trace: why it has failed; None unless it has.
+        version: of the plugin; None if not known, as before Connect 4.2.
+    """
+
+    state: RunState
+    worker_id: str
+    generation: int
+    trace: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveTopic:
+    """
+    Since when a connector has had to do with a topic.
+
+    Attributes:
+        task: which of its tasks came upon it first.
+        discovered_ms: when.
+    """
+
+    task: int
+    discovered_ms: int
+
+
+Key: TypeAlias = ConnectorKey | TaskKey | TopicKey
+
+
+def encode_status(key: ConnectorKey | TaskKey, status: Status | None) -> tuple[bytes, bytes | None]:
+    """Key and value of what a connector or a task does; None says that there is none any more."""
+    if status is None:
+        return str(key).encode(), None
+    fields = {
+        "state": status.state.value,
+        "trace": status.trace,
+        "worker_id": status.worker_id,
+        "generation": status.generation,
+        "version": status.version,
+    }
+    return str(key).encode(), _dump(fields)
+
+
+def encode_topic(key: TopicKey, found: ActiveTopic | None) -> tuple[bytes, bytes | None]:
+    """Key and value of a topic of a connector; None takes it back."""
+    if found is None:
+        return str(key).encode(), None
+    fields = {
+        "name": key.topic,
+        "connector": key.connector,
+        "task": found.task,
+        "discoverTimestamp": found.discovered_ms,
+    }
+    return str(key).encode(), _dump({"topic": fields})
+
+
+def decode_key(key: bytes | None) -> Key | None:
+    """
+    What a record is about; None for a key of another kind.
+
+    Names of connectors may contain hyphens and end in numbers; names of topics have no colon.
+    """
+    text = (key or b"").decode(errors="replace")
+    if text.startswith(_CONNECTOR):
+        name = text.removeprefix(_CONNECTOR)
+        return ConnectorKey(name) if name else None
+    if text.startswith(_TASK):
+        name, _, number = text.removeprefix(_TASK).rpartition("-")
+        return TaskKey(name, int(number)) if name and number.isdecimal() else None
+    if text.startswith(_TOPIC):
+        topic, _, name = text.removeprefix(_TOPIC).partition(_OF_CONNECTOR)
+        return TopicKey(name, topic) if topic and name else None
+    return None
+
+
+def decode_status(value: bytes) -> Status:
+    """
+    What a connector or a task does; fields that are not known are passed over.
+
+    Raises:
+        SchemaError: the record is damaged.
+    """
+    fields = _loaded(value)
+    try:
+        return Status(
+            state=RunState(str(fields["state"])),
+            worker_id=_text(fields["worker_id"]),
+            generation=_number(fields["generation"]),
+            trace=_text_or_none(fields.get("trace")),
+            version=_text_or_none(fields.get("version")),
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise _unreadable(error) from error
+
+
+def decode_topic(value: bytes) -> ActiveTopic:
+    """
+    Since when a connector has had to do with a topic.
+
+    Raises:
+        SchemaError: the record is damaged.
+    """
+    fields = _loaded(value).get("topic")
+    if not isinstance(fields, dict):
+        raise _unreadable(TypeError("there is no topic in it"))
+    try:
+        return ActiveTopic(
+            task=_number(fields["task"]), discovered_ms=_number(fields["discoverTimestamp"])
+        )
+    except (KeyError, TypeError) as error:
+        raise _unreadable(error) from error
+
+
+def _loaded(value: bytes) -> Mapping[str, object]:
+    try:
+        fields = json.loads(value)
+    except ValueError as error:
+        raise _unreadable(error) from error
+    if not isinstance(fields, dict):
+        raise _unreadable(TypeError("it is no object"))
+    return fields
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"{value!r} is no number")
+    return value
+
+
+def _unreadable(error: Exception) -> SchemaError:
+    return SchemaError(f"status record cannot be read: {error!r}")
+
+
+def _dump(fields: Mapping[str, object]) -> bytes:
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()

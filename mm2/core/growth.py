@@ -1,0 +1,54 @@
+"""How fast totals grow: over a window of the last seconds."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Growth:
+    """
+    A total that is reported when it changes, as a rate per second.
+
+    Between two reports nothing was added. A new run of what is counted begins at zero.
+
+    Args:
+        window_ms: how far back the rate looks.
+    """
+
+    window_ms: int
+    _seen: deque[tuple[int, int]] = field(default_factory=deque)
+    _run: Hashable = None
+    _before: int = 0
+
+    def observe(self, total: int, *, run: Hashable, at_ms: int) -> None:
+        """
+        Learns a total.
+
+        Args:
+            total: what was counted by this run so far.
+            run: names the run that counts.
+            at_ms: when; what comes out of order counts as of the newest time.
+        """
+        if self._seen:
+            at_ms = max(at_ms, self._seen[-1][0])
+            if run != self._run:
+                self._before = self._seen[-1][1]
+        self._run = run
+        self._seen.append((at_ms, self._before + total))
+        # One report from before the window stays: it tells the total where the window begins.
+        while len(self._seen) > 1 and self._seen[1][0] <= at_ms - self.window_ms:
+            self._seen.popleft()
+
+    def rate(self, now_ms: int) -> float:
+        """What was added per second in the window before ``now_ms``; zero if that is not known."""
+        begin_ms = now_ms - self.window_ms
+        known = [seen for seen in self._seen if seen[0] <= begin_ms][-1:] or list(self._seen)[:1]
+        if not known:
+            return 0.0
+        since_ms, first = max(known[0][0], begin_ms), known[0][1]
+        if now_ms <= since_ms:
+            return 0.0
+        return 1000 * (self._seen[-1][1] - first) / (now_ms - since_ms)

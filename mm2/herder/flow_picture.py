@@ -1,0 +1,156 @@
+"""
+Puts a flow together from the records of its control, progress and status topics.
+
+Works for whoever reads them: the leader itself, another node, a command on another machine. Records
+of other kinds, and those that cannot be read, are passed over: they may be of a newer release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from mm2.core.connect_status import (
+    ActiveTopic,
+    ConnectorKey,
+    RunState,
+    TaskKey,
+    TopicKey,
+    decode_key,
+)
+from mm2.core.growth import Growth
+from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
+from mm2.core.status_table import StatusTable
+from mm2.errors import SchemaError
+from mm2.herder.checkpoint_progress import (
+    CHECKPOINT_KEY,
+    CheckpointProgress,
+    decode_checkpoint_progress,
+)
+from mm2.herder.control import Assignment, FlowState, Lease, Wanted
+from mm2.herder.heartbeat_progress import KEY as HEARTBEAT_KEY
+from mm2.herder.heartbeat_progress import HeartbeatProgress, decode_heartbeats
+from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress, is_of_bundle
+from mm2.herder.wanted import readable
+from mm2.kafka.groups import GroupMembers, GroupState
+from mm2.kafka.records import Record
+
+log = structlog.get_logger()
+
+_WINDOW_MS: Final = 10_000
+
+
+@dataclass(slots=True)
+class SeenPartition:
+    """
+    What was reported of a partition.
+
+    Attributes:
+        last: the newest report.
+        at_ms: when.
+        records: how fast it is copied.
+        bytes: the same, in bytes.
+    """
+
+    last: PartitionProgress
+    at_ms: int
+    records: Growth = field(default_factory=lambda: Growth(_WINDOW_MS))
+    bytes: Growth = field(default_factory=lambda: Growth(_WINDOW_MS))
+
+
+class FlowPicture:
+    """
+    A flow as its topics show it.
+
+    Attributes:
+        lease: who leads, or led last; None if nobody ever has.
+        lease_ms: when that was written.
+        wanted: what operators want of the flow.
+        assignments: what each bundle has, of whatever epoch.
+        reports: the last one of each bundle.
+        partitions: what was reported of them.
+        heartbeats: the last report about them.
+        checkpoints: the last report about them.
+        statuses: what the status topic says.
+        used: topics that connectors have written to since the status topic was read, or since they
+            were taken from there.
+        failures: why connectors and tasks do not run, as only the leader itself knows.
+        members: the nodes; whoever has asked the broker puts them here.
+    """
+
+    def __init__(self) -> None:
+        self.lease: Lease | None = None
+        self.lease_ms = 0
+        self.wanted = Wanted(state=FlowState.RUNNING)
+        self.assignments: dict[int, Assignment] = {}
+        self.reports: dict[int, BundleProgress] = {}
+        self.partitions: dict[TopicPartition, SeenPartition] = {}
+        self.heartbeats: HeartbeatProgress | None = None
+        self.checkpoints: CheckpointProgress | None = None
+        self.statuses = StatusTable()
+        self.used: dict[TopicKey, ActiveTopic] = {}
+        self.failures: dict[ConnectorKey | TaskKey, str] = {}
+        self.members = GroupMembers(state=GroupState.UNKNOWN)
+
+    def take_control(self, record: Record) -> None:
+        """Takes the next record of the control topic."""
+        match readable(record):
+            case Lease() as lease:
+                if self.lease is None or lease.epoch >= self.lease.epoch:
+                    self.lease, self.lease_ms = lease, record.timestamp_ms
+            case Wanted() as wanted:
+                self.wanted = wanted
+            case Assignment() as assignment:
+                self.assignments[assignment.index] = assignment
+            case _:
+                pass
+
+    def take_progress(self, record: Record) -> None:
+        """Takes the next record of the progress topic."""
+        try:
+            if is_of_bundle(record.key):
+                self._take_report(decode_progress(record.value))
+            elif record.key == HEARTBEAT_KEY:
+                self.heartbeats = decode_heartbeats(record.value)
+            elif record.key == CHECKPOINT_KEY:
+                self.checkpoints = decode_checkpoint_progress(record.value)
+        except SchemaError as error:
+            log.warning("progress.unreadable", offset=record.offset, error=str(error))
+
+    def take_status(self, record: Record) -> None:
+        """Takes the next record of the status topic."""
+        try:
+            self.statuses.take(record.key, record.value)
+            if record.value is None and isinstance(key := decode_key(record.key), TopicKey):
+                self.used.pop(key, None)
+        except SchemaError as error:
+            log.warning("status.unreadable", offset=record.offset, error=str(error))
+
+    def wanted_of(self, connector: str) -> RunState:
+        """What operators want of a connector; a flow that is stopped goes on with its others."""
+        is_stopped = connector == SOURCE_CONNECTOR and self.wanted.is_stopped
+        return RunState.STOPPED if is_stopped else RunState.RUNNING
+
+    def heard_ms(self) -> int:
+        """When the leader or one of its tasks was heard last, by their clocks; 0 for never."""
+        if self.lease is None:
+            return 0
+        epoch = self.lease.epoch
+        reports = (each.time_ms for each in self.reports.values() if each.epoch == epoch)
+        return max([self.lease_ms, *reports])
+
+    def _take_report(self, report: BundleProgress) -> None:
+        self.reports[report.bundle] = report
+        run = report.epoch, report.bundle, report.pid
+        for each in report.partitions:
+            known = self.partitions.get(each.source)
+            if each.records > (known.last.records if known else 0):
+                active = ActiveTopic(task=report.bundle, discovered_ms=report.time_ms)
+                self.used.setdefault(TopicKey(SOURCE_CONNECTOR, each.remote), active)
+            if known is None:
+                known = self.partitions[each.source] = SeenPartition(each, report.time_ms)
+            known.last, known.at_ms = each, report.time_ms
+            known.records.observe(each.records, run=run, at_ms=report.time_ms)
+            known.bytes.observe(each.bytes, run=run, at_ms=report.time_ms)
