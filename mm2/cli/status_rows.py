@@ -101,7 +101,7 @@ def _flow(view: FlowView) -> Iterator[ShownRow]:
         "tasks": len(states),
         "running": states.count(RunState.RUNNING),
         "partitions": totals.partitions,
-        "lag": totals.lag,
+        "lag": None if totals.unknown else totals.lag,
         "records_per_s": round(totals.records_per_s),
         "bytes_per_s": round(totals.bytes_per_s),
         "delay_ms": totals.latency_ms,

@@ -153,7 +153,7 @@ class Totals:
         bytes_per_s: the same, as compressed.
         latency_ms: the longest of any partition.
         standing: partitions that stand because of an error.
-        unknown: partitions that no task has spoken of.
+        unknown: partitions whose lag is not known.
         with_gaps: partitions where something was found missing.
     """
 
@@ -241,7 +241,7 @@ class FlowView:
             bytes_per_s=sum(each.bytes_per_s for each in found),
             latency_ms=max((each.latency_ms for each in found), default=0),
             standing=sum(each.error is not None for each in found),
-            unknown=sum(each.reported_ms is None for each in found),
+            unknown=sum(each.lag is None for each in found),
             with_gaps=sum(bool(each.gaps) for each in found),
         )
 

@@ -1,0 +1,136 @@
+"""What ``mm2 status`` refuses, what it shows without a cluster, and what it ends with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+from click.testing import CliRunner
+
+from mm2.cli.mm2 import main
+from mm2.cli.status_commands import exit_status
+from mm2.cli.status_rows import COLUMNS, rows_of
+from mm2.core.connect_status import RunState
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.errors import Unavailable
+from mm2.herder.flow_view import (
+    ConnectorView,
+    FlowView,
+    LeaderView,
+    NodeView,
+    PartitionView,
+    TaskView,
+)
+
+_FLOW: Final = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+_TASK: Final = TaskView(
+    task=3, state=RunState.FAILED, worker_id="n", generation=7, trace="t-0: no\nt-1: no"
+)
+_VIEW: Final = FlowView(
+    flow=_FLOW,
+    time_ms=100_000,
+    leader=LeaderView(epoch=7, worker_id="n", age_ms=0, is_alive=True),
+    nodes=(NodeView(node="n", host="h", leads=True),),
+    connectors=(
+        ConnectorView(
+            name="MirrorSourceConnector",
+            wanted=RunState.RUNNING,
+            state=RunState.RUNNING,
+            worker_id="n",
+            generation=7,
+            tasks=(_TASK,),
+        ),
+    ),
+    partitions=(
+        PartitionView(
+            source=TopicPartition(TopicName("t"), 0),
+            remote=TopicName("A.t"),
+            task=3,
+            position=4,
+            end=9,
+            lag=4,
+            records_per_s=1.6,
+            latency_ms=20,
+            error="no\nway",
+            reported_ms=99_500,
+        ),
+        PartitionView(
+            source=TopicPartition(TopicName("t"), 1), remote=TopicName("A.t"), task=3, lag=1
+        ),
+    ),
+    heartbeat_ms=99_000,
+)
+_LOST: Final = Unavailable("B", "no answer")
+
+
+@pytest.mark.parametrize("by", list(COLUMNS))
+def test_every_row_has_all_columns(by: str) -> None:
+    rows = rows_of(_FLOW, _VIEW, by)
+    assert rows
+    assert all(tuple(each.row) == tuple(COLUMNS[by]) for each in rows)
+
+
+def test_a_flow_is_a_row() -> None:
+    (shown,) = rows_of(_FLOW, _VIEW, "flow")
+    assert shown.is_bad
+    assert shown.row == {
+        "flow": "A->B",
+        "state": "FAILED",
+        "leader": "n",
+        "tasks": 1,
+        "running": 0,
+        "partitions": 2,
+        "lag": 5,
+        "records_per_s": 2,
+        "bytes_per_s": 0,
+        "delay_ms": 20,
+        "heartbeat_age_ms": 1_000,
+        "problems": "MirrorSourceConnector task 3: t-0: no (and more)",
+    }
+
+
+def test_a_connector_and_its_tasks_are_rows() -> None:
+    connector, task = rows_of(_FLOW, _VIEW, "task")
+    assert (connector.row["task"], connector.is_bad) == (None, False)
+    assert (task.row["task"], task.row["trace"], task.is_bad) == (3, "t-0: no; t-1: no", True)
+
+
+def test_a_partition_is_a_row() -> None:
+    first, second = (each.row for each in rows_of(_FLOW, _VIEW, "partition"))
+    assert (first["position"], first["error"], first["report_age_ms"]) == (4, "no; way", 500)
+    assert (second["position"], second["error"], second["report_age_ms"]) == (None, None, None)
+
+
+def test_a_lag_that_is_not_known_everywhere_is_none() -> None:
+    partitions = (*_VIEW.partitions, replace(_VIEW.partitions[1], lag=None))
+    (shown,) = rows_of(_FLOW, replace(_VIEW, partitions=partitions), "flow")
+    assert shown.row["lag"] is None
+
+
+def test_a_target_that_is_away_has_a_row_among_flows_only() -> None:
+    (shown,) = rows_of(_FLOW, _LOST, "flow")
+    assert shown.is_bad
+    assert (shown.row["flow"], shown.row["state"]) == ("A->B", None)
+    assert shown.row["problems"] == "cluster B: no answer"
+    assert rows_of(_FLOW, _LOST, "task") == []
+
+
+def test_the_worst_flow_decides_on_the_exit_status() -> None:
+    fine = replace(_VIEW, connectors=())
+    assert exit_status([fine]) == exit_status([]) == 0
+    assert exit_status([fine, _VIEW]) == 1
+    assert exit_status([_VIEW, _LOST, fine]) == 3
+
+
+@pytest.mark.parametrize(
+    "words", [("--flow", "B->C"), ("--by", "colour"), ("--watch", "0"), ("--format", "xml")]
+)
+def test_wrong_usage_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    file = tmp_path / "mm2.properties"
+    file.write_text(
+        "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"
+        "A->B.enabled = true\n"
+    )
+    assert CliRunner().invoke(main, ["status", str(file), *words]).exit_code == 2
