@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
 from flows.source.pace import RateLimit
+from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import Fenced, SchemaError
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import (
@@ -18,6 +20,13 @@ from mm2.herder.control import (
     Wanted,
     decode,
 )
+from mm2.herder.control_steering import (
+    ConnectorState,
+    LiveSettings,
+    SteeringEntry,
+    decode_steering,
+)
+from mm2.herder.wanted import Steering
 from mm2.kafka.log import LogTail
 
 log = structlog.get_logger()
@@ -35,20 +44,25 @@ class ControlFollower:
     Args:
         spec: the bundle.
         limit: is told this bundle's share of the flow's byte rate, whenever it changes.
+        paced: is told of other settings that count from now on.
 
     Attributes:
         stop: set when the bundle shall drain and end.
     """
 
-    def __init__(self, spec: BundleSpec, limit: RateLimit) -> None:
+    def __init__(
+        self, spec: BundleSpec, limit: RateLimit, paced: Callable[[LiveSettings], None]
+    ) -> None:
         self._spec = spec
         self._limit = limit
+        self._paced = paced
+        self._configured_rate = spec.byte_rate_limit
         self._wanted_rate: int | None = None
         self._sharers: set[int] = set()
         self._tail = LogTail(spec.flow.target, spec.target, spec.control_topic)
         self._running: Assignment | None = None
         self._is_stopped = False
-        self._is_flow_stopped = False
+        self._steering = Steering()
         self._news = asyncio.Event()
         self.stop = asyncio.Event()
 
@@ -64,6 +78,7 @@ class ControlFollower:
             async for record in self._tail:
                 try:
                     self._take(decode(record.key, record.value))
+                    self._steer(decode_steering(record.key, record.value))
                 except SchemaError as error:
                     log.error("control.unreadable", offset=record.offset, error=str(error))
 
@@ -73,7 +88,7 @@ class ControlFollower:
         while True:
             await self._news.wait()
             self._news.clear()
-            if self._running is not None and not self._is_flow_stopped:
+            if self._running is not None and not self._is_unwanted:
                 return self._running
 
     async def _look_at_backlog(self) -> None:
@@ -86,9 +101,7 @@ class ControlFollower:
             self._share()
             return
         if isinstance(entry, Wanted):
-            # Whether a leader is there to pass it on or not.
-            self._is_flow_stopped = entry.is_stopped
-            self._end_if_stopped()
+            self._steer(entry)
             return
         if entry is None or isinstance(entry, MissingTopic) or entry.epoch < self._spec.epoch:
             return
@@ -97,8 +110,21 @@ class ControlFollower:
         if isinstance(entry, Assignment):
             self._assigned(entry)
 
+    def _steer(self, entry: Wanted | SteeringEntry | None) -> None:
+        """Hears what operators want, whether a leader is there to pass it on or not."""
+        self._steering = self._steering.then(entry)
+        if isinstance(entry, LiveSettings) and entry.epoch == self._spec.epoch:
+            self._configured_rate = entry.byte_rate_limit
+            self._paced(entry)
+            self._share()
+        self._end_if_stopped()
+
+    @property
+    def _is_unwanted(self) -> bool:
+        return self._steering.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING
+
     def _share(self) -> None:
-        rate = self._spec.byte_rate_limit if self._wanted_rate is None else self._wanted_rate
+        rate = self._configured_rate if self._wanted_rate is None else self._wanted_rate
         self._limit.change(None if rate < 0 else rate / max(1, len(self._sharers)))
 
     def _assigned(self, entry: Assignment) -> None:
@@ -117,5 +143,5 @@ class ControlFollower:
 
     def _end_if_stopped(self) -> None:
         """Of the backlog only the last word counts."""
-        if self._tail.caught_up.is_set() and (self._is_stopped or self._is_flow_stopped):
+        if self._tail.caught_up.is_set() and (self._is_stopped or self._is_unwanted):
             self.stop.set()

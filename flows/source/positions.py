@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Final, Protocol
 
 import structlog
@@ -25,6 +26,7 @@ from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
 from mm2.errors import FlowError
+from mm2.herder.control_steering import LiveSettings
 from mm2.kafka.wire.codecs import UNCOMPRESSED
 from mm2.kafka.wire.codes import code_name
 
@@ -59,6 +61,9 @@ class Committer(Protocol):
 
     def appended(self, partition: Mirrored, batch: Outgoing) -> None:
         """Takes note of a batch that the target has."""
+
+    def keep_pace(self, settings: LiveSettings) -> None:
+        """Goes on at other intervals."""
 
     async def run(self) -> None:
         """Commits again and again, until cancelled."""
@@ -174,6 +179,7 @@ class Positions:
         self._interval_s = interval_s
         self._on_settled = on_settled
         self._before_commit = before_commit
+        self._paced_anew = asyncio.Event()
         self._has_new = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
 
@@ -182,6 +188,11 @@ class Positions:
         self._on_settled(partition, batch)
         if partition.committed is None:
             self._has_new.set()
+
+    def keep_pace(self, settings: LiveSettings) -> None:
+        """Goes on with another interval, which counts from now."""
+        self._interval_s = settings.flush_interval_s
+        self._paced_anew.set()
 
     async def run(self) -> None:
         """
@@ -196,8 +207,14 @@ class Positions:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._commit_first_positions(), name="first-positions")
             while True:
-                await asyncio.sleep(self._interval_s)
+                await self._interval()
                 await self.commit(self._partitions.values())
+
+    async def _interval(self) -> None:
+        self._paced_anew.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._interval_s):
+                await self._paced_anew.wait()
 
     async def _commit_first_positions(self) -> None:
         while True:

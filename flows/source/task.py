@@ -198,7 +198,7 @@ class SourceTask:
             take=intake.take,
             stop=self._tolerance.stop,
         )
-        self._control = ControlFollower(spec, limit)
+        self._control = ControlFollower(spec, limit, self._positions.keep_pace)
         self._assigned = Assigned(
             spec=spec,
             partitions=self._partitions,

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -30,6 +31,7 @@ from flows.source.produce import Producer
 from mm2.core.model import TopicPartition
 from mm2.errors import FlowError, Mm2Error, NotAuthorized
 from mm2.herder.bundle import ExactlyOnceSpec
+from mm2.herder.control_steering import LiveSettings
 from mm2.kafka.wire.codes import Code, code_name
 from mm2.kafka.wire.transactions import TransactionalProducer, TransactionLost
 
@@ -108,6 +110,12 @@ class Transactions:
         batch.data = bytearray()  # only its numbers are wanted from here on
         if partition.lane.is_idle or self._size >= self._spec.boundary.most_bytes:
             self._gate.stirred.set()
+
+    def keep_pace(self, settings: LiveSettings) -> None:
+        """Goes on with another longest time until a transaction ends, from the next one on."""
+        if settings.transaction_s is not None:
+            boundary = replace(self._spec.boundary, most_s=settings.transaction_s)
+            self._spec = replace(self._spec, boundary=boundary)
 
     async def commit(self, partitions: Iterable[Mirrored]) -> int:
         """

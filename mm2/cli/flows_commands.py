@@ -22,23 +22,43 @@ from mm2.cli.options import (
 )
 from mm2.cli.rows import Row, rendered
 from mm2.config.flow import FlowConfig
+from mm2.config.redact import shown
+from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.times import time_text
 from mm2.errors import ClusterError, FlowError
 from mm2.failover.fence import STOP_WITHIN_S, FlowStatus, FlowSwitch
 from mm2.herder.clusters import admin_clients
+from mm2.herder.control_steering import ConnectorState
+from mm2.herder.wanted import Steering
 
 T = TypeVar("T")
 
-_COLUMNS: Final = ("flow", "wanted", "since", "reason", "running", "epoch", "tasks", "owner")
+_COLUMNS: Final = (
+    "flow",
+    "wanted",
+    "since",
+    "reason",
+    "running",
+    "epoch",
+    "tasks",
+    "owner",
+    "connectors",
+    "altered",
+)
+
+CONNECTOR: Final = click.option(
+    "--connector", type=click.Choice(CONNECTORS), help="Only this one of the flow's connectors."
+)
+REASON: Final = click.option("--reason", default="", help="Is shown to others.")
 
 
 @click.group()
 def flows() -> None:
     """
-    Shows flows, stops them, and lets them go on.
+    Shows flows and steers them, whoever runs them.
 
-    A flow that is stopped copies nothing until it is resumed, also after a restart. Its heartbeats
-    and checkpoints go on.
+    What is paused, stopped or altered stays so over restarts, until it is resumed or reset. A flow
+    that is stopped copies nothing; its heartbeats and checkpoints go on.
 
     Exit status: 0 done, 1 the flow does not stop, 2 wrong usage, 3 a target cannot be reached or
     refuses.
@@ -65,34 +85,84 @@ def show_command(file: Path, flow: str | None, format_: str) -> None:
 @flows.command("stop")
 @FILE
 @FLOW
-@click.option("--reason", default="", help="Is shown to others.")
+@CONNECTOR
+@REASON
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0),
     default=STOP_WITHIN_S,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait until it has stopped.",
+    help="How long to wait until copying has stopped.",
 )
-def stop_command(file: Path, flow: str | None, reason: str, timeout: float) -> None:
-    """Has a flow drain, commit and stop, and waits until it has."""
+def stop_command(
+    file: Path, flow: str | None, connector: str | None, reason: str, timeout: float
+) -> None:
+    """Has a flow drain, commit and stop, and waits until it has; or one of its connectors."""
     config = flow_of(file, flow)
+
+    async def work(switch: FlowSwitch) -> None:
+        if connector is None:
+            await switch.stop(reason, within_s=timeout)
+            return
+        await switch.commands.stop(connector, reason=reason)
+        if connector == SOURCE_CONNECTOR:
+            await switch.until_stopped(within_s=timeout)
+
     try:
-        run(lambda: _on(config, lambda switch: switch.stop(reason, within_s=timeout)))
+        run(lambda: _on(config, work))
     except FlowError as error:
         end(CHECK_FAILED, str(error))
-    tell([f"flow {config.flow}: stopped"])
+    tell([f"{_named(config, connector)}: stopped"])
+
+
+@flows.command("pause")
+@FILE
+@FLOW
+@CONNECTOR
+@REASON
+def pause_command(file: Path, flow: str | None, connector: str | None, reason: str) -> None:
+    """
+    Has a flow's copying, or one of its connectors, drain and rest until it is resumed.
+
+    Its positions cannot be altered meanwhile; for that, stop it.
+    """
+    config = flow_of(file, flow)
+    run(lambda: _on(config, lambda switch: switch.commands.pause(connector, reason=reason)))
+    tell([f"{_named(config, connector)}: paused"])
 
 
 @flows.command("resume")
 @FILE
 @FLOW
-@click.option("--reason", default="", help="Is shown to others.")
-def resume_command(file: Path, flow: str | None, reason: str) -> None:
-    """Has a flow go on, as soon as somebody is there to run it."""
+@CONNECTOR
+@REASON
+def resume_command(file: Path, flow: str | None, connector: str | None, reason: str) -> None:
+    """Has a flow, or one of its connectors, go on, as soon as somebody is there to run it."""
     config = flow_of(file, flow)
-    run(lambda: _on(config, lambda switch: switch.resume(reason)))
-    tell([f"flow {config.flow}: resumed"])
+    run(lambda: _on(config, lambda switch: switch.commands.resume(connector, reason=reason)))
+    tell([f"{_named(config, connector)}: resumed"])
+
+
+@flows.command("restart")
+@FILE
+@FLOW
+@CONNECTOR
+@click.option("--task", type=click.IntRange(min=0), help="Only this task of the connector.")
+def restart_command(file: Path, flow: str | None, connector: str | None, task: int | None) -> None:
+    """
+    Has whoever runs a flow drain its tasks and start them anew, one after the other.
+
+    Checkpoints and heartbeats start anew, too, unless a connector is named.
+    """
+    problems = ["--task needs --connector."] if task is not None and connector is None else []
+    config = flow_of(file, flow, problems)
+    run(lambda: _on(config, lambda switch: switch.commands.restart(connector, task)))
+    tell([f"{_named(config, connector)}: told to restart"])
+
+
+def _named(config: FlowConfig, connector: str | None) -> str:
+    return f"flow {config.flow}" if connector is None else f"{config.flow}.{connector}"
 
 
 async def _on(config: FlowConfig, ask: Callable[[FlowSwitch], Awaitable[T]]) -> T:
@@ -127,14 +197,34 @@ async def _status(config: FlowConfig) -> FlowStatus:
 
 
 def _row(config: FlowConfig, status: FlowStatus) -> Row:
-    at_ms = status.wanted.time_ms
+    wanted = status.steering.flow
+    at_ms = wanted.time_ms
     return {
         "flow": str(config.flow),
-        "wanted": status.wanted.state.value,
+        "wanted": wanted.state.value,
         "since": time_text(at_ms) if at_ms else None,
-        "reason": status.wanted.reason or None,
+        "reason": wanted.reason or None,
         "running": status.running is not None,
         "epoch": status.epoch,
         "tasks": status.tasks,
         "owner": status.owner,
+        "connectors": _connectors(status.steering),
+        "altered": _altered(status.steering) or None,
     }
+
+
+def _connectors(steering: Steering) -> str | None:
+    """Those that do not work because somebody wants it so."""
+    states = {name: steering.state_of(name) for name in CONNECTORS}
+    resting = [
+        f"{name} {state}" for name, state in states.items() if state is not ConnectorState.RUNNING
+    ]
+    return ", ".join(resting) or None
+
+
+def _altered(steering: Steering) -> str:
+    """Settings over those of the file, without secrets."""
+    return ", ".join(
+        f"{key} left out" if value is None else f"{key} = {shown(key, value)}"
+        for key, value in sorted(steering.alterations.changes.items())
+    )

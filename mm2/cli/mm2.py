@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from mm2.cli.alter_command import alter
 from mm2.cli.checkpoints_commands import checkpoints
 from mm2.cli.config_commands import config
 from mm2.cli.dump_commands import dump
@@ -33,6 +34,7 @@ main.add_command(config)
 main.add_command(dump)
 main.add_command(failback)
 main.add_command(failover)
+flows.add_command(alter)
 flows.add_command(limit)
 main.add_command(flows)
 main.add_command(groups)

@@ -76,7 +76,7 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
             every mistake in what this flow uses.
     """
     config = _one_flow(maker, flow)
-    return replace(config, reverse=_reverse(maker, config))
+    return replace(config, reverse=_reverse(maker, config), maker=maker)
 
 
 def _reverse(maker: MirrorMakerConfig, config: FlowConfig) -> FlowConfig | None:

@@ -78,6 +78,16 @@ def advice(written: str, clusters: tuple[str, ...]) -> Advice:
     return _at_top(written, clusters)
 
 
+def is_of_worker(name: str) -> bool:
+    """Whether a key belongs to the worker on the target cluster, and would do nothing in a flow."""
+    return (
+        name in _WORKER_NAMES
+        and name not in _FLOW_NAMES
+        and _spelling(name) is None
+        and not name.startswith(_OPEN_IN_FLOW)
+    )
+
+
 def _in_flow(prefix: str, name: str, target: str) -> Advice:
     if name in _FLOW_NAMES:
         return Advice(key=TABLE.get(name) if name in _CONNECTOR_KEYS else None)
@@ -85,7 +95,7 @@ def _in_flow(prefix: str, name: str, target: str) -> Advice:
         return _old(spelling, prefix)
     if name.startswith(_OPEN_IN_FLOW):
         return Advice()
-    if name in _WORKER_NAMES:
+    if is_of_worker(name):
         message = "no effect in a flow, it belongs to the target cluster."
         return Advice(message=message, suggestion=f"{target}.{name}")
     return _unknown(prefix, name, _FLOW_NAMES)

@@ -17,6 +17,7 @@ from mm2.config.clients import (
 )
 from mm2.config.data_clients import DataSettings
 from mm2.config.keys_clients import ClientKind
+from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import SourceAndTarget
 from mm2.core.starts import StartRule
 
@@ -312,6 +313,8 @@ class FlowConfig:
             has no effect.
         reverse: the flow the other way, whose copies this flow translates offsets back from; None
             if it does not.
+        maker: what all this was made from, for those who alter it; two flows are the same that do
+            the same, whatever else their files hold.
     """
 
     flow: SourceAndTarget
@@ -324,6 +327,7 @@ class FlowConfig:
     data: DataSettings = field(default_factory=DataSettings)
     warnings: tuple[str, ...] = ()
     reverse: FlowConfig | None = None
+    maker: MirrorMakerConfig | None = field(default=None, compare=False, repr=False)
 
     @property
     def emits_checkpoints(self) -> bool:

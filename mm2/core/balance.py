@@ -65,6 +65,27 @@ class Balance:
         self.wanted = packed
         return packed
 
+    def reshape(
+        self, strategy: Strategy, bundles: int, rates: Mapping[TopicPartition, float]
+    ) -> None:
+        """
+        Goes on with another strategy or another number of bundles; ``wanted`` says what moves.
+
+        By load, what is in bundles that are too many goes to the lightest ones, and new ones get
+        from the heaviest until the loads are well together.
+
+        Args:
+            strategy: from now on.
+            bundles: most bundles from now on.
+            rates: bytes per second of the partitions, as far as known.
+        """
+        self.strategy, self.bundles, self._uneven_looks = strategy, bundles, 0
+        partitions = [each for bundle in self.wanted for each in bundle]
+        if strategy is Strategy.ROUND_ROBIN:
+            self.wanted = round_robin(partitions, bundles)
+        else:
+            self.wanted = self._packed(self._costs(rates), _GOAL)
+
     def look(self, rates: Mapping[TopicPartition, float]) -> bool:
         """
         Looks whether the loads are even; says whether ``wanted`` has changed.
@@ -74,8 +95,7 @@ class Balance:
         """
         if self.strategy is Strategy.ROUND_ROBIN:
             return False
-        partitions = [each for bundle in self.wanted for each in bundle]
-        costs = {each: rates[each] + PARTITION_COST for each in partitions if each in rates}
+        costs = self._costs(rates)
         is_even = self._packed(costs, DEFAULT_TOLERANCE) == tuple(
             tuple(sorted(bundle)) for bundle in self.wanted
         )
@@ -85,6 +105,10 @@ class Balance:
         self._uneven_looks = 0
         self.wanted = self._packed(costs, _GOAL)
         return True
+
+    def _costs(self, rates: Mapping[TopicPartition, float]) -> dict[TopicPartition, float]:
+        partitions = [each for bundle in self.wanted for each in bundle]
+        return {each: rates[each] + PARTITION_COST for each in partitions if each in rates}
 
     def _packed(
         self, costs: Mapping[TopicPartition, float], tolerance: float

@@ -44,6 +44,11 @@ class Handover:
         """Whether partitions are still on their way out of a bundle."""
         return bool(self._leaving)
 
+    def is_empty(self, bundle: int) -> bool:
+        """Whether a bundle has nothing, and nothing on its way out either: it may end."""
+        is_leaving = any(left.bundle == bundle for left in self._leaving.values())
+        return not self.held[bundle] and not is_leaving
+
     def strive(self, wanted: Sequence[Collection[TopicPartition]]) -> set[int]:
         """
         Goes as far towards ``wanted`` as is safe now; returns the bundles that are to be told.

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.config.flow import FlowConfig
-from mm2.core.policy import build_policy
 from mm2.errors import FlowError
 from mm2.herder.clusters import FlowClusters, check_reachable
-from mm2.herder.control import Assignment, FlowState, Lease, Wanted, encode_wanted
+from mm2.herder.commands import FlowCommands
+from mm2.herder.control import Assignment, Lease, Wanted
 from mm2.herder.liveness import reason_to_wait
-from mm2.herder.topics import control_topic, create_internal_topics
-from mm2.herder.wanted import read_control
-from mm2.kafka.writer import Writer
+from mm2.herder.topics import control_topic
+from mm2.herder.wanted import Steering, read_control
 
 STOP_WITHIN_S: Final = 60.0
 
@@ -32,14 +31,14 @@ class FlowStatus:
     How a flow is.
 
     Attributes:
-        wanted: what operators want of it.
+        steering: what operators want of it.
         running: a sentence that says who runs it; None if nobody does.
         epoch: of the leader that had it last; None if there was none.
         owner: id of that leader.
         tasks: bundles that it has.
     """
 
-    wanted: Wanted
+    steering: Steering
     running: str | None
     epoch: int | None
     owner: str | None
@@ -53,11 +52,15 @@ class FlowSwitch:
     Args:
         config: the flow.
         clusters: its admin clients; only the target is asked.
+
+    Attributes:
+        commands: everything else that operators may want of the flow.
     """
 
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
         self._config = config
         self._clusters = clusters
+        self.commands = FlowCommands(config, clusters)
         self._topic = control_topic(config.flow.source)
 
     async def status(self) -> FlowStatus:
@@ -68,9 +71,9 @@ class FlowSwitch:
             ClusterError: the target does not answer, or refuses.
         """
         await check_reachable(self._clusters.target)
-        wanted, lease, tasks = await self._control()
+        steering, lease, tasks = await self._control()
         return FlowStatus(
-            wanted=wanted,
+            steering=steering,
             running=await reason_to_wait(self._config, self._clusters.target),
             epoch=lease.epoch if lease else None,
             owner=lease.owner if lease else None,
@@ -84,7 +87,7 @@ class FlowSwitch:
         Raises:
             ClusterError: the target does not answer, or refuses.
         """
-        return (await self._control())[0]
+        return (await self._control())[0].flow
 
     async def stop(self, reason: str, *, by: str = "", within_s: float = STOP_WITHIN_S) -> None:
         """
@@ -94,7 +97,7 @@ class FlowSwitch:
             NotStopped: somebody runs it after ``within_s`` seconds, who does not obey.
             ClusterError: the target does not answer, or refuses.
         """
-        await self._say(FlowState.STOPPED, reason, by)
+        await self.commands.stop(reason=reason, by=by)
         await self.until_stopped(within_s=within_s)
 
     async def until_stopped(self, *, within_s: float = STOP_WITHIN_S) -> None:
@@ -118,20 +121,11 @@ class FlowSwitch:
         Raises:
             ClusterError: the target does not answer, or refuses.
         """
-        await self._say(FlowState.RUNNING, reason)
+        await self.commands.resume(reason=reason)
 
-    async def _say(self, state: FlowState, reason: str, by: str = "") -> None:
-        await check_reachable(self._clusters.target)
-        policy = build_policy(self._config.source.properties)
-        await create_internal_topics(self._config, policy, self._clusters, on_source=False)
-        wanted = Wanted(state=state, reason=reason, time_ms=time.time_ns() // 1_000_000, by=by)
-        properties = self._config.herder.client("producer", "control")
-        async with Writer(self._config.flow.target, properties) as writer:
-            await writer.send(self._topic, *encode_wanted(wanted), partition=0)
-
-    async def _control(self) -> tuple[Wanted, Lease | None, int]:
+    async def _control(self) -> tuple[Steering, Lease | None, int]:
         if self._topic not in await self._clusters.target.list_topics():
-            return Wanted(state=FlowState.RUNNING), None, 0
+            return Steering(), None, 0
         backlog = await read_control(
             self._config.flow.target, self._config.herder.client("consumer", "control"), self._topic
         )
@@ -142,4 +136,4 @@ class FlowSwitch:
             for each in backlog.entries
             if isinstance(each, Assignment) and lease and each.epoch == lease.epoch
         ]
-        return backlog.wanted, lease, len(tasks)
+        return backlog.steering, lease, len(tasks)

@@ -4,26 +4,26 @@ The bundles of one flow: which partitions each has, and that each keeps running.
 Assignments go to the control topic, where running tasks pick them up; a partition that came up
 while the flow runs joins the lightest bundle, and nobody else notices. A partition that changes
 hands is first taken from its bundle, and given to the other once the first reports that it has
-drained and committed it (``mm2.core.handover``). A bundle whose job ended without being told to is
-submitted again.
+drained and committed it (``mm2.core.handover``). A bundle that has nothing left ends. With other
+settings, bundles drain and start again one after the other, so that most partitions go on.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 import structlog
 
-from mm2.core.balance import Balance
+from mm2.core.balance import Balance, Strategy
 from mm2.core.handover import Handover
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment, BundleState, encode_assignment
+from mm2.herder.keeper import Keeper
 from mm2.herder.ports import BundleRunner
-from mm2.herder.supervision import keep_running
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -39,7 +39,7 @@ class Bundles:
     Args:
         runner: runs single bundles.
         writer: of the target cluster, for the control topic.
-        spec_of: makes the specification of bundle ``index``.
+        spec_of: makes the specification of bundle ``index``, each time that it starts.
         control_topic: where assignments go.
         epoch: of this leader.
         balance: decides which bundle gets what.
@@ -68,7 +68,9 @@ class Bundles:
         self._remotes: dict[TopicPartition, TopicName] = {}
         self._untold: set[int] = set()
         self._telling = asyncio.Lock()
-        self._keepers: dict[int, asyncio.Task[None]] = {}
+        self._keepers: dict[int, Keeper] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._resting: set[int] = set()
         self._stopping = asyncio.Event()
         self._is_abandoned = False
 
@@ -103,6 +105,56 @@ class Bundles:
             log.info("flow.rebalanced", partitions=len(moved), moved=[str(each) for each in moved])
             await self._tell()
 
+    async def reshape(
+        self, strategy: Strategy, bundles: int, rates: Mapping[TopicPartition, float]
+    ) -> None:
+        """
+        Goes on with another number of bundles, or another strategy; only what moves is drained.
+
+        Args:
+            strategy: from now on.
+            bundles: most bundles from now on.
+            rates: bytes per second of the partitions, as far as known.
+
+        Raises:
+            ClusterError: the control topic cannot be written; what is missing goes with the next
+                assignment.
+        """
+        self._balance.reshape(strategy, bundles, rates)
+        moved = self._moved()
+        log.info("flow.rebalanced", partitions=len(moved), moved=[str(each) for each in moved])
+        await self._tell()
+
+    async def restart(self, bundles: Collection[int] | None = None) -> None:
+        """
+        Has bundles drain, commit and start again, one after the other.
+
+        Args:
+            bundles: their numbers; None: all that run.
+
+        Raises:
+            ClusterError: the control topic cannot be written.
+        """
+        for index in sorted(self._keepers if bundles is None else bundles):
+            keeper = self._keepers.get(index)
+            if keeper is not None and not self._stopping.is_set():
+                await self._restart(index, keeper)
+                log.info("bundle.restarted", bundle=keeper.name)
+
+    async def _restart(self, index: int, keeper: Keeper) -> None:
+        try:
+            self._resting.add(index)
+            try:
+                async with self._telling:
+                    await self._write_stop(index)
+                await keeper.rest(within_s=STOP_WITHIN_S)
+            finally:
+                self._resting.discard(index)
+                self._untold.add(index)
+            await self._tell()
+        finally:
+            keeper.go_on()
+
     async def carried_out(self, bundle: int, generation: int) -> None:
         """
         Learns that a bundle has carried out an assignment: what it gave up is free for others.
@@ -126,31 +178,61 @@ class Bundles:
             if self._stopping.is_set():
                 return
             self._untold |= self._handover.strive(self._balance.wanted)
-            for index in sorted(self._untold):
+            for index in sorted(self._untold - self._resting):
                 await self._write(index, BundleState.RUNNING)
                 self._untold.discard(index)
-            for index, held in enumerate(self._handover.held):
-                if held and index not in self._keepers:
-                    task = self._group.create_task(self._keep(index), name=f"bundle-{index}")
-                    self._keepers[index] = task
+            for index in range(len(self._handover.held)):
+                await self._start_or_end(index)
+
+    async def _start_or_end(self, index: int) -> None:
+        """A bundle runs from its first partition until it has given up its last."""
+        if self._handover.held[index] and index not in self._keepers:
+            self._start(index)
+        elif index in self._keepers and index not in self._resting and self._is_spare(index):
+            await self._write_stop(index)
+            self._keepers.pop(index).end()
+
+    def _is_spare(self, index: int) -> bool:
+        wanted = self._balance.wanted
+        return self._handover.is_empty(index) and not (index < len(wanted) and wanted[index])
+
+    def _start(self, index: int) -> None:
+        name = self._spec_of(index).name
+        earlier = [task for task in self._tasks if task.get_name() == name]
+
+        async def keep() -> None:
+            if earlier:
+                await asyncio.wait(earlier)
+            with structlog.contextvars.bound_contextvars(task=index):
+                await keeper.run()
+
+        async def job() -> None:
+            totals = await self._runner.run(self._spec_of(index))
+            log.info("bundle.ended", bundle=name, **totals)
+
+        keeper = self._keepers[index] = Keeper(name, job)
+        task = self._group.create_task(keep(), name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
         """Lets every bundle drain and commit; one that takes too long is ended."""
         self._stopping.set()
-        if not self._is_abandoned and await self._tell_to_stop() and self._keepers:
-            await asyncio.wait(self._keepers.values(), timeout=STOP_WITHIN_S)
-        late = [task for task in self._keepers.values() if not task.done()]
+        for keeper in self._keepers.values():
+            keeper.end()
+        if not self._is_abandoned and await self._tell_to_stop() and self._tasks:
+            await asyncio.wait(self._tasks, timeout=STOP_WITHIN_S)
+        late = list(self._tasks)
         for task in late:
             log.error("bundle.not_drained", bundle=task.get_name(), within_s=STOP_WITHIN_S)
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _tell_to_stop(self) -> bool:
-        self._handover.generation += 1
         try:
             async with asyncio.timeout(_TELL_WITHIN_S), self._telling:
                 for index in self._keepers:
-                    await self._write(index, BundleState.STOPPED)
+                    await self._write_stop(index)
         except (TimeoutError, ClusterError) as error:
             log.warning("bundle.stop_not_delivered", error=str(error))
             return False
@@ -160,19 +242,12 @@ class Bundles:
         """Ends all bundles at once: another leader has the flow and its control topic now."""
         self._is_abandoned = True
         self._stopping.set()
-        for task in self._keepers.values():
+        for task in list(self._tasks):
             task.cancel()
 
-    async def _keep(self, index: int) -> None:
-        spec = self._spec_of(index)
-
-        async def run() -> None:
-            while not self._stopping.is_set():
-                totals = await self._runner.run(spec)
-                log.info("bundle.ended", bundle=spec.name, **totals)
-
-        with structlog.contextvars.bound_contextvars(task=index):
-            await keep_running(spec.name, run, stopping=self._stopping)
+    async def _write_stop(self, index: int) -> None:
+        self._handover.generation += 1
+        await self._write(index, BundleState.STOPPED)
 
     async def _write(self, index: int, state: BundleState) -> None:
         # A stopped bundle's record keeps its partitions: the next leader leaves them where they

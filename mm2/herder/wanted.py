@@ -1,21 +1,75 @@
 """
-Whether a flow is to run, as operators have said in its control topic.
+What operators want of a flow, as they have said in its control topic.
 
 What they said last holds over restarts and for whoever leads the flow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import structlog
 
+from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import SchemaError
 from mm2.herder.control import Entry, FlowState, Wanted, decode
+from mm2.herder.control_steering import (
+    Alterations,
+    ConnectorState,
+    ConnectorWanted,
+    SteeringEntry,
+    decode_steering,
+)
 from mm2.kafka.log import LogTail, Record, read_to_end
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steering:
+    """
+    Everything that operators have said about a flow and that holds.
+
+    Attributes:
+        flow: whether it is to copy at all; to run, as long as nobody has said anything.
+        connectors: what was said about single connectors, by simple name.
+        alterations: settings over those of the file.
+    """
+
+    flow: Wanted = field(default_factory=lambda: Wanted(state=FlowState.RUNNING))
+    connectors: Mapping[str, ConnectorWanted] = field(default_factory=dict)
+    alterations: Alterations = field(default_factory=Alterations)
+
+    def state_of(self, connector: str) -> ConnectorState:
+        """
+        What is wanted of a connector.
+
+        A flow that is stopped stops its source connector; heartbeats and checkpoints go on.
+        """
+        if connector == SOURCE_CONNECTOR and self.flow.is_stopped:
+            return ConnectorState.STOPPED
+        wanted = self.connectors.get(connector)
+        return ConnectorState.RUNNING if wanted is None else wanted.state
+
+    def reason_of(self, connector: str) -> str:
+        """Why, in the operator's words; empty if nobody gave a reason."""
+        if connector == SOURCE_CONNECTOR and self.flow.is_stopped:
+            return self.flow.reason
+        wanted = self.connectors.get(connector)
+        return "" if wanted is None else wanted.reason
+
+    def then(self, entry: Entry | SteeringEntry | None) -> Steering:
+        """What holds after one more record."""
+        match entry:
+            case Wanted():
+                return replace(self, flow=entry)
+            case ConnectorWanted():
+                return replace(self, connectors={**self.connectors, entry.connector: entry})
+            case Alterations():
+                return replace(self, alterations=entry)
+            case _:
+                return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +79,18 @@ class ControlBacklog:
 
     Attributes:
         entries: the last one under each key.
+        steering: what operators want.
         seen: offset of the last of them; -1 for none.
     """
 
     entries: tuple[Entry, ...]
+    steering: Steering = field(default_factory=Steering)
     seen: int
 
     @property
     def wanted(self) -> Wanted:
-        """What operators want; to run, as long as nobody has said anything."""
-        found = [entry for entry in self.entries if isinstance(entry, Wanted)]
-        return found[-1] if found else Wanted(state=FlowState.RUNNING)
+        """Whether operators want the flow to copy."""
+        return self.steering.flow
 
 
 async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> ControlBacklog:
@@ -55,15 +110,24 @@ async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> C
     ordered = sorted(records, key=lambda record: record.offset)
     return ControlBacklog(
         entries=tuple(entry for each in ordered if (entry := readable(each)) is not None),
+        steering=steering_of(ordered),
         seen=max((each.offset for each in records), default=-1),
     )
+
+
+def steering_of(records: Iterable[Record]) -> Steering:
+    """What operators want after some records, in their order; damaged ones are passed over."""
+    steering = Steering()
+    for record in records:
+        steering = steering.then(readable(record)).then(readable_steering(record))
+    return steering
 
 
 async def until_resumed(
     alias: str, consumer: Mapping[str, str], topic: str, backlog: ControlBacklog
 ) -> None:
     """
-    Waits until somebody wants the flow to run again.
+    Waits until somebody wants the flow's source connector to run again.
 
     Args:
         alias: the cluster's, for messages.
@@ -71,17 +135,27 @@ async def until_resumed(
         topic: the control topic.
         backlog: what was read of it; later records count.
     """
+    steering = backlog.steering
     async for record in LogTail(alias, consumer, topic):
-        entry = readable(record)
-        is_news = record.offset > backlog.seen
-        if is_news and isinstance(entry, Wanted) and not entry.is_stopped:
-            return
+        if record.offset > backlog.seen:
+            steering = steering.then(readable(record)).then(readable_steering(record))
+            if steering.state_of(SOURCE_CONNECTOR) is ConnectorState.RUNNING:
+                return
 
 
 def readable(record: Record) -> Entry | None:
     """What a record says; None if nobody acts on it, or if it is damaged."""
     try:
         return decode(record.key, record.value)
+    except SchemaError as error:
+        log.error("control.unreadable", offset=record.offset, error=str(error))
+        return None
+
+
+def readable_steering(record: Record) -> SteeringEntry | None:
+    """What a record of an operator or leader says; None for other kinds, or if it is damaged."""
+    try:
+        return decode_steering(record.key, record.value)
     except SchemaError as error:
         log.error("control.unreadable", offset=record.offset, error=str(error))
         return None

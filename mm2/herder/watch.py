@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from mm2.core.loads import Loads
-from mm2.core.model import ClusterAlias
+from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.bundles import Bundles
 from mm2.herder.progress import BundleProgress, decode_progress, is_of_bundle
@@ -82,5 +82,9 @@ class Watch:
             self._loads.observe(each.source, run=run, total=each.bytes, at_ms=progress.time_ms)
         await self._bundles.carried_out(progress.bundle, progress.generation)
 
+    def rates(self) -> Mapping[TopicPartition, float]:
+        """Bytes per second of the partitions, as far as they have been seen for long enough."""
+        return self._loads.rates(time.time_ns() // 1_000_000)
+
     async def _look(self) -> None:
-        await self._bundles.rebalance(self._loads.rates(time.time_ns() // 1_000_000))
+        await self._bundles.rebalance(self.rates())

@@ -12,6 +12,7 @@ from mm2.config.flow import FlowConfig
 from mm2.errors import Unavailable
 from mm2.failover.fence import FlowStatus
 from mm2.herder.control import FlowState, Wanted
+from mm2.herder.wanted import Steering
 
 _FILE = """\
 clusters = A, B
@@ -30,7 +31,8 @@ async def test_a_target_that_is_away_hides_no_other_flow(
         if config.flow.target == lost:
             raise Unavailable(lost, "no answer in 10 s")
         wanted = Wanted(state=FlowState.STOPPED, reason="repair")
-        return FlowStatus(wanted=wanted, running=None, epoch=1, owner="n", tasks=2)
+        steering = Steering(flow=wanted)
+        return FlowStatus(steering=steering, running=None, epoch=1, owner="n", tasks=2)
 
     file = tmp_path / "mm2.properties"
     file.write_text(_FILE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mm2.config.keys import TABLE
 from mm2.config.keys_own import SPELLINGS
+from mm2.config.live_reference import live_page
 from mm2.config.problems import findings
 from mm2.config.properties import load
 from mm2.config.reference import reference_page
@@ -14,6 +15,12 @@ def test_the_page_in_the_repository_is_up_to_date() -> None:
     """If not: run scripts/generate-docs."""
     page = ROOT / "docs" / "reference" / "configuration.md"
     assert page.read_text(encoding="utf-8") == reference_page()
+
+
+def test_the_page_of_live_changes_is_up_to_date() -> None:
+    """If not: run scripts/generate-docs."""
+    page = ROOT / "docs" / "reference" / "live-changes.md"
+    assert page.read_text(encoding="utf-8") == live_page()
 
 
 def test_the_page_lists_every_key_and_every_spelling() -> None:

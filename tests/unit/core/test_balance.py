@@ -77,3 +77,32 @@ def test_round_robin_deals_out_by_number_whatever_the_load() -> None:
     assert balance.place(P) == ((P[0], P[2], P[4]), (P[1], P[3], P[5]))
     assert not any(balance.look(UNEVEN) for _ in range(4))
     assert balance.place(P[1:]) == ((P[1], P[3], P[5]), (P[2], P[4]))
+
+
+def test_fewer_bundles_move_only_what_was_in_those_that_go() -> None:
+    balance = Balance(Strategy.LOAD, 3)
+    before = balance.place(P)
+    balance.reshape(Strategy.LOAD, 2, {})
+    assert len(balance.wanted) == 2
+    for place in (0, 1):
+        assert set(before[place]) <= set(balance.wanted[place])
+    assert sorted(each for bundle in balance.wanted for each in bundle) == P
+
+
+def test_more_bundles_get_their_share_of_the_load_with_few_moves() -> None:
+    balance = Balance(Strategy.LOAD, 1)
+    balance.place(P)
+    rates = {**dict.fromkeys(P, 1e5), P[3]: 5e5}
+    balance.reshape(Strategy.LOAD, 2, rates)
+    loads = [sum(rates[each] for each in bundle) for bundle in balance.wanted]
+    assert sorted(loads) == [5e5, 5e5]
+    assert P[3] in balance.wanted[1], "one move, not five"
+    assert balance.place(P) == balance.wanted, "which nothing takes back"
+
+
+def test_another_strategy_divides_as_it_would_have_from_the_start() -> None:
+    balance = Balance(Strategy.LOAD, 2, [[P[5], P[4], P[3]], [P[0], P[1], P[2]]])
+    balance.place(P)
+    balance.reshape(Strategy.ROUND_ROBIN, 3, {})
+    assert balance.wanted == Balance(Strategy.ROUND_ROBIN, 3).place(P)
+    assert not balance.look(UNEVEN)

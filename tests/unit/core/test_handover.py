@@ -53,3 +53,12 @@ def test_bundles_that_are_not_wanted_any_more_lose_everything() -> None:
     handover.strive([[A], [B]])
     assert handover.strive([[A]]) == {1}
     assert handover.held == [{A}, set()]
+
+
+def test_a_bundle_is_empty_once_it_has_carried_out_that_it_lost_everything() -> None:
+    handover = Handover()
+    handover.strive([[A], [B]])
+    handover.strive([[A, B]])
+    assert [handover.is_empty(0), handover.is_empty(1)] == [False, False]
+    handover.carried_out(1, 2)
+    assert handover.is_empty(1)

@@ -19,6 +19,7 @@ from flows.source.watching import Watch
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.control import Assignment, BundleState
+from mm2.herder.control_steering import LiveSettings
 from mm2.kafka.wire.client import ProducerIdentity, WireClient
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.specs import sample_spec
@@ -34,6 +35,9 @@ class _SlowCommitter:
 
     def __init__(self) -> None:
         self.committed: list[Mirrored] = []
+
+    def keep_pace(self, settings: LiveSettings) -> None:
+        del settings
 
     def appended(self, partition: Mirrored, batch: Outgoing) -> None:
         del partition, batch

@@ -1,0 +1,86 @@
+"""``mm2 flows alter``: settings of a flow, changed while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from mm2.cli.options import FILE, FLOW, flow_of, run, tell
+from mm2.config.altering import written
+from mm2.config.flow import FlowConfig
+from mm2.core.config_change import Effect
+from mm2.herder.clusters import admin_clients
+from mm2.herder.commands import Alteration, FlowCommands
+
+
+@click.command("alter")
+@FILE
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@FLOW
+@click.option(
+    "--reset",
+    multiple=True,
+    metavar="KEY",
+    help="Gives this setting back to the file; may be repeated.",
+)
+@click.option("--reset-all", is_flag=True, help="Gives all settings back to the file.")
+@click.option("--dry-run", is_flag=True, help="Only says what would come of it.")
+def alter(
+    file: Path,
+    settings: tuple[str, ...],
+    flow: str | None,
+    reset: tuple[str, ...],
+    *,
+    reset_all: bool,
+    dry_run: bool,
+) -> None:
+    """
+    Changes settings of a flow over those of the file, without a restart of the process.
+
+    Keys are those of the flow, written without "A->B."; "KEY=" is an empty value. Everything is
+    checked first: if anything is wrong, nothing is changed. What was altered holds over restarts
+    and for whoever runs the flow, until it is reset.
+
+    Exit status: 0 done, 1 something is wrong with the settings, 2 wrong usage, 3 the target cannot
+    be reached or refuses.
+    """
+    problems = [f"{text}: write KEY=VALUE." for text in settings if "=" not in text.strip("=")]
+    if not settings and not reset and not reset_all:
+        problems.append("Say what to alter, as KEY=VALUE, or what to --reset.")
+    if reset_all and (reset or settings):
+        problems.append("--reset-all goes with no other change.")
+    config = flow_of(file, flow, problems)
+    changes = dict(_setting(config, text) for text in settings)
+    keys = [_bare(config, key) for key in reset]
+
+    async def work() -> Alteration:
+        async with admin_clients(config) as clusters:
+            commands = FlowCommands(config, clusters)
+            if reset_all:
+                return await commands.reset(dry_run=dry_run)
+            return await commands.alter(changes, reset=keys, dry_run=dry_run)
+
+    tell(_told(config, run(work), is_dry=dry_run))
+
+
+def _setting(config: FlowConfig, text: str) -> tuple[str, str]:
+    key, _, value = text.partition("=")
+    return _bare(config, key), value.strip()
+
+
+def _bare(config: FlowConfig, key: str) -> str:
+    """The key without what a file has before it."""
+    key = key.strip()
+    bare = key.removeprefix(f"{config.flow}.").removeprefix(f"{config.flow.target}.")
+    return bare if written(config.flow, bare) == key else key
+
+
+def _told(config: FlowConfig, done: Alteration, *, is_dry: bool) -> Iterable[str]:
+    yield from done.notes
+    keys = ", ".join(done.change.keys) or "nothing is different"
+    yield f"flow {config.flow}: {'would change' if is_dry else 'changed'}: {keys}"
+    for effect in Effect:
+        if effect in done.change.effects:
+            yield f"  {effect.value}"

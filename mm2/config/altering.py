@@ -1,0 +1,163 @@
+"""
+Settings of a flow over those of its file, checked with the same code as the file.
+
+A key is written without ``A->B.``; one of the worker on the target, as
+``offset.flush.interval.ms``, without ``B.``. What is altered counts for this flow alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.known import is_of_worker
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.problems import Finding, Severity, findings
+from mm2.config.properties import PropertiesFile
+from mm2.core.config_change import (
+    Effect,
+    Effects,
+    effects_in_connector,
+    effects_in_worker,
+    is_of_process,
+)
+from mm2.core.model import SourceAndTarget
+from mm2.errors import ConfigError, ConfigErrors
+
+Changes = Mapping[str, str | None]
+"""New values by key; None counts as if the file had not got the key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerated:
+    """
+    What is left of alterations in view of a file.
+
+    Attributes:
+        config: the flow with those that fit.
+        ignored: why the others do not, by key.
+    """
+
+    config: FlowConfig
+    ignored: Mapping[str, str]
+
+
+def written(flow: SourceAndTarget, key: str) -> str:
+    """The key of a file that an altered key stands for."""
+    return f"{flow.target}.{key}" if is_of_worker(key) else f"{flow}.{key}"
+
+
+def effects_of_key(key: str) -> Effects:
+    """What follows when a key is altered."""
+    return effects_in_worker(key) if is_of_worker(key) else effects_in_connector(key)
+
+
+def altered(config: FlowConfig, changes: Changes) -> FlowConfig:
+    """
+    The flow with other settings.
+
+    Args:
+        config: the flow, as its file has it.
+        changes: what is different.
+
+    Raises:
+        ConfigErrors: values that cannot be read, as of a file.
+    """
+    if not changes:
+        return config
+    return flow_config(_altered(_maker_of(config), config.flow, changes), config.flow)
+
+
+def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
+    """
+    The flow with other settings, if nothing is wrong or doubtful about them.
+
+    Returns:
+        The flow, and a sentence for each older spelling that is read.
+
+    Raises:
+        ConfigErrors: everything that would be wrong and is not so without the changes; keys without
+            effect, and keys that cannot be altered.
+    """
+    fixed = [problem for key in sorted(changes) if (problem := _fixed(config.flow, key))]
+    found = [each for each in _new_findings(config, changes) if not _is_about(each, fixed)]
+    problems = fixed + [each.problem for each in found if each.severity is not Severity.NOTE]
+    if problems:
+        raise ConfigErrors(problems)
+    notes = [str(each.problem) for each in found]
+    return altered(config, changes), notes
+
+
+def tolerated(config: FlowConfig, changes: Changes) -> Tolerated:
+    """
+    The flow with those changes that its file, which may be another by now, lets stand.
+
+    Never raises for what is in the changes: a flow that ran goes on.
+    """
+    left = dict(changes)
+    ignored: dict[str, str] = {}
+    while True:
+        try:
+            return Tolerated(config=altered(config, left), ignored=ignored)
+        except ConfigErrors as errors:
+            told = {problem.key: str(problem) for problem in errors.problems}
+            wrong = {key for key in left if written(config.flow, key) in told} or set(left)
+            for key in wrong:
+                del left[key]
+                ignored[key] = told.get(written(config.flow, key), str(errors))
+
+
+def _maker_of(config: FlowConfig) -> MirrorMakerConfig:
+    if config.maker is None:
+        message = f"flow {config.flow} does not come from a file: change it where it was configured"
+        raise ConfigErrors([ConfigError(message)])
+    return config.maker
+
+
+def _altered(
+    maker: MirrorMakerConfig, flow: SourceAndTarget, changes: Changes
+) -> MirrorMakerConfig:
+    raw, lines = dict(maker.raw), dict(maker.lines)
+    for key, value in changes.items():
+        name = written(flow, key)
+        lines.pop(name, None)
+        if value is None:
+            raw.pop(name, None)
+        else:
+            raw[name] = value
+    return MirrorMakerConfig(raw=raw, lines=lines, environment=maker.environment)
+
+
+def _new_findings(config: FlowConfig, changes: Changes) -> list[Finding]:
+    """What the changes bring about; a file may have doubtful keys of its own."""
+    maker = _maker_of(config)
+    before = {
+        (each.problem.key, each.problem.message)
+        for each in findings(PropertiesFile(values=maker.raw), maker.environment)
+    }
+    raw = dict(maker.raw)
+    for key, value in changes.items():
+        raw.pop(written(config.flow, key), None)
+        if value is not None:
+            raw[written(config.flow, key)] = value
+    return [
+        each
+        for each in findings(PropertiesFile(values=raw), maker.environment)
+        if (each.problem.key, each.problem.message) not in before
+    ]
+
+
+def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
+    name = written(flow, key)
+    if is_of_process(key):
+        message = f"{key} belongs to the process: change the file, and start the process again"
+    elif Effect.FIXED in effects_of_key(key):
+        message = f"{key} says which flow this is, and cannot be altered"
+    else:
+        return None
+    return ConfigError(message, key=name)
+
+
+def _is_about(finding: Finding, problems: list[ConfigError]) -> bool:
+    return finding.problem.key in {problem.key for problem in problems}

@@ -1,0 +1,194 @@
+"""Settings of a flow over those of its file: checked as a file is, and never in its way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mm2.config.altering import altered, check, effects_of_key, tolerated, written
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.flow_change import change_between
+from mm2.config.keys import TABLE
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.config_change import Effect, rows
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.errors import ConfigErrors
+
+FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+_FILE = {
+    "clusters": "A, B",
+    "A.bootstrap.servers": "a:1",
+    "B.bootstrap.servers": "b:1",
+    "A->B.enabled": "true",
+    "A->B.topics": "orders.*",
+    "tasks.max": "4",
+}
+
+
+def _config(**extra: str) -> FlowConfig:
+    raw = {**_FILE, **extra}
+    lines = {key: line for line, key in enumerate(raw, start=1)}
+    return flow_config(MirrorMakerConfig(raw=raw, lines=lines, environment={}), FLOW)
+
+
+def _problems(config: FlowConfig, changes: dict[str, str | None]) -> list[str]:
+    with pytest.raises(ConfigErrors) as caught:
+        check(config, changes)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_an_alteration_wins_over_the_flow_s_own_key_and_over_the_top_level() -> None:
+    config = altered(_config(), {"topics": "payments", "tasks.max": "2"})
+    assert config.source.topics == ("payments",)
+    assert config.source.tasks_max == 2
+
+
+def test_a_key_can_be_left_out_and_then_the_level_above_counts() -> None:
+    config = altered(_config(**{"A->B.tasks.max": "8"}), {"tasks.max": None, "topics": None})
+    assert config.source.tasks_max == 4
+    assert config.source.topics == (".*",)
+
+
+def test_a_key_of_the_worker_counts_for_this_flow() -> None:
+    assert written(FLOW, "offset.flush.interval.ms") == "B.offset.flush.interval.ms"
+    assert written(FLOW, "topics") == "A->B.topics"
+    config = altered(_config(), {"offset.flush.interval.ms": "250"})
+    assert config.herder.offset_flush_interval.total_seconds() == 0.25
+
+
+def test_nothing_altered_is_the_file() -> None:
+    config = _config()
+    assert altered(config, {}) is config
+
+
+def test_all_problems_are_told_at_once() -> None:
+    problems = _problems(
+        _config(),
+        {"tasks.max": "zero", "topics": "(", "topcs": "x", "group.id": "g", "spark.x": "1"},
+    )
+    assert len(problems) == 5
+    for expected in (
+        "group.id says which flow this is",
+        "spark.x belongs to the process",
+        "tasks.max",
+        "A->B.topcs: unknown key",
+    ):
+        assert any(expected in problem for problem in problems), (expected, problems)
+
+
+def test_what_is_doubtful_in_the_file_does_not_stand_in_the_way() -> None:
+    config = _config(**{"A->B.topcs": "x"})
+    changed, notes = check(config, {"topics": "y"})
+    assert (changed.source.topics, notes) == (("y",), [])
+
+
+def test_an_older_spelling_is_read_and_said() -> None:
+    changed, notes = check(
+        _config(**{"A->B.topics": "a"}), {"topics": None, "topics.whitelist": "y"}
+    )
+    assert changed.source.topics == ("y",)
+    assert "topics.whitelist" in notes[0]
+
+
+def test_alterations_that_the_file_has_made_wrong_are_passed_over() -> None:
+    config = _config(**{"B.exactly.once.source.support": "disabled"})
+    found = tolerated(config, {"tasks.max": "2", "exactly.once.support": "required"})
+    assert found.config.source.tasks_max == 2
+    assert list(found.ignored) == ["exactly.once.support"]
+    assert "exactly.once.support" in found.ignored["exactly.once.support"]
+
+
+def test_a_flow_that_comes_from_elsewhere_is_not_altered() -> None:
+    config = replace(_config(), maker=None)
+    found = tolerated(config, {"tasks.max": "2"})
+    assert (found.config, list(found.ignored)) == (config, ["tasks.max"])
+    assert "does not come from a file" in found.ignored["tasks.max"]
+
+
+def test_every_key_has_an_effect_that_was_chosen() -> None:
+    """A key that nobody has thought of has the whole flow start anew."""
+    unthought = {
+        name
+        for name, key in TABLE.items()
+        if effects_of_key(name) == {Effect.FLOW}
+        and name not in dict(rows())
+        and f"B.{name}" not in dict(rows())
+    }
+    definitions = {d.name for name in unthought for d in TABLE[name].definitions}
+    assert "OWN" not in definitions, unthought
+    assert "CONNECT" not in definitions, unthought
+    assert (
+        unthought
+        <= {name for name in TABLE if "CLIENT" in {d.name for d in TABLE[name].definitions}}
+        | {"clusters"}
+        | _OF_CLIENTS
+    )
+
+
+_OF_CLIENTS = {
+    "client.dns.lookup",
+    "client.id",
+    "connections.max.idle.ms",
+    "metadata.max.age.ms",
+    "metadata.recovery.rebootstrap.trigger.ms",
+    "metadata.recovery.strategy",
+    "receive.buffer.bytes",
+    "reconnect.backoff.max.ms",
+    "reconnect.backoff.ms",
+    "request.timeout.ms",
+    "rest.extension.classes",
+    "retry.backoff.max.ms",
+    "retry.backoff.ms",
+    "send.buffer.bytes",
+    "socket.connection.setup.timeout.max.ms",
+    "socket.connection.setup.timeout.ms",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "effects"),
+    [
+        ({}, set()),
+        ({"topics": "x"}, {Effect.TOPICS, Effect.CHECKPOINTS}),
+        ({"offset.flush.interval.ms": "50"}, {Effect.TASKS}),
+        ({"enabled": "false"}, {Effect.FLOW}),
+        ({"emit.offset-syncs.enabled": "false"}, {Effect.BUNDLES, Effect.CHECKPOINTS}),
+        ({"source.cluster.bootstrap.servers": "c:1"}, {Effect.FLOW}),
+    ],
+)
+def test_the_difference_says_what_it_takes(
+    changes: dict[str, str | None], effects: set[Effect]
+) -> None:
+    config = _config()
+    change = change_between(config, altered(config, changes))
+    assert change.effects == effects
+    assert bool(change.keys) is bool(effects)
+
+
+def test_a_file_that_differs_in_keys_of_the_process_only_says_so() -> None:
+    before = _config()
+    after = _config(**{"spark.master": "local[3]", "listeners": "http://:1"})
+    change = change_between(before, after)
+    assert change.effects == {Effect.PROCESS}
+    assert change.keys == ("listeners", "spark.master")
+
+
+def test_other_flows_of_a_file_are_no_difference() -> None:
+    before, after = _config(), _config(**{"B->A.topics": "x"})
+    assert before == after
+    assert not change_between(before, after).effects
+
+
+def test_the_way_back_is_part_of_the_checkpoints() -> None:
+    before = _config()
+    after = _config(**{"B->A.enabled": "true"})
+    assert change_between(before, after).effects == {Effect.CHECKPOINTS}
+
+
+def test_a_source_that_may_not_run_any_more_has_the_flow_start_anew() -> None:
+    before = _config(**{"A->B.offset-syncs.topic.location": "source"})
+    after = _config(
+        **{"A->B.offset-syncs.topic.location": "source", "A->B.emit.offset-syncs.enabled": "false"}
+    )
+    assert Effect.FLOW in change_between(before, after).effects

@@ -1,0 +1,63 @@
+"""What is different in a file that is read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mm2.config.flow import FlowConfig
+from mm2.driver.reload import FileChange, file_change, read_again
+from mm2.errors import ConfigErrors
+
+_CLUSTERS = "clusters = A, B, C\n" + "".join(f"{x}.bootstrap.servers = {x}:9092\n" for x in "ABC")
+_FLOWS = "A->B.enabled = true\nB->A.enabled = true\nemit.heartbeats.enabled = false\n"
+
+
+def _flows(folder: Path, text: str) -> list[FlowConfig]:
+    path = folder / "mm2.properties"
+    path.write_text(_CLUSTERS + text)
+    return read_again(path, None)
+
+
+def _changes(folder: Path, before: str, after: str) -> FileChange:
+    return file_change(_flows(folder, before), _flows(folder, after))
+
+
+def _names(flows: tuple[FlowConfig, ...]) -> list[str]:
+    return sorted(str(config.flow) for config in flows)
+
+
+def test_flows_come_go_and_change(tmp_path: Path) -> None:
+    change = _changes(
+        tmp_path,
+        _FLOWS,
+        "A->B.enabled = true\nA->B.topics = x\nA->C.enabled = true\n"
+        "emit.heartbeats.enabled = false\n",
+    )
+    assert _names(change.added) == ["A->C"]
+    assert _names(change.removed) == ["B->A"]
+    assert _names(change.changed) == ["A->B"]
+    assert change.changed[0].source.topics == ("x",), "as it is to be"
+    assert change.of_process == ()
+
+
+def test_the_same_file_is_no_change(tmp_path: Path) -> None:
+    change = _changes(tmp_path, _FLOWS, f"# a remark\n{_FLOWS}")
+    assert change == FileChange(added=(), removed=(), changed=(), of_process=())
+
+
+def test_keys_of_the_process_are_named_and_change_no_flow(tmp_path: Path) -> None:
+    change = _changes(tmp_path, _FLOWS, f"{_FLOWS}spark.master = local[9]\n")
+    assert (change.changed, change.of_process) == ((), ("spark.master",))
+
+
+def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        _flows(tmp_path, f"{_FLOWS}A->B.topics = (\nB->A.tasks.max = 0\n")
+    assert {each.key for each in caught.value.problems} == {"A->B.topics", "B->A.tasks.max"}
+
+
+def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigErrors, match="cannot read"):
+        read_again(tmp_path / "none.properties", None)

@@ -1,0 +1,135 @@
+"""What operators say about a flow: round trips, damage, and what holds after all of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, SOURCE_CONNECTOR
+from mm2.errors import SchemaError
+from mm2.herder.control import FlowState, Wanted, decode, encode_wanted
+from mm2.herder.control_steering import (
+    Alterations,
+    ConnectorState,
+    ConnectorWanted,
+    LiveSettings,
+    Restart,
+    SteeringEntry,
+    decode_steering,
+    encode_steering,
+)
+from mm2.herder.wanted import Steering, steering_of
+from mm2.kafka.log import Record
+
+_entries: st.SearchStrategy[SteeringEntry] = st.one_of(
+    st.builds(
+        ConnectorWanted,
+        connector=st.sampled_from(CONNECTORS),
+        state=st.sampled_from(ConnectorState),
+        reason=st.text(),
+        time_ms=st.integers(0, 1 << 50),
+    ),
+    st.builds(
+        Alterations,
+        changes=st.dictionaries(st.text(), st.none() | st.text()),
+        time_ms=st.integers(0, 1 << 50),
+    ),
+    st.builds(
+        Restart,
+        connector=st.sampled_from(CONNECTORS),
+        task=st.none() | st.integers(0, 1000),
+        id=st.text(),
+        time_ms=st.integers(0, 1 << 50),
+    ),
+    st.builds(
+        LiveSettings,
+        epoch=st.integers(0, 1 << 50),
+        byte_rate_limit=st.integers(-1, 1 << 50),
+        flush_interval_s=st.floats(0, 1e9),
+        transaction_s=st.none() | st.floats(0, 1e9),
+    ),
+)
+
+
+@given(_entries)
+def test_every_kind_survives_and_is_nothing_to_older_releases(entry: SteeringEntry) -> None:
+    key, value = encode_steering(entry)
+    assert decode_steering(key, value) == entry
+    assert decode(key, value) is None
+
+
+@given(_entries, st.text(min_size=1).filter(lambda name: name not in {"id", "task"}))
+def test_fields_of_newer_releases_are_passed_over(entry: SteeringEntry, name: str) -> None:
+    key, value = encode_steering(entry)
+    assert decode_steering(key, json.dumps({name: 1, **json.loads(value)}).encode()) == entry
+
+
+@pytest.mark.parametrize("key", [None, b"lease", b"bundle-0", b"flow", b"limit", b"configs"])
+def test_other_kinds_are_left_to_others(key: bytes | None) -> None:
+    assert decode_steering(key, b'{"version":1}') is None
+
+
+def test_a_tombstone_says_nothing() -> None:
+    assert decode_steering(b"config", None) is None
+
+
+@pytest.mark.parametrize("key", [b"config", b"settings", b"restart-X", b"connector-X"])
+@pytest.mark.parametrize("value", [b"", b"{}", b"[]", b"7", b'{"state":"odd","changes":[]}'])
+def test_damage_is_said(key: bytes, value: bytes) -> None:
+    with pytest.raises(SchemaError, match="control record"):
+        decode_steering(key, value)
+
+
+def _wanted(connector: str, state: ConnectorState, reason: str = "") -> ConnectorWanted:
+    return ConnectorWanted(connector=connector, state=state, reason=reason)
+
+
+def test_everything_runs_until_somebody_says_something() -> None:
+    steering = Steering()
+    assert {steering.state_of(each) for each in CONNECTORS} == {ConnectorState.RUNNING}
+    assert steering.reason_of(SOURCE_CONNECTOR) == ""
+    assert steering.then(None) == steering
+
+
+def test_the_last_word_about_each_connector_counts() -> None:
+    steering = Steering()
+    for state in (ConnectorState.STOPPED, ConnectorState.PAUSED):
+        steering = steering.then(_wanted(CHECKPOINT_CONNECTOR, state, state.value))
+    assert steering.state_of(CHECKPOINT_CONNECTOR) is ConnectorState.PAUSED
+    assert steering.reason_of(CHECKPOINT_CONNECTOR) == "paused"
+    assert steering.state_of(SOURCE_CONNECTOR) is ConnectorState.RUNNING
+
+
+def test_a_stopped_flow_stops_its_source_connector_only() -> None:
+    steering = (
+        Steering()
+        .then(_wanted(SOURCE_CONNECTOR, ConnectorState.PAUSED, "p"))
+        .then(Wanted(state=FlowState.STOPPED, reason="s"))
+    )
+    assert steering.state_of(SOURCE_CONNECTOR) is ConnectorState.STOPPED
+    assert steering.reason_of(SOURCE_CONNECTOR) == "s"
+    assert steering.state_of(CHECKPOINT_CONNECTOR) is ConnectorState.RUNNING
+    resumed = steering.then(Wanted(state=FlowState.RUNNING))
+    assert resumed.state_of(SOURCE_CONNECTOR) is ConnectorState.PAUSED
+    assert resumed.reason_of(SOURCE_CONNECTOR) == "p"
+
+
+def test_commands_and_damage_leave_what_holds_alone() -> None:
+    altered = Alterations(changes={"tasks.max": "3"}, time_ms=5)
+    pairs = [
+        encode_wanted(Wanted(state=FlowState.STOPPED, reason="r")),
+        encode_steering(altered),
+        encode_steering(Restart(connector=SOURCE_CONNECTOR, id="1")),
+        (b"config", b"damaged"),
+        (b"bundle-0", b"damaged"),
+    ]
+    records = [
+        Record(topic="t", partition=0, offset=n, timestamp_ms=0, key=key, value=value, headers=())
+        for n, (key, value) in enumerate(pairs)
+    ]
+    steering = steering_of(records)
+    assert steering.alterations == altered
+    assert steering.flow.reason == "r"
