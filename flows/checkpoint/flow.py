@@ -37,7 +37,6 @@ from mm2.core.policy import build_policy
 from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import every
-from mm2.herder.topics import progress_topic
 from mm2.kafka.admin import Admin
 
 log = structlog.get_logger()
@@ -131,7 +130,7 @@ class _Work:
         )
         self._sync = GroupOffsetSync(clusters.target, self._groups, store, ways.returning)
         self._reporter = Reporter(
-            progress_topic(source), self.outbox, self._groups, latencies, self._sync
+            config.herder.names.progress_topic, self.outbox, self._groups, latencies, self._sync
         )
 
     def jobs(self) -> dict[str, Callable[[], Coroutine[None, None, None]]]:

@@ -51,7 +51,8 @@ async def run_heartbeats(config: FlowConfig, clusters: FlowClusters) -> None:
         return
     interval_s = settings.emit_heartbeats.total_seconds()
     policy = build_policy(settings.properties)
-    report = HeartbeatReport(config.flow, policy, clusters.target, _now_ms)
+    progress = config.herder.names.progress_topic
+    report = HeartbeatReport(config.flow, policy, clusters.target, progress, _now_ms)
     while True:
         try:
             await _beat(config, policy.heartbeats_topic(), interval_s, report)

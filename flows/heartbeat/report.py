@@ -12,7 +12,6 @@ from mm2.core.policy import ReplicationPolicy
 from mm2.core.topology import heartbeat_topics, way_of
 from mm2.errors import ClusterError
 from mm2.herder.heartbeat_progress import HeartbeatProgress, WayProgress, encode_heartbeats
-from mm2.herder.topics import progress_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.writer import Writer
 
@@ -31,6 +30,7 @@ class HeartbeatReport:
         flow: the flow.
         policy: tells heartbeats topics and where they come from.
         target: admin client of the flow's target.
+        topic: the flow's progress topic.
         now_ms: the clock.
     """
 
@@ -39,11 +39,13 @@ class HeartbeatReport:
         flow: SourceAndTarget,
         policy: ReplicationPolicy,
         target: Admin,
+        topic: str,
         now_ms: Callable[[], int],
     ) -> None:
         self._flow = flow
         self._policy = policy
         self._target = target
+        self._topic = topic
         self._now_ms = now_ms
         self._due_ms = 0
         self._topics: list[TopicName] = []
@@ -62,7 +64,7 @@ class HeartbeatReport:
         self._due_ms = last_ms + EVERY_MS
         try:
             key, value = encode_heartbeats(await self._progress(last_ms))
-            await writer.send(progress_topic(self._flow.source), key, value, partition=0)
+            await writer.send(self._topic, key, value, partition=0)
         except ClusterError as error:
             log.warning("heartbeat.not_reported", error=str(error))
 

@@ -44,6 +44,7 @@ def make_committer(
     flow = str(spec.flow)
     topic = PositionsTopic(
         producer,
+        connector=spec.connector,
         source=spec.flow.source,
         topic=TopicName(spec.offsets_topic),
         partitions=spec.offsets_partitions,

@@ -82,6 +82,7 @@ class PositionsTopic:
         topic: the positions topic.
         partitions: how many partitions that topic has.
         now_ms: the clock.
+        connector: whose positions they are.
 
     Attributes:
         refusal: the error code by which the target has refused records for good.
@@ -95,9 +96,11 @@ class PositionsTopic:
         topic: TopicName,
         partitions: int,
         now_ms: Callable[[], int],
+        connector: str = SOURCE_CONNECTOR,
     ) -> None:
         self._producer = producer
         self._source = source
+        self._connector = connector
         self._now_ms = now_ms
         self._lanes = [
             Lane(TopicPartition(topic, number), on_refused=self._refuse)
@@ -135,7 +138,7 @@ class PositionsTopic:
     def _place(self, partition: TopicPartition) -> tuple[bytes, Lane]:
         """Key and lane; they are asked for at each commit and never change."""
         if (place := self._places.get(partition)) is None:
-            key = encode_key(SOURCE_CONNECTOR, SourcePartition(self._source, *partition))
+            key = encode_key(self._connector, SourcePartition(self._source, *partition))
             place = key, self._lanes[partition_for(key, len(self._lanes))]
             self._places[partition] = place
         return place

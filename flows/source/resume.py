@@ -65,9 +65,10 @@ async def read_positions(
         ClusterError: the target does not answer, or refuses.
     """
     await _wait_until_stable(spec, target)
+    source = spec.flow.source
     records = await read_to_end(spec.flow.target, spec.target, spec.offsets_topic, newest_only=True)
-    stored = last_positions(((r.key, r.value) for r in records), spec.flow.source)
-    lineages = lineages_of(((r.key, r.value, r.headers) for r in records), spec.flow.source)
+    stored = last_positions(((r.key, r.value) for r in records), source, spec.connector)
+    lineages = lineages_of(((r.key, r.value, r.headers) for r in records), source, spec.connector)
     group = await _group_offsets(spec, partitions)
 
     def resumed(where: TopicPartition, offset: int) -> Resumed:

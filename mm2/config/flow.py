@@ -23,7 +23,7 @@ from mm2.config.definition import Definition, by_line, parse_all, split_list
 from mm2.config.exactly_once import exactly_once_mistakes
 from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
-from mm2.config.layers import Setting, plain
+from mm2.config.layers import FlowLayers, Setting, plain
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.providers import automatic_providers
 from mm2.config.reading import (
@@ -63,6 +63,7 @@ __all__ = [
     "data_producer",
     "effective_settings",
     "flow_config",
+    "single_flow",
 ]
 
 
@@ -75,7 +76,7 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
             that fail:
             every mistake in what this flow uses.
     """
-    config = _one_flow(maker, flow)
+    config = single_flow(maker, flow)
     return replace(config, reverse=_reverse(maker, config), maker=maker)
 
 
@@ -89,14 +90,20 @@ def _reverse(maker: MirrorMakerConfig, config: FlowConfig) -> FlowConfig | None:
     if not config.checkpoint.reverses or not maker.is_enabled(opposite):
         return None
     try:
-        reverse = _one_flow(maker, opposite)
+        reverse = single_flow(maker, opposite)
     except ConfigErrors:
         return None
     return reverse if reverse.source.runs and reverse.source.emit_offset_syncs else None
 
 
-def _one_flow(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
-    draft = _Draft(maker, flow)
+def single_flow(layers: FlowLayers, flow: SourceAndTarget) -> FlowConfig:
+    """
+    The settings of one flow by itself, from wherever they come.
+
+    Raises:
+        ConfigErrors: every mistake in what the flow uses.
+    """
+    draft = _Draft(layers, flow)
     worker = draft.worker()
     connectors = {connector: draft.connector(connector) for connector in CONNECTORS}
     draft.check_cluster("source", flow.source, connectors[SOURCE_CONNECTOR].properties)
@@ -108,11 +115,11 @@ def _one_flow(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
     return FlowConfig(
         flow=flow,
         worker=worker.properties,
-        herder=read_herder(worker),
+        herder=read_herder(worker, layers.flow_names(flow, worker.text("group.id"))),
         source=read_source(flow, connectors[SOURCE_CONNECTOR]),
         checkpoint=read_checkpoint(flow, connectors[CHECKPOINT_CONNECTOR]),
         heartbeat=read_heartbeat(flow, connectors[HEARTBEAT_CONNECTOR]),
-        spark=spark_properties(maker),
+        spark=spark_properties(layers),
         data=data,
         warnings=tuple(dict.fromkeys(draft.warnings)),
     )
@@ -124,28 +131,28 @@ def data_producer(config: FlowConfig, task: int) -> DataProducer:
 
 
 def effective_settings(
-    maker: MirrorMakerConfig, flow: SourceAndTarget, connector: str, warnings: list[str]
+    layers: FlowLayers, flow: SourceAndTarget, connector: str, warnings: list[str]
 ) -> dict[str, Setting]:
     """
     What counts for a connector, unresolved: what Java computes, and older spellings on top of it.
 
     Args:
-        maker: the whole file.
+        layers: the whole file.
         flow: the connector's flow.
         connector: the connector's simple name.
         warnings: gets a sentence for every older spelling.
     """
-    settings = maker.connector_settings(flow, connector)
-    found = readings(maker.raw, flow, settings)
+    settings = layers.connector_settings(flow, connector)
+    found = readings(layers.raw, flow, settings)
     warnings += [reading.warning for reading in found]
-    return own_at_top(maker.raw, translated(settings, found))
+    return own_at_top(layers.raw, translated(settings, found))
 
 
-def spark_properties(maker: MirrorMakerConfig) -> dict[str, str]:
+def spark_properties(layers: FlowLayers) -> dict[str, str]:
     """The keys for the Spark session, resolved; none if a cluster is called "spark"."""
-    if SPARK_PREFIX.rstrip(".") in maker.clusters:
+    if SPARK_PREFIX.rstrip(".") in layers.clusters:
         return {}
-    return maker.resolve({k: v for k, v in maker.raw.items() if k.startswith(SPARK_PREFIX)})
+    return layers.resolve({k: v for k, v in layers.raw.items() if k.startswith(SPARK_PREFIX)})
 
 
 # Whether there are servers to talk to is asked of each cluster, in words that name it.
@@ -161,7 +168,7 @@ _CLIENT_KEYS: Final = {
 class _Draft:
     """Collects the parts of one flow, and what is wrong with them."""
 
-    maker: MirrorMakerConfig
+    layers: FlowLayers
     flow: SourceAndTarget
     mistakes: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -169,7 +176,7 @@ class _Draft:
     def worker(self) -> Parsed:
         """The worker's configuration."""
         try:
-            settings = self.maker.worker_settings(self.flow)
+            settings = self.layers.worker_settings(self.flow)
         except ConfigErrors as errors:
             self._add(errors.problems, {})
             settings = {}
@@ -179,11 +186,11 @@ class _Draft:
 
     def connector(self, connector: str) -> Parsed:
         """The configuration of one connector, translated and resolved."""
-        settings = effective_settings(self.maker, self.flow, connector, self.warnings)
+        settings = effective_settings(self.layers, self.flow, connector, self.warnings)
         properties = plain(settings)
         try:
-            properties = self.maker.resolve(properties)
-            own = automatic_providers(properties, self.maker.environment)
+            properties = self.layers.resolve(properties)
+            own = automatic_providers(properties, self.layers.environment)
             properties = own.resolve_all(properties)
         except ConfigErrors as errors:
             self._add(errors.problems, settings)
@@ -197,8 +204,8 @@ class _Draft:
         """What the user says about the clients of mirrored records."""
         data, mistakes = read_data(worker.properties, source.properties)
         self.warnings += without_effect(worker.properties, source.properties)
-        of_cluster = self.maker.cluster_settings(self.flow.target)
-        of_flow = self.maker.connector_settings(self.flow, SOURCE_CONNECTOR)
+        of_cluster = self.layers.cluster_settings(self.flow.target)
+        of_flow = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
         self._add(
             mistakes,
             {
@@ -215,12 +222,12 @@ class _Draft:
         prefix = f"{side}.cluster."
         settings = {
             key.removeprefix(prefix): setting
-            for key, setting in self.maker.connector_settings(self.flow, SOURCE_CONNECTOR).items()
+            for key, setting in self.layers.connector_settings(self.flow, SOURCE_CONNECTOR).items()
         }
         self._add(parse_all(_CLIENT_KEYS, with_prefix(properties, prefix))[1], settings)
         servers = client_properties(properties, side, "admin", None).get("bootstrap.servers", "")
-        if not any(split_list(servers)):
-            key = f"{alias}.bootstrap.servers"
+        if self.layers.needs(side) and not any(split_list(servers)):
+            key = self.layers.written(self.flow, side, "bootstrap.servers")
             message = f"cluster {alias} has no {key}: write {key} = host:port"
             self._add([ConfigError(message, key=key)], {})
 
@@ -230,10 +237,10 @@ class _Draft:
             mistakes = exactly_once_mistakes(
                 properties,
                 mode=worker.text("exactly.once.source.support").lower(),
-                mode_key=f"{self.flow.target}.exactly.once.source.support",
+                mode_key=self.layers.written(self.flow, "worker", "exactly.once.source.support"),
                 offsets_topic=worker.text("offset.storage.topic"),
             )
-            own = self.maker.connector_settings(self.flow, SOURCE_CONNECTOR)
+            own = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
             self._add(mistakes, own)
 
     def _add(self, mistakes: Iterable[ConfigError], settings: Mapping[str, Setting]) -> None:
@@ -244,4 +251,4 @@ class _Draft:
             written = ConfigError(
                 mistake.message, key=key, value=mistake.value, suggestion=mistake.suggestion
             )
-            self.mistakes.setdefault((key, mistake.message), self.maker.located(written))
+            self.mistakes.setdefault((key, mistake.message), self.layers.located(written))

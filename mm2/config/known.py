@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from mm2.config.definition import Definition, Key
+from mm2.config.exactly_once import EXACTLY_ONCE_KEYS
 from mm2.config.keys import CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of, nearest
 from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
 from mm2.config.keys_own import OWN_KEYS, SPARK_PREFIX, SPELLINGS, Spelling, Treatment
 from mm2.config.keys_security import CLIENT_NAMES
+from mm2.errors import ConfigError
 
 _WORKER_NAMES: Final = frozenset(keys_of(Definition.WORKER))
 _OWN_NAMES: Final = frozenset(key.name for key in OWN_KEYS)
@@ -26,6 +29,15 @@ _OPEN_IN_FLOW: Final = (
     *_OPEN_FOR_CONVERTERS,
 )
 _STORAGE: Final = ("offset.storage.", "config.storage.", "status.storage.")
+_OPEN_IN_WORKER: Final = (
+    "config.providers.",
+    SPARK_PREFIX,
+    *_OPEN_FOR_CONVERTERS,
+    *_STORAGE,
+    "admin.listeners.",
+    "listeners.https.",
+    "metrics.context.",
+)
 _CLIENT_KEYS: Final = frozenset(
     f"{kind}.{name}" for kind in CLIENT_KINDS for name in CLIENT_SETTINGS[kind] | CLIENT_NAMES
 )
@@ -33,12 +45,19 @@ _CLUSTER_NAMES: Final = CLIENT_NAMES | _WORKER_NAMES | _CLIENT_KEYS
 _FLOW_NAMES: Final = frozenset(
     {
         *_CONNECTOR_KEYS,
+        *(key.name for key in EXACTLY_ONCE_KEYS),
         *_CLIENT_KEYS,
         *(f"{side}.{key}" for side in ("source", "target") for key in _CLIENT_KEYS),
         *(f"{side}.cluster.{name}" for side in ("source", "target") for name in CLIENT_NAMES),
         *(f"{kind}.override.{name}" for kind in CLIENT_KINDS for name in CLIENT_SETTINGS[kind]),
     }
 )
+_OF_WORKERS: Final = _CLUSTER_NAMES | {
+    *MAKER_KEYS.keys() - {"clusters", "dedicated.mode.enable.internal.rest"},
+    "offset.storage.file.filename",
+    *("key.converter", "value.converter", "header.converter"),
+    *("internal.key.converter", "internal.value.converter"),
+}
 _TOP_NAMES: Final = frozenset(MAKER_KEYS) | _CONNECTOR_KEYS | CLIENT_NAMES
 
 
@@ -86,6 +105,35 @@ def is_of_worker(name: str) -> bool:
         and _spelling(name) is None
         and not name.startswith(_OPEN_IN_FLOW)
     )
+
+
+def worker_advice(written: str) -> Advice:
+    """Classifies a key of a Connect worker's file."""
+    if written in _OF_WORKERS or written.startswith(_OPEN_IN_WORKER):
+        return Advice()
+    if written in _CONNECTOR_KEYS:
+        return Advice(message="no effect in a worker's file, it belongs to connectors.")
+    return _unknown("", written, _OF_WORKERS)
+
+
+def connector_advice(written: str) -> Advice:
+    """Classifies a key of a connector in a Connect worker."""
+    if written in _FLOW_NAMES or written.startswith(_OPEN_IN_FLOW):
+        return Advice()
+    if spelling := _spelling(written):
+        return _old(spelling, "")
+    if written in _WORKER_NAMES:
+        return Advice(message="no effect in a connector, it belongs to the worker's file.")
+    return _unknown("", written, _FLOW_NAMES)
+
+
+def doubts(keys: Iterable[str], advise: Callable[[str], Advice]) -> Iterator[ConfigError]:
+    """What is to be said about keys that are not read, or not as they are written."""
+    for key in keys:
+        told = advise(key)
+        # Older spellings are reported with what they are read as.
+        if told.message is not None and not told.read:
+            yield ConfigError(f"{key}: {told.message}", key=key, suggestion=told.suggestion)
 
 
 def _in_flow(prefix: str, name: str, target: str) -> Advice:

@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, Protocol, TypeAlias
+
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.names import FlowNames
+from mm2.errors import ConfigError
 
 TOP_LEVEL: Final = "top level"
 DEFAULT_LEVEL: Final = "default"
@@ -31,6 +35,54 @@ class Setting:
     value: str
     key: str | None
     level: str
+
+
+Place: TypeAlias = Literal["source", "target", "worker"]
+"""What a key is about."""
+
+
+class FlowLayers(Protocol):
+    """
+    Where the settings of a flow come from.
+
+    A file of dedicated nodes, or a connector's configuration and its worker's.
+    """
+
+    @property
+    def raw(self) -> Mapping[str, str]:
+        """All that the user has written, by its keys."""
+
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        """Variables for the environment provider; None: those of the process."""
+
+    @property
+    def clusters(self) -> tuple[ClusterAlias, ...]:
+        """The aliases of all clusters."""
+
+    def cluster_settings(self, alias: str) -> dict[str, Setting]:
+        """What is written of one cluster."""
+
+    def worker_settings(self, flow: SourceAndTarget) -> dict[str, Setting]:
+        """The configuration of the flow's worker, resolved."""
+
+    def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
+        """The configuration of a connector by its simple name, unresolved."""
+
+    def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """Replaces expressions by what the configured providers say."""
+
+    def located(self, error: ConfigError) -> ConfigError:
+        """The same mistake with the line of its key."""
+
+    def needs(self, place: Place) -> bool:
+        """Whether anything of the flow talks to that cluster."""
+
+    def written(self, flow: SourceAndTarget, place: Place, name: str) -> str:
+        """How the user would write a key of the worker or of one of the clusters."""
+
+    def flow_names(self, flow: SourceAndTarget, group_id: str) -> FlowNames:
+        """What the flow calls its own topics and groups."""
 
 
 def below(raw: Mapping[str, str], prefix: str, level: str) -> dict[str, Setting]:
@@ -56,6 +108,19 @@ def filled(settings: Mapping[str, Setting], defaults: Mapping[str, str]) -> dict
     """The settings, and defaults for what is absent."""
     return {key: Setting(value, None, DEFAULT_LEVEL) for key, value in defaults.items()} | dict(
         settings
+    )
+
+
+def with_line(error: ConfigError, lines: Mapping[str, int]) -> ConfigError:
+    """The same mistake with the line of its key, if that is known."""
+    if error.key is None or error.line is not None or error.key not in lines:
+        return error
+    return ConfigError(
+        error.message,
+        key=error.key,
+        value=error.value,
+        line=lines[error.key],
+        suggestion=error.suggestion,
     )
 
 

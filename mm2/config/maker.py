@@ -16,10 +16,21 @@ from typing import Final
 from mm2.config.definition import Definition, Value, by_line, lenient_boolean, parse_all
 from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of
 from mm2.config.keys_clients import CLIENT_KINDS
-from mm2.config.layers import TOP_LEVEL, Setting, at_top, below, filled, plain, with_role
+from mm2.config.layers import (
+    TOP_LEVEL,
+    Place,
+    Setting,
+    at_top,
+    below,
+    filled,
+    plain,
+    with_line,
+    with_role,
+)
 from mm2.config.properties import PropertiesFile, load
 from mm2.config.providers import Providers, automatic_providers, listed_providers
 from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.names import FlowNames, dedicated_names
 from mm2.errors import ConfigError, ConfigErrors
 
 _JAVA_PACKAGE: Final = "org.apache.kafka.connect.mirror."
@@ -195,17 +206,22 @@ class MirrorMakerConfig:
         except ConfigError as error:
             raise ConfigErrors([self.located(error)]) from error
 
+    def needs(self, place: Place) -> bool:
+        """Whether anything of a flow talks to that cluster: something does to both."""
+        del place
+        return True
+
+    def written(self, flow: SourceAndTarget, place: Place, name: str) -> str:
+        """How the user would write a key of the worker or of one of the clusters."""
+        return f"{flow.source if place == 'source' else flow.target}.{name}"
+
+    def flow_names(self, flow: SourceAndTarget, group_id: str) -> FlowNames:
+        """What the flow calls its own topics and groups: as Java's MirrorMaker would."""
+        return dedicated_names(flow, group_id=group_id)
+
     def located(self, error: ConfigError) -> ConfigError:
         """The same mistake with the line of its key."""
-        if error.key is None or error.line is not None or error.key not in self.lines:
-            return error
-        return ConfigError(
-            error.message,
-            key=error.key,
-            value=error.value,
-            line=self.lines[error.key],
-            suggestion=error.suggestion,
-        )
+        return with_line(error, self.lines)
 
     def _providers(self) -> Providers:
         return listed_providers(self._list("config.providers"), self.originals, self.environment)

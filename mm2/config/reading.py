@@ -20,6 +20,7 @@ from mm2.config.settings import (
     SourceSettings,
 )
 from mm2.core.model import SourceAndTarget
+from mm2.core.names import FlowNames
 from mm2.core.starts import RULES_KEY, parse_rules
 from mm2.errors import ConfigError
 
@@ -192,12 +193,13 @@ def read_heartbeat(flow: SourceAndTarget, parsed: Parsed) -> HeartbeatSettings:
     )
 
 
-def read_herder(parsed: Parsed) -> HerderSettings:
-    """Settings of the worker."""
+def read_herder(parsed: Parsed, names: FlowNames) -> HerderSettings:
+    """Settings of the worker, and the names that its flow uses."""
     flush = "offset.flush.interval.ms"
     silent = flush not in parsed.properties
     return HerderSettings(
         group_id=parsed.text("group.id"),
+        names=names,
         config_topic=parsed.text("config.storage.topic"),
         offsets_topic=parsed.text("offset.storage.topic"),
         status_topic=parsed.text("status.storage.topic"),

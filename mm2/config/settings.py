@@ -18,7 +18,8 @@ from mm2.config.clients import (
 from mm2.config.data_clients import DataSettings
 from mm2.config.keys_clients import ClientKind
 from mm2.config.maker import MirrorMakerConfig
-from mm2.core.model import SourceAndTarget
+from mm2.core.model import CONNECTORS, SourceAndTarget
+from mm2.core.names import FlowNames
 from mm2.core.starts import StartRule
 
 
@@ -257,6 +258,7 @@ class HerderSettings:
 
     Attributes:
         group_id: names the nodes that share the flow.
+        names: of the flow's own topics and groups on the target.
         config_topic: holds the connectors' configurations; one partition.
         offsets_topic: holds the positions of mirroring.
         status_topic: holds the state of connectors and tasks.
@@ -276,6 +278,7 @@ class HerderSettings:
     """
 
     group_id: str
+    names: FlowNames
     config_topic: str
     offsets_topic: str
     status_topic: str
@@ -311,6 +314,8 @@ class FlowConfig:
         spark: ``spark.*`` keys for the session, which all flows share.
         warnings: a sentence for each spelling that Java 4.3 does not know, and for each key that
             has no effect.
+        parts: the connectors of the flow that are run here, by their simple names; a Connect
+            worker's connector is one part.
         reverse: the flow the other way, whose copies this flow translates offsets back from; None
             if it does not.
         maker: what all this was made from, for those who alter it; two flows are the same that do
@@ -326,6 +331,7 @@ class FlowConfig:
     spark: Mapping[str, str]
     data: DataSettings = field(default_factory=DataSettings)
     warnings: tuple[str, ...] = ()
+    parts: tuple[str, ...] = CONNECTORS
     reverse: FlowConfig | None = None
     maker: MirrorMakerConfig | None = field(default=None, compare=False, repr=False)
 

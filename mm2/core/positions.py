@@ -42,6 +42,7 @@ def positions_of(
 def lineages_of(
     records: Iterable[tuple[bytes | None, bytes | None, Collection[tuple[str, bytes | None]]]],
     source: ClusterAlias,
+    connector: str = SOURCE_CONNECTOR,
 ) -> dict[TopicPartition, Lineage]:
     """
     What the last position of each partition of ``source`` says of the logs that it speaks of.
@@ -51,11 +52,12 @@ def lineages_of(
     Args:
         records: key, value and headers of the records of the positions topic.
         source: the cluster.
+        connector: whose positions.
     """
     lineages: dict[TopicPartition, Lineage] = {}
     for key, value, headers in records:
         has_lineage = any(name == HEADER for name, _ in headers)
-        for where in last_positions([(key, value)], source):
+        for where in last_positions([(key, value)], source, connector):
             lineages.pop(where, None)
             if has_lineage:
                 lineages[where] = Lineage.of(headers)
@@ -63,7 +65,9 @@ def lineages_of(
 
 
 def last_positions(
-    records: Iterable[tuple[bytes | None, bytes | None]], source: ClusterAlias
+    records: Iterable[tuple[bytes | None, bytes | None]],
+    source: ClusterAlias,
+    connector: str = SOURCE_CONNECTOR,
 ) -> dict[TopicPartition, int | None]:
     """
     As ``positions_of``, with None for partitions whose position was reset.
@@ -74,11 +78,11 @@ def last_positions(
     positions: dict[TopicPartition, int | None] = {}
     for key, value in records:
         try:
-            connector, partition = decode_key(key or b"")
+            owner, partition = decode_key(key or b"")
             offset = decode_offset(value)
         except SchemaError:
             continue
-        if connector != SOURCE_CONNECTOR or not isinstance(partition, SourcePartition):
+        if owner != connector or not isinstance(partition, SourcePartition):
             continue
         if partition.cluster != source:
             continue

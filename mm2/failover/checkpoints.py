@@ -20,7 +20,7 @@ from mm2.errors import ClusterError, SchemaError
 from mm2.failover.route import Route
 from mm2.failover.survey import ranges, states_of
 from mm2.herder.progress import decode_progress
-from mm2.herder.topics import accepted_topics, progress_topic
+from mm2.herder.topics import accepted_topics
 from mm2.kafka.log import Record, records_to_end
 
 log = structlog.get_logger()
@@ -124,7 +124,7 @@ class Checkpoints:
         """
         if (carrier := self._route.carrier) is None:
             return None
-        return await last_lag(self._records(progress_topic(carrier.flow.source))) or None
+        return await last_lag(self._records(carrier.herder.names.progress_topic)) or None
 
     async def _records(self, topic: str) -> AsyncIterator[Record]:
         """All of a topic, as they come; none if it is not there."""

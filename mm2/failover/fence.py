@@ -15,7 +15,6 @@ from mm2.herder.clusters import FlowClusters, check_reachable
 from mm2.herder.commands import FlowCommands
 from mm2.herder.control import Assignment, Lease, Wanted
 from mm2.herder.liveness import reason_to_wait
-from mm2.herder.topics import control_topic
 from mm2.herder.wanted import Steering, read_control
 
 STOP_WITHIN_S: Final = 60.0
@@ -61,7 +60,7 @@ class FlowSwitch:
         self._config = config
         self._clusters = clusters
         self.commands = FlowCommands(config, clusters)
-        self._topic = control_topic(config.flow.source)
+        self._topic = config.herder.names.control_topic
 
     async def status(self) -> FlowStatus:
         """

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.core.exactly_once import Boundary
-from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
+from mm2.core.model import SOURCE_CONNECTOR, GroupId, SourceAndTarget, TopicPartition
 from mm2.core.starts import Start, StartRule, parse_reset, start_of
 from mm2.kafka.wire.codecs import Compression
 
@@ -157,8 +157,9 @@ class BundleSpec:
         epoch: of the flow's leader that started it; a higher one in the control topic ends it.
         source: Java client keys of the source consumer.
         target: Java client keys of the target producer.
+        connector: whose positions they are in Connect's records.
         transactional_id: gives the producer id that fences an earlier task of this bundle.
-        offsets_topic: positions, ``mm2-offsets.<source>.internal`` on the target.
+        offsets_topic: Connect's records of positions, on the target.
         offsets_partitions: how many partitions that topic has.
         control_topic: leases and assignments, on the target.
         progress_topic: what tasks report, on the target.
@@ -185,6 +186,7 @@ class BundleSpec:
     offsets_partitions: int
     control_topic: str
     progress_topic: str
+    connector: str = SOURCE_CONNECTOR
     byte_rate_limit: int = -1
     flush_interval_s: float = 1.0
     buffer_memory: int = 64 << 20
@@ -199,5 +201,7 @@ class BundleSpec:
 
     @property
     def name(self) -> str:
-        """Names the bundle in logs and job groups: ``A->B/0``."""
-        return f"{self.flow}/{self.index}"
+        """Names the bundle in logs and job groups: ``A->B/0``, or with its connector's name."""
+        if self.connector == SOURCE_CONNECTOR:
+            return f"{self.flow}/{self.index}"
+        return f"{self.flow}/{self.connector}/{self.index}"

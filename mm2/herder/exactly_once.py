@@ -11,8 +11,6 @@ import structlog
 
 from mm2.config.exactly_once import TransactionSettings, read_transactions
 from mm2.config.flow import FlowConfig, data_producer
-from mm2.core.exactly_once import mirror_group
-from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import ClusterError, NotAuthorized
 from mm2.herder.bundle import BOUNDARY, UNUSED_TIMEOUT_MS, ExactlyOnceSpec
 from mm2.kafka.settings import aiokafka_settings
@@ -30,7 +28,7 @@ Connect = Callable[[str, Mapping[str, object]], WireClient]
 
 def transactional_id(config: FlowConfig, bundle: int) -> str:
     """The id under which a bundle's task writes, the same that Java's task of that number has."""
-    return f"{config.herder.group_id}-{SOURCE_CONNECTOR}-{bundle}"
+    return f"{config.herder.group_id}-{config.herder.names.connector}-{bundle}"
 
 
 def exactly_once_spec(config: FlowConfig, producer: Mapping[str, str]) -> ExactlyOnceSpec | None:
@@ -53,7 +51,7 @@ def exactly_once_spec(config: FlowConfig, producer: Mapping[str, str]) -> Exactl
         ends_when_drained=settings.every is None,
     )
     return ExactlyOnceSpec(
-        group=mirror_group(config.flow), timeout_ms=timeout_ms, boundary=boundary
+        group=config.herder.names.positions_group, timeout_ms=timeout_ms, boundary=boundary
     )
 
 

@@ -15,7 +15,6 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.control import Assignment, BundleState, Wanted, decode
 from mm2.herder.progress import is_of_bundle
-from mm2.herder.topics import control_topic, progress_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.groups import Group, GroupState
 from mm2.kafka.log import Record, read_to_end, records_to_end
@@ -47,10 +46,10 @@ async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
     if isinstance(workers, Group) and workers.state not in _IDLE:
         return f"the group {config.herder.group_id} has members: Kafka's MirrorMaker runs the flow"
     known = await target.list_topics()
-    progress = TopicName(progress_topic(config.flow.source))
+    progress = TopicName(config.herder.names.progress_topic)
     if progress in known and await _tasks_report(config, target, progress):
         return "a task of the flow is running: it has reported just now"
-    if control_topic(config.flow.source) in known and await _is_starting(config):
+    if config.herder.names.control_topic in known and await _is_starting(config):
         return "the flow has been started just now"
     return None
 
@@ -75,7 +74,7 @@ async def _is_starting(config: FlowConfig) -> bool:
     records = await read_to_end(
         config.flow.target,
         config.herder.client("consumer", "control"),
-        control_topic(config.flow.source),
+        config.herder.names.control_topic,
         newest_only=True,
     )
     recent = [r for r in records if time.time() * 1000 - r.timestamp_ms < _STARTS_WITHIN_S * 1000]

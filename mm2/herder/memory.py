@@ -12,7 +12,6 @@ from typing import Any, Final
 from mm2.config.flow import FlowConfig
 from mm2.errors import SchemaError
 from mm2.herder.control import VERSION
-from mm2.herder.topics import control_topic
 from mm2.kafka.log import read_to_end
 from mm2.kafka.writer import Writer
 
@@ -30,7 +29,7 @@ class Memory:
     def __init__(self, config: FlowConfig) -> None:
         self._target = config.flow.target
         self._herder = config.herder
-        self._topic = control_topic(config.flow.source)
+        self._topic = config.herder.names.control_topic
         self._known: dict[str, Any] | None = None
 
     async def recall(self, kind: str) -> Any:

@@ -1,7 +1,7 @@
 """
 The positions of a flow as its herder and operators see and change them, while no task runs.
 
-They stand in Connect's records, ``mm2-offsets.<source>.internal`` on the target, and of flows that
+They stand in Connect's records on the target, and of flows that
 mirror exactly once also in the offsets of a group; a task may go on at either, so both are changed.
 """
 
@@ -15,9 +15,9 @@ from mm2.config.flow import FlowConfig
 from mm2.core.alterations import LogRange
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
-from mm2.core.exactly_once import latest_positions, mirror_group
+from mm2.core.exactly_once import latest_positions
 from mm2.core.lineage import Lineage
-from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicName, TopicPartition
+from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.positions import last_positions, lineages_of
 from mm2.herder.clusters import FlowClusters
@@ -42,6 +42,7 @@ class PositionStore:
     def __init__(self, config: FlowConfig) -> None:
         self._flow = config.flow
         self._herder = config.herder
+        self._connector = config.herder.names.connector
 
     async def load(self) -> dict[TopicPartition, int]:
         """
@@ -61,9 +62,10 @@ class PositionStore:
             ClusterError: the target does not answer, or has no such topic.
         """
         records = await self._records()
+        source, connector = self._flow.source, self._connector
         return (
-            last_positions(((r.key, r.value) for r in records), self._flow.source),
-            lineages_of(((r.key, r.value, r.headers) for r in records), self._flow.source),
+            last_positions(((r.key, r.value) for r in records), source, connector),
+            lineages_of(((r.key, r.value, r.headers) for r in records), source, connector),
         )
 
     async def keys_of(self, partitions: Collection[object]) -> list[bytes]:
@@ -73,7 +75,7 @@ class PositionStore:
             for record in await self._records()
             if record.key is not None
             and record.value is not None
-            and _partition_in(record.key) in partitions
+            and self._partition_in(record.key) in partitions
         ]
 
     async def save(self, positions: Mapping[TopicPartition, int | None]) -> None:
@@ -85,7 +87,7 @@ class PositionStore:
         """
         await self._write(
             (
-                encode_key(SOURCE_CONNECTOR, SourcePartition(self._flow.source, *where)),
+                encode_key(self._connector, SourcePartition(self._flow.source, *where)),
                 None if offset is None else encode_offset(offset),
             )
             for where, offset in sorted(positions.items())
@@ -99,6 +101,14 @@ class PositionStore:
             ClusterError: the target does not take one deletion; those before it are written.
         """
         await self._write((key, None) for key in keys)
+
+    def _partition_in(self, key: bytes) -> object:
+        """What a key of the connector is about; the connector's name if it is none of those."""
+        try:
+            connector, partition = json.loads(key)
+        except (ValueError, TypeError):
+            return self._connector
+        return partition if connector == self._connector else self._connector
 
     async def _records(self) -> list[Record]:
         return await read_to_end(
@@ -133,7 +143,7 @@ class FlowPositions:
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
         self._source = config.flow.source
         self._accepts = accepted_topics(config)
-        self._group = mirror_group(config.flow)
+        self._group = config.herder.names.positions_group
         self._is_exactly_once = config.herder.exactly_once == "enabled"
         self._clusters = clusters
         self.policy: ReplicationPolicy = build_policy(config.source.properties)
@@ -245,12 +255,3 @@ class FlowPositions:
     def _remote(self, where: TopicPartition) -> TopicPartition:
         remote = self.policy.format_remote_topic(self._source, where.topic)
         return TopicPartition(remote, where.partition)
-
-
-def _partition_in(key: bytes) -> object:
-    """What a key of the source connector is about; the connector itself if it is none of those."""
-    try:
-        connector, partition = json.loads(key)
-    except (ValueError, TypeError):
-        return SOURCE_CONNECTOR
-    return partition if connector == SOURCE_CONNECTOR else SOURCE_CONNECTOR

@@ -6,7 +6,6 @@ from mm2.config.flow import FlowConfig
 from mm2.core.model import TopicName
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.control import Limit, encode_limit
-from mm2.herder.topics import control_topic
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.writer import Writer
 
@@ -27,7 +26,7 @@ async def change_rate(
         UnknownTopic: the flow has never run.
         ClusterError: the target does not answer, or refuses.
     """
-    target, topic = config.flow.target, control_topic(config.flow.source)
+    target, topic = config.flow.target, config.herder.names.control_topic
     if TopicName(topic) not in await clusters.target.list_topics():
         raise UnknownTopic(target, f"there is no {topic}: the flow {config.flow} has never run")
     key, value = encode_limit(Limit(bytes_per_second=bytes_per_second))

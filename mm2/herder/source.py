@@ -30,7 +30,7 @@ from mm2.herder.exactly_once import fence_earlier_tasks
 from mm2.herder.ports import BundleRunner
 from mm2.herder.specs import bundle_spec
 from mm2.herder.supervision import every, keep_running
-from mm2.herder.topics import control_topic, offset_syncs_topic, progress_topic
+from mm2.herder.topics import offset_syncs_topic
 from mm2.herder.wanted import ControlBacklog, read_control, readable, until_resumed
 from mm2.herder.watch import Watch
 from mm2.kafka.log import LogTail
@@ -59,7 +59,7 @@ class SourceFlow:
         self._config = config
         self._runner = runner
         self._worker_id = worker_id
-        self._control = control_topic(config.flow.source)
+        self._control = config.herder.names.control_topic
         self._consumer = config.herder.client("consumer", "control")
         self._discovery = Discovery(config, clusters)
         self._discovered = asyncio.Event()
@@ -146,7 +146,7 @@ class SourceFlow:
             bundles,
             target=flow.target,
             consumer=self._config.herder.client("consumer", "progress"),
-            topic=progress_topic(flow.source),
+            topic=self._config.herder.names.progress_topic,
             epoch=epoch,
             look_every=self._config.source.assignment_balance,
         )

@@ -11,7 +11,7 @@ from mm2.config.flow import FlowConfig, data_producer
 from mm2.config.settings import ErrorSettings
 from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec, GapSpec, OffsetSyncSpec
 from mm2.herder.exactly_once import exactly_once_spec, transactional_id
-from mm2.herder.topics import control_topic, offset_runs_topic, progress_topic
+from mm2.herder.topics import offset_runs_topic
 from mm2.kafka.settings import milliseconds
 from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
 
@@ -41,8 +41,9 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         transactional_id=transactional_id(config, index),
         offsets_topic=herder.offsets_topic,
         offsets_partitions=herder.offsets_partitions,
-        control_topic=control_topic(config.flow.source),
-        progress_topic=progress_topic(config.flow.source),
+        control_topic=herder.names.control_topic,
+        progress_topic=herder.names.progress_topic,
+        connector=herder.names.connector,
         byte_rate_limit=source.byte_rate_limit,
         flush_interval_s=herder.offset_flush_interval.total_seconds(),
         buffer_memory=config.data.buffer_memory,

@@ -17,7 +17,7 @@ import structlog
 
 from mm2.config.flow import FlowConfig
 from mm2.core.filters import build_topic_filter
-from mm2.core.model import ClusterAlias, TopicName
+from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, TopicName
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.run_codec import runs_topic
 from mm2.core.topology import should_replicate_topic
@@ -39,16 +39,6 @@ _MOST_OF_A_DEAD_LETTER: Final = 100 << 20
 """What is too large for its remote topic must not be so here; brokers take no larger requests."""
 
 _PROGRESS_KEPT_MS: Final = 3_600_000
-
-
-def control_topic(source: ClusterAlias) -> str:
-    """Leases and assignments of the flows from ``source``, on the target."""
-    return f"mm2-control.{source}.internal"
-
-
-def progress_topic(source: ClusterAlias) -> str:
-    """What the tasks of the flows from ``source`` report, on the target."""
-    return f"mm2-progress.{source}.internal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,28 +69,17 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
             name=worker.config_topic, replication_factor=worker.config_replication_factor
         ),
         InternalTopic(
-            name=worker.offsets_topic,
-            partitions=worker.offsets_partitions,
-            replication_factor=worker.offsets_replication_factor,
-            configs=_OFTEN_COMPACTED,
-        ),
-        InternalTopic(
             name=worker.status_topic,
             partitions=worker.status_partitions,
             replication_factor=worker.status_replication_factor,
         ),
         InternalTopic(
-            name=policy.heartbeats_topic(),
-            replication_factor=config.heartbeat.heartbeats_replication_factor,
-            configs=_compacted(config.heartbeat.heartbeats_retention),
-        ),
-        InternalTopic(
-            name=control_topic(source),
+            name=worker.names.control_topic,
             replication_factor=worker.config_replication_factor,
             configs=_OFTEN_COMPACTED,
         ),
         InternalTopic(
-            name=progress_topic(source),
+            name=worker.names.progress_topic,
             replication_factor=worker.status_replication_factor,
             configs={
                 "cleanup.policy": "delete",
@@ -109,6 +88,23 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
             },
         ),
     ]
+    if SOURCE_CONNECTOR in config.parts:
+        topics.append(
+            InternalTopic(
+                name=worker.offsets_topic,
+                partitions=worker.offsets_partitions,
+                replication_factor=worker.offsets_replication_factor,
+                configs=_OFTEN_COMPACTED,
+            )
+        )
+    if HEARTBEAT_CONNECTOR in config.parts:
+        topics.append(
+            InternalTopic(
+                name=policy.heartbeats_topic(),
+                replication_factor=config.heartbeat.heartbeats_replication_factor,
+                configs=_compacted(config.heartbeat.heartbeats_retention),
+            )
+        )
     if config.checkpoint.runs or config.emits_checkpoints:
         topics.append(
             InternalTopic(
@@ -129,7 +125,8 @@ def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[Inter
                 configs={"max.message.bytes": str(_MOST_OF_A_DEAD_LETTER)},
             )
         )
-    return topics
+    # What a Connect worker keeps for itself has no name here: it is not on every target.
+    return [topic for topic in topics if topic.name]
 
 
 def offset_syncs_topic(config: FlowConfig, policy: ReplicationPolicy) -> str:

@@ -19,7 +19,7 @@ from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.herder.clusters import admin_clients
 from mm2.herder.heartbeat_progress import decode_heartbeats
-from mm2.herder.topics import create_internal_topics, progress_topic
+from mm2.herder.topics import create_internal_topics
 from mm2.kafka.log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
@@ -119,7 +119,9 @@ async def test_a_flow_reports_how_old_heartbeats_are_that_come_in_through_it(
     async with _beating(config):
         records = await eventually_async(
             lambda: read_to_end(
-                target, {"bootstrap.servers": cluster_b.bootstrap}, progress_topic(source)
+                target,
+                {"bootstrap.servers": cluster_b.bootstrap},
+                config.herder.names.progress_topic,
             )
         )
     report = decode_heartbeats(records[0].value)

@@ -15,7 +15,6 @@ from mm2.herder.progress import (
     decode_progress,
     is_of_bundle,
 )
-from mm2.herder.topics import progress_topic
 from mm2.kafka.log import LogTail
 from tests.support.demo.raw import RawCluster
 
@@ -105,7 +104,7 @@ class FlowNumbers:
 async def follow(numbers: FlowNumbers, bootstrap: str) -> None:
     """Keeps the numbers current, from the progress topic on the target; until cancelled."""
     flow = numbers.flow
-    topic = progress_topic(flow.source)
+    topic = f"mm2-progress.{flow.source}.internal"
     async with RawCluster(flow.target, bootstrap) as cluster:
         while True:
             if await cluster.ends({topic: 1}):
