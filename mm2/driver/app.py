@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 import structlog
@@ -121,21 +121,40 @@ def run_flows(flows: Sequence[FlowConfig], engine: Engine) -> int:
 
     SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once.
     """
-    return uvloop.run(_run(flows, engine))
+    log.info("driver.started", flows=[str(flow.flow) for flow in flows])
+    return run_program(lambda: MirrorMaker(flows, engine))
 
 
-async def _run(flows: Sequence[FlowConfig], engine: Engine) -> int:
-    maker = MirrorMaker(flows, engine)
+class Program(Protocol):
+    """What runs until it is told to stop."""
+
+    def stop(self) -> None:
+        """Asks ``run`` to drain and end."""
+
+    async def run(self) -> int:
+        """Runs until ``stop``; returns the exit status."""
+
+
+def run_program(make: Callable[[], Program]) -> int:
+    """
+    Runs a program in the foreground, made in its event loop; returns the exit status.
+
+    SIGTERM and SIGINT stop it; a second one ends it at once.
+    """
+    return uvloop.run(_run(make))
+
+
+async def _run(make: Callable[[], Program]) -> int:
+    program = make()
     signals: list[int] = []
 
     def stop(number: int) -> None:
         if signals:
             os._exit(128 + number)
         signals.append(number)
-        maker.stop()
+        program.stop()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
-    log.info("driver.started", flows=[str(flow.flow) for flow in flows])
-    return await maker.run()
+    return await program.run()

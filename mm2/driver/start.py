@@ -9,14 +9,16 @@ all imports done and nothing else begun; and then the event loop starts.
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from flows.spark.jvm import DEFAULTS, Jvm, is_local
 from flows.spark.zygote import Zygote
-from mm2.config.flow import FlowConfig
 from mm2.driver.flows_of_file import load_flows
+
+if TYPE_CHECKING:  # It would bring everything with it that is imported later.
+    from mm2.driver.app import Engine
 
 _MOST_BUNDLES: Final = 256
 
@@ -32,17 +34,35 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
         ConfigError: it holds no flow to run.
     """
     configs = load_flows(path, clusters)
-    settings = dict(DEFAULTS)
-    for config in configs:
-        settings |= config.spark
-    if not any(config.source.runs for config in configs):
-        return _run(configs, settings, None, None)
+    sources = [config.source for config in configs if config.source.runs]
+    spark = {key: value for config in configs for key, value in config.spark.items()}
+
+    def main(engine: Engine) -> int:
+        from mm2.driver.app import run_flows  # noqa: PLC0415 - see above
+
+        return run_flows(configs, engine)
+
+    return foreground(main, spark=spark, bundles=sum(source.tasks_max for source in sources))
+
+
+def foreground(main: Callable[[Engine], int], *, spark: Mapping[str, str], bundles: int) -> int:
+    """
+    Runs ``main`` with an engine, which Spark runs if there are bundles; returns what it returns.
+
+    Args:
+        main: runs the event loop; what it needs is imported in it, and not before.
+        spark: ``spark.*`` settings.
+        bundles: most bundles at the same time.
+    """
+    settings = {**DEFAULTS, **spark}
+    if not bundles:
+        return _run(main, settings, 1, None, None)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
     zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
     jvm = Jvm(settings, environment=zygote.environment if zygote else None)
     try:
-        return _run(configs, settings, jvm, zygote)
+        return _run(main, settings, bundles, jvm, zygote)
     except SystemExit:
         jvm.end(within_s=0)
         raise
@@ -57,25 +77,28 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 
 
 def _run(
-    configs: Sequence[FlowConfig], settings: dict[str, str], jvm: Jvm | None, zygote: Zygote | None
+    main: Callable[[Engine], int],
+    settings: dict[str, str],
+    bundles: int,
+    jvm: Jvm | None,
+    zygote: Zygote | None,
 ) -> int:
     # What takes long to import, and only now: see above.
     from flows.source.task import run_bundle  # noqa: PLC0415
     from flows.spark.daemon import import_needed  # noqa: PLC0415
     from flows.spark.engine import SparkEngine  # noqa: PLC0415
-    from mm2.driver.app import run_flows  # noqa: PLC0415
     from mm2.telemetry.logs import configure_logs  # noqa: PLC0415
 
     configure_logs()
     if zygote is not None and jvm is not None:
         import_needed()
         zygote.fork(jvm.process.stdin, jvm.process.stderr)
-    bundles = sum(config.source.tasks_max for config in configs if config.source.runs)
-    engine = SparkEngine(
-        settings,
-        bundles=max(1, min(bundles, _MOST_BUNDLES)),
-        task=run_bundle,
-        jvm=jvm,
-        environment=zygote.environment if zygote else None,
+    return main(
+        SparkEngine(
+            settings,
+            bundles=min(bundles, _MOST_BUNDLES),
+            task=run_bundle,
+            jvm=jvm,
+            environment=zygote.environment if zygote else None,
+        )
     )
-    return run_flows(configs, engine)

@@ -76,6 +76,13 @@ EVENTS: Final = {
     "group_offsets.raced": "Somebody used a group on the target in the instant in which its "
     "offsets were set; the reason says what can be seen. If its members had read further, they "
     "read again from the offset that was set.",
+    "connect.record_unreadable": "A record of config.storage.topic is damaged; it is passed over.",
+    "connect.refused": "Workers of Kafka's own Connect are in the worker's group; this one waits.",
+    "connect.started": "A Connect worker has started.",
+    "connector.ended": "Connectors of this worker have drained and committed, and ended.",
+    "connector.failed": "A connector has ended for good; the others of the worker go on.",
+    "connector.rejected": "A connector's configuration has mistakes; it does not run.",
+    "connector.started": "This worker takes part in running a connector.",
     "job.failed": "A periodic job failed; it runs again at its next time.",
     "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",
     "kafka.throttled": "A broker's quota for this client is used up: it asks us to hold back, and "

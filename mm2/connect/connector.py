@@ -1,0 +1,113 @@
+"""A connector's configuration, and the flow of which it is one part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mm2.config.definition import by_line, java_trim
+from mm2.config.flow import FlowConfig, single_flow
+from mm2.config.known import connector_advice, doubts
+from mm2.config.layers import with_line
+from mm2.connect.classes import ConnectorClass, connector_class
+from mm2.connect.layers import ConnectorLayers
+from mm2.connect.worker import WorkerConfig
+from mm2.core.model import (
+    CHECKPOINT_CONNECTOR,
+    HEARTBEAT_CONNECTOR,
+    SOURCE_CONNECTOR,
+    ClusterAlias,
+    SourceAndTarget,
+)
+from mm2.errors import ConfigError, ConfigErrors
+
+_ALIASES: Final = ("source.cluster.alias", "target.cluster.alias")
+_BYTES: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
+_CONVERTERS: Final = ("key.converter", "value.converter")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connector:
+    """
+    One connector of a worker.
+
+    Attributes:
+        name: its name.
+        kind: its class.
+        config: its configuration as the user wrote it.
+        flow: what it does: a flow of which one part is enabled.
+    """
+
+    name: str
+    kind: ConnectorClass
+    config: Mapping[str, str]
+    flow: FlowConfig
+
+
+def read_connector(
+    config: Mapping[str, str], worker: WorkerConfig, lines: Mapping[str, int] | None = None
+) -> Connector:
+    """
+    Makes sense of a connector's configuration.
+
+    Args:
+        config: keys and values as written.
+        worker: the configuration of the worker that is to run it.
+        lines: line of each key, if they stand in a file.
+
+    Raises:
+        ConfigErrors: everything that is wrong with it.
+    """
+    lines = lines or {}
+    mistakes: list[ConfigError] = []
+    name = _required(config, "name", mistakes)
+    source, target = (_required(config, key, mistakes) for key in _ALIASES)
+    try:
+        kind = connector_class(config.get("connector.class"))
+    except ConfigError as error:
+        mistakes.append(error)
+    if mistakes:
+        raise ConfigErrors(sorted((with_line(each, lines) for each in mistakes), key=by_line))
+    layers = ConnectorLayers(name=name, kind=kind, own=config, lines=lines, worker=worker)
+    flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
+    if refusals := _refusals(flow, kind):
+        raise ConfigErrors([ConfigError(refusal) for refusal in refusals])
+    warnings = [str(with_line(each, lines)) for each in doubts(config, connector_advice)]
+    return Connector(
+        name=name,
+        kind=kind,
+        config=dict(config),
+        flow=replace(
+            flow, parts=(kind.part,), warnings=(*flow.warnings, *warnings, *_unheard(config))
+        ),
+    )
+
+
+def _required(config: Mapping[str, str], key: str, mistakes: list[ConfigError]) -> str:
+    value = java_trim(config.get(key, ""))
+    if not value:
+        mistakes.append(ConfigError(f"{key} is missing: write {key} = ...", key=key))
+    return value
+
+
+def _refusals(flow: FlowConfig, kind: ConnectorClass) -> tuple[str, ...]:
+    """Why Connect would not take the connector (C106-C112)."""
+    settings = {
+        SOURCE_CONNECTOR: flow.source,
+        CHECKPOINT_CONNECTOR: flow.checkpoint,
+        HEARTBEAT_CONNECTOR: flow.heartbeat,
+    }
+    return settings[kind.part].refusals
+
+
+def _unheard(config: Mapping[str, str]) -> list[str]:
+    """What Connect's framework would do to records, and nobody does here."""
+    told = [
+        f"{key} = {config[key]}: no effect, records are copied as bytes"
+        for key in _CONVERTERS
+        if config.get(key, _BYTES).strip() != _BYTES
+    ]
+    if config.get("transforms", "").strip():
+        told.append(f"transforms = {config['transforms']}: no effect, records are copied as bytes")
+    return told

@@ -1,0 +1,104 @@
+"""
+What a worker's properties say: Kafka Connect's own keys, of a standalone or a distributed worker.
+
+Connect's machinery that does not exist here (plug-ins, converters, sessions between workers) has
+keys that are accepted and have no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from mm2.config.definition import Definition, by_line, parse_all, split_list
+from mm2.config.keys import keys_of
+from mm2.config.known import doubts, worker_advice
+from mm2.config.layers import with_line
+from mm2.config.properties import PropertiesFile
+from mm2.config.providers import Providers, listed_providers
+from mm2.config.reading import Parsed
+from mm2.errors import ConfigError, ConfigErrors
+
+STANDALONE_GROUP: Final = "connect-standalone"
+"""Stands for ``group.id`` in names, where there is none."""
+
+_FACTORS: Final = tuple(
+    f"{what}.storage.replication.factor" for what in ("config", "offset", "status")
+)
+_STANDALONE: Final = {
+    "group.id": STANDALONE_GROUP,
+    "config.storage.topic": "",
+    "offset.storage.topic": "",
+    "status.storage.topic": "",
+    # Whoever runs one worker often has one broker; distributed workers have Connect's default, 3.
+    **dict.fromkeys(_FACTORS, "-1"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerConfig:
+    """
+    The configuration of one worker.
+
+    Args:
+        raw: keys and values as written.
+        lines: line of each key, for messages.
+        is_distributed: whether the worker is one of a group.
+        environment: variables for the environment provider; those of the process by default.
+
+    Raises:
+        ConfigErrors: everything that is wrong with it.
+    """
+
+    raw: Mapping[str, str]
+    is_distributed: bool
+    lines: Mapping[str, int] = field(default_factory=dict)
+    environment: Mapping[str, str] | None = None
+    properties: Mapping[str, str] = field(init=False)
+    """All keys, resolved; what a standalone worker need not say is filled in."""
+    parsed: Parsed = field(init=False)
+    """The keys of Connect's ``DistributedConfig``, typed."""
+
+    def __post_init__(self) -> None:
+        try:
+            resolved = self.providers().resolve_all(self.raw)
+        except ConfigError as error:
+            raise ConfigErrors([self.located(error)]) from error
+        defaults = {} if self.is_distributed else _STANDALONE
+        properties = {"bootstrap.servers": "localhost:9092", **defaults, **resolved}
+        values, mistakes = parse_all(keys_of(Definition.WORKER), properties)
+        if mistakes := [*mistakes, *_no_servers(properties)]:
+            raise ConfigErrors(sorted(map(self.located, mistakes), key=by_line))
+        object.__setattr__(self, "properties", properties)
+        object.__setattr__(self, "parsed", Parsed(values=values, properties=properties))
+
+    @classmethod
+    def of(cls, file: PropertiesFile, *, is_distributed: bool) -> WorkerConfig:
+        """The configuration that a parsed file holds."""
+        return cls(raw=file.values, lines=file.lines, is_distributed=is_distributed)
+
+    @property
+    def group_id(self) -> str:
+        """Names the workers that share connectors."""
+        return self.parsed.text("group.id")
+
+    def providers(self) -> Providers:
+        """What ``config.providers`` lists; connectors' expressions are resolved by them, too."""
+        names = split_list(self.raw.get("config.providers", ""))
+        return listed_providers(names, self.raw, self.environment)
+
+    def warnings(self) -> list[str]:
+        """A sentence for each key that nobody reads."""
+        return [str(self.located(each)) for each in doubts(self.raw, worker_advice)]
+
+    def located(self, error: ConfigError) -> ConfigError:
+        """The same mistake with the line of its key."""
+        return with_line(error, self.lines)
+
+
+def _no_servers(properties: Mapping[str, str]) -> list[ConfigError]:
+    key = "bootstrap.servers"
+    if any(split_list(properties[key])):
+        return []
+    return [ConfigError(f"{key} is empty: write {key} = host:port", key=key)]

@@ -1,0 +1,84 @@
+"""A Connect worker: one process that runs connectors, alone or with others of its group."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import uuid
+
+import structlog
+
+from flows.checkpoint.flow import run_checkpoints
+from flows.heartbeat.flow import run_heartbeats
+from mm2.config.flow import FlowConfig
+from mm2.connect.running import RunningConnectors
+from mm2.connect.store import ConnectorStore
+from mm2.connect.worker import WorkerConfig
+from mm2.driver.app import EXIT_HERDER, EXIT_START, STOP_WITHIN_S, Engine
+from mm2.errors import FatalError, root_cause
+from mm2.herder.herder import FlowHerder
+from mm2.herder.supervision import keep_running
+
+log = structlog.get_logger()
+
+
+class ConnectWorker:
+    """
+    Runs the connectors of a store until told to stop (Java: ``Connect``, ``Worker``).
+
+    Args:
+        config: the worker's configuration.
+        store: the connectors.
+        engine: runs their bundles.
+    """
+
+    def __init__(self, config: WorkerConfig, store: ConnectorStore, engine: Engine) -> None:
+        self._config = config
+        self._store = store
+        self._engine = engine
+        self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
+        self._stopping = asyncio.Event()
+        self.connectors = RunningConnectors(config, store, self._flow, self._worker_id)
+
+    def stop(self) -> None:
+        """Asks ``run`` to drain all connectors and end."""
+        self._stopping.set()
+
+    async def run(self) -> int:
+        """Runs until ``stop``; returns the exit status."""
+        log.info("connect.started", group=self._config.group_id, worker=self._worker_id)
+        for warning in self._config.warnings():
+            log.warning("config.spelling", message=warning)
+        try:
+            await self._run()
+        except BaseExceptionGroup as errors:
+            fatal, _ = errors.split(FatalError)
+            log.critical("driver.failed", error=str(root_cause(fatal or errors)))
+            return EXIT_START if fatal else EXIT_HERDER
+        finally:
+            await self._engine.stop()
+        log.info("driver.stopped")
+        return 0
+
+    async def _run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            # Spark takes seconds to start; connectors and topics are looked at meanwhile.
+            group.create_task(self._engine.start(), name="spark")
+            store = group.create_task(keep_running("connectors", self._store.run), name="store")
+            work = group.create_task(self.connectors.run(self._stopping), name="work")
+            await self._stopping.wait()
+            log.info("driver.stopping")
+            _, late = await asyncio.wait([work], timeout=STOP_WITHIN_S)
+            for task in late:
+                log.error("herder.not_stopped", herder="connectors", within_s=STOP_WITHIN_S)
+                task.cancel()
+            store.cancel()
+
+    def _flow(self, flow: FlowConfig) -> FlowHerder:
+        return FlowHerder(
+            flow,
+            runner=self._engine,
+            heartbeats=run_heartbeats,
+            checkpoints=run_checkpoints,
+            worker_id=f"{self._worker_id}/{flow.herder.names.connector}",
+        )

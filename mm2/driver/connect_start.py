@@ -1,0 +1,106 @@
+"""How Connect's workers start: their files are read, then what all workers have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mm2.config.properties import load
+from mm2.connect.connector import read_connector
+from mm2.connect.files import ConnectorFile, read_connector_file
+from mm2.connect.worker import WorkerConfig
+from mm2.core.connect_configs import ConnectorConfig, Entry, WantedState
+from mm2.driver.start import foreground
+from mm2.errors import ConfigError, ConfigErrors
+
+if TYPE_CHECKING:  # It would bring everything with it that is imported later.
+    from mm2.driver.app import Engine
+
+_BUNDLES: Final = 64
+"""Connectors come and go, but Spark's slots are fixed at the start; they cost nothing."""
+
+
+class FileErrors(ConfigErrors):
+    """
+    Everything that is wrong with some files.
+
+    Attributes:
+        lines: a sentence each, with the file that it is about.
+    """
+
+    def __init__(self, found: Sequence[tuple[Path, ConfigError]]) -> None:
+        super().__init__([error for _, error in found])
+        self.lines = [f"{path}: {error}" for path, error in found]
+
+
+def run_standalone(worker: Path, connectors: Sequence[Path]) -> int:
+    """
+    Runs the connectors of some files in the foreground; returns the exit status.
+
+    Raises:
+        FileErrors: everything that is wrong with the files.
+    """
+    config, entries = _read(worker, connectors, is_distributed=False)
+    return _run(config, entries)
+
+
+def run_distributed(worker: Path) -> int:
+    """
+    Runs one worker of a group in the foreground; returns the exit status.
+
+    Raises:
+        FileErrors: everything that is wrong with the file.
+    """
+    config, _ = _read(worker, (), is_distributed=True)
+    return _run(config, ())
+
+
+def _run(config: WorkerConfig, entries: Sequence[Entry]) -> int:
+    spark = {key: value for key, value in config.properties.items() if key.startswith("spark.")}
+
+    def main(engine: Engine) -> int:
+        from mm2.connect.store import MemoryStore, TopicStore  # noqa: PLC0415
+        from mm2.driver.app import run_program  # noqa: PLC0415
+        from mm2.driver.connect import ConnectWorker  # noqa: PLC0415
+
+        def worker() -> ConnectWorker:
+            if config.is_distributed:
+                return ConnectWorker(config, TopicStore(config), engine)
+            return ConnectWorker(config, MemoryStore(entries), engine)
+
+        return run_program(worker)
+
+    return foreground(main, spark=spark, bundles=_BUNDLES)
+
+
+def _read(
+    worker: Path, connectors: Sequence[Path], *, is_distributed: bool
+) -> tuple[WorkerConfig, list[Entry]]:
+    found: list[tuple[Path, ConfigError]] = []
+    entries: list[Entry] = []
+    try:
+        config = WorkerConfig.of(load(worker), is_distributed=is_distributed)
+    except ConfigError as error:
+        raise FileErrors([(worker, error)]) from error
+    except ConfigErrors as errors:
+        raise FileErrors([(worker, each) for each in errors.problems]) from errors
+    for path in connectors:
+        try:
+            file = read_connector_file(path)
+            entries += _entries(file, config)
+        except ConfigError as error:
+            found.append((path, error))
+        except ConfigErrors as errors:
+            found += [(path, each) for each in errors.problems]
+    if found:
+        raise FileErrors(found)
+    return config, entries
+
+
+def _entries(file: ConnectorFile, worker: WorkerConfig) -> list[Entry]:
+    connector = read_connector(file.config, worker, file.lines)
+    return [
+        WantedState(connector.name, file.state),
+        ConnectorConfig(connector.name, connector.config),
+    ]

@@ -1,0 +1,118 @@
+"""Workers of a group, steered over REST; one is killed, and another one goes on."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cluster import Cluster
+from tests.support.connect import distributed, sample
+from tests.support.eventually import eventually
+from tests.support.layout import free_ports
+from tests.support.records import Sample, committed, create_topic, produce
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+
+class _Rest:
+    """A worker's REST interface, as its clients see it."""
+
+    def __init__(self, port: int) -> None:
+        self._url = f"http://127.0.0.1:{port}"
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """What it answers; a refusal or no answer is "not yet"."""
+        request = urllib.request.Request(
+            self._url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{error.code}: {error.read().decode()}") from error
+        except OSError as error:
+            raise AssertionError(str(error)) from error
+
+    def state(self, name: str) -> tuple[str, str]:
+        """A connector's state, and the worker that has it."""
+        connector = self.ask("GET", f"/connectors/{name}/status")["connector"]
+        return connector["state"], connector["worker_id"]
+
+
+def _numbers(first: int, count: int) -> list[Sample]:
+    return [Sample(value=b"%d" % n) for n in range(first, first + count)]
+
+
+def _source(unique: str, source: Cluster) -> Mapping[str, str]:
+    return {
+        "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+        "source.cluster.alias": f"A{unique[-4:]}",
+        "source.cluster.bootstrap.servers": source.bootstrap,
+        "target.cluster.alias": f"B{unique[-4:]}",
+        "topics": unique,
+        "replication.factor": "1",
+        "offset-syncs.topic.replication.factor": "1",
+        "refresh.topics.interval.seconds": "1",
+    }
+
+
+def test_connectors_of_a_killed_worker_go_on_in_another_one(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """Exactly once; what REST is asked at one worker is so at all of them, and stays so."""
+    create_topic(cluster_a.bootstrap, unique)
+    produce(cluster_a.bootstrap, unique, _numbers(0, 100))
+    remote = f"A{unique[-4:]}.{unique}"
+
+    def copied() -> list[bytes | None]:
+        return [record.value for record in committed(cluster_b.bootstrap, remote)]
+
+    def values(count: int) -> list[bytes]:
+        return [b"%d" % n for n in range(count)]
+
+    ports = free_ports(2)
+    workers = {}
+    for port in ports:
+        text = sample(
+            "connect-distributed.properties",
+            (cluster_a, cluster_b),
+            {
+                "group.id": unique,
+                "config.storage.topic": f"{unique}-configs",
+                "offset.storage.topic": f"{unique}-offsets",
+                "status.storage.topic": f"{unique}-status",
+                "listeners": f"http://127.0.0.1:{port}",
+                "#exactly.once.source.support": "enabled",
+            },
+        )
+        workers[port] = distributed(tmp_path, text.replace("#exactly", "exactly"))
+    with workers[ports[0]], workers[ports[1]]:
+        first, second = map(_Rest, ports)
+        eventually(lambda: first.ask("GET", "/connectors") == [])
+        first.ask("PUT", f"/connectors/{unique}/config", _source(unique, cluster_a))
+        eventually(lambda: second.ask("GET", "/connectors") == [unique])
+        eventually(copied, until=lambda found: found == values(100))
+        eventually(lambda: second.state(unique)[0] == "RUNNING")
+        # Whoever leads it says so in its log; it is not REST's business which process that is.
+        leader = next(port for port, each in workers.items() if "flow.led" in each.text())
+        workers[leader].kill()
+        produce(cluster_a.bootstrap, unique, _numbers(100, 100))
+        other = _Rest(next(port for port in ports if port != leader))
+        eventually(copied, until=lambda found: found == values(200))
+        other.ask("PUT", f"/connectors/{unique}/stop")
+        eventually(lambda: other.state(unique)[0] == "STOPPED")
+        offsets = eventually(lambda: other.ask("GET", f"/connectors/{unique}/offsets")["offsets"])
+        assert [each["offset"] for each in offsets] == [{"offset": 199}]
+        other.ask("DELETE", f"/connectors/{unique}")
+        assert other.ask("GET", "/connectors") == []
+        assert workers[next(p for p in ports if p != leader)].stop() == 0
+    assert copied() == values(200)
