@@ -29,7 +29,7 @@ from mm2.herder.control_steering import (
     SteeringEntry,
     encode_steering,
 )
-from mm2.herder.topics import accepted_topics, control_topic, create_internal_topics
+from mm2.herder.topics import accepted_topics, create_internal_topics
 from mm2.herder.wanted import Steering, read_control
 from mm2.kafka.writer import Writer
 
@@ -66,7 +66,7 @@ class FlowCommands:
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
         self._config = config
         self._clusters = clusters
-        self._topic = control_topic(config.flow.source)
+        self._topic = config.herder.names.control_topic
 
     async def steering(self) -> Steering:
         """

@@ -11,7 +11,6 @@ from mm2.config.flow import FlowConfig
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.errors import NotAuthorized
 from mm2.herder.flow_picture import FlowPicture
-from mm2.herder.topics import control_topic, progress_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import LogTail, read_to_end, records_to_end
 from mm2.kafka.offsets import OffsetAt
@@ -47,8 +46,8 @@ class FlowTopics:
         self.admin = admin
         self.picture = FlowPicture()
         self.names: Mapping[str, str] = {
-            CONTROL: control_topic(config.flow.source),
-            PROGRESS: progress_topic(config.flow.source),
+            CONTROL: config.herder.names.control_topic,
+            PROGRESS: config.herder.names.progress_topic,
             STATUS: config.herder.status_topic,
         }
         self._takes: Mapping[str, Callable[[Record], None]] = {
