@@ -28,6 +28,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tests.support.layout import (
+    CONTROLLER,
     HOST,
     KAFKA_VERSION,
     LOG4J,
@@ -130,6 +131,8 @@ class KafkaCluster:
         properties: more server properties; they win.
         racks: of the nodes, in their order.
         security: the secured listeners to open.
+        routes: more plain listeners by name, each with the port that it advertises, where a proxy
+            leads to ``listeners(name)``; for clusters of one node.
         version: of the brokers.
     """
 
@@ -144,6 +147,7 @@ class KafkaCluster:
         properties: Mapping[str, str] | None = None,
         racks: Sequence[str] = (),
         security: Security | None = None,
+        routes: Mapping[str, int] | None = None,
         version: str = KAFKA_VERSION,
     ) -> None:
         self.name = name
@@ -154,6 +158,7 @@ class KafkaCluster:
         self._extra = dict(properties or {})
         self._racks = racks
         self._security = security or Security()
+        self._routes = dict(routes or {})
         self._home: Path | None = None
         self._nodes: list[_Node] = []
 
@@ -254,14 +259,14 @@ class KafkaCluster:
 
     def _make(self) -> None:
         self._home = Path(tempfile.mkdtemp(prefix=f"kafka-{self.name}-"))
-        names = ["PLAINTEXT", "CONTROLLER", *secured(self._security)]
+        names = ["PLAINTEXT", CONTROLLER, *secured(self._security), *self._routes]
         ports = [
             dict(zip(names, free_ports(len(names)), strict=True)) for _ in range(self._brokers)
         ]
         if self._port is not None:
             for number, each in enumerate(ports):
                 each["PLAINTEXT"] = self._port + number
-        voters = ",".join(f"{n}@{HOST}:{each['CONTROLLER']}" for n, each in enumerate(ports, 1))
+        voters = ",".join(f"{n}@{HOST}:{each[CONTROLLER]}" for n, each in enumerate(ports, 1))
         for number, each in enumerate(ports, 1):
             self._nodes.append(self._node(number, self._home / f"node-{number}", each, voters))
         self._format()
@@ -277,6 +282,7 @@ class KafkaCluster:
             data=home / "data",
             security=self._security,
             extra={**rack, **self._extra},
+            routes=self._routes,
         )
         node.properties.write_text(render(properties))
         return node

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 KAFKA_VERSION = "4.3.0"
 OLDER_VERSION = "3.9.1"
@@ -19,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / "build" / "kafka" / KAFKA_VERSION / "libs"
 
 HOST = "127.0.0.1"
+CONTROLLER = "CONTROLLER"
+"""The name of the listener on which controllers talk to each other."""
 _PORTS = range(15_000, 32_000)
 """Below the range from which the system takes ports for outgoing connections."""
 
@@ -109,28 +112,33 @@ def broker_properties(
     data: Path,
     security: Security,
     extra: Mapping[str, str],
+    routes: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, str]:
     """
     What ``server.properties`` of one node holds.
 
     Broker and controller share the process. Whoever has no name (``ANONYMOUS``, on the plain
-    listener) may do everything; ACLs apply to named users.
+    listeners) may do everything; ACLs apply to named users. Listeners in ``routes`` are plain ones
+    that advertise the port given there, on which a proxy is.
     """
     listeners = ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items())
     advertised = ",".join(
-        part for part in listeners.split(",") if not part.startswith("CONTROLLER:")
+        f"{name}://{HOST}:{port}"
+        for name, port in {**ports, **routes}.items()
+        if name != CONTROLLER
     )
+    plain = {CONTROLLER, *routes}
     nodes = voters.count("@")
     replicas = str(min(nodes, 3))
     return {
         "process.roles": "broker,controller",
         "node.id": str(node),
         "controller.quorum.voters": voters,
-        "controller.listener.names": "CONTROLLER",
+        "controller.listener.names": CONTROLLER,
         "listeners": listeners,
         "advertised.listeners": advertised,
         "listener.security.protocol.map": ",".join(
-            f"{name}:{'PLAINTEXT' if name == 'CONTROLLER' else name}" for name in ports
+            f"{name}:{'PLAINTEXT' if name in plain else name}" for name in ports
         ),
         "inter.broker.listener.name": "PLAINTEXT",
         "log.dirs": str(data),
