@@ -29,11 +29,11 @@ from mm2.herder.checkpoint_progress import (
     CheckpointProgress,
     decode_checkpoint_progress,
 )
-from mm2.herder.control import Assignment, FlowState, Lease, Wanted
+from mm2.herder.control import Assignment, Lease
 from mm2.herder.heartbeat_progress import KEY as HEARTBEAT_KEY
 from mm2.herder.heartbeat_progress import HeartbeatProgress, decode_heartbeats
 from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress, is_of_bundle
-from mm2.herder.wanted import readable
+from mm2.herder.wanted import Steering, readable, readable_steering
 from mm2.kafka.groups import GroupMembers, GroupState
 from mm2.kafka.records import Record
 
@@ -67,7 +67,7 @@ class FlowPicture:
     Attributes:
         lease: who leads, or led last; None if nobody ever has.
         lease_ms: when that was written.
-        wanted: what operators want of the flow.
+        steering: what operators want.
         assignments: what each bundle has, of whatever epoch.
         reports: the last one of each bundle.
         partitions: what was reported of them.
@@ -83,7 +83,7 @@ class FlowPicture:
     def __init__(self) -> None:
         self.lease: Lease | None = None
         self.lease_ms = 0
-        self.wanted = Wanted(state=FlowState.RUNNING)
+        self.steering = Steering()
         self.assignments: dict[int, Assignment] = {}
         self.reports: dict[int, BundleProgress] = {}
         self.partitions: dict[TopicPartition, SeenPartition] = {}
@@ -96,12 +96,12 @@ class FlowPicture:
 
     def take_control(self, record: Record) -> None:
         """Takes the next record of the control topic."""
-        match readable(record):
+        entry = readable(record)
+        self.steering = self.steering.then(entry).then(readable_steering(record))
+        match entry:
             case Lease() as lease:
                 if self.lease is None or lease.epoch >= self.lease.epoch:
                     self.lease, self.lease_ms = lease, record.timestamp_ms
-            case Wanted() as wanted:
-                self.wanted = wanted
             case Assignment() as assignment:
                 self.assignments[assignment.index] = assignment
             case _:
@@ -130,8 +130,7 @@ class FlowPicture:
 
     def wanted_of(self, connector: str) -> RunState:
         """What operators want of a connector; a flow that is stopped goes on with its others."""
-        is_stopped = connector == SOURCE_CONNECTOR and self.wanted.is_stopped
-        return RunState.STOPPED if is_stopped else RunState.RUNNING
+        return RunState[self.steering.state_of(connector).name]
 
     def heard_ms(self) -> int:
         """When the leader or one of its tasks was heard last, by their clocks; 0 for never."""

@@ -14,7 +14,6 @@ from mm2.config.flow import FlowConfig
 from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
-    CONNECTORS,
     HEARTBEAT_CONNECTOR,
     NO_OFFSET,
     SOURCE_CONNECTOR,
@@ -57,8 +56,7 @@ def seen(config: FlowConfig, picture: FlowPicture, now_ms: int) -> FlowView:
         time_ms=now_ms,
         leader=look.leader(),
         nodes=tuple(look.nodes()),
-        wanted=RunState.STOPPED if picture.wanted.is_stopped else RunState.RUNNING,
-        reason=picture.wanted.reason,
+        steering=picture.steering,
         connectors=tuple(look.connectors()),
         partitions=tuple(sorted(look.partitions(), key=lambda each: each.source)),
         heartbeat_ms=None if heartbeats is None else heartbeats.last_ms,
@@ -85,7 +83,7 @@ def connectors_of(config: FlowConfig) -> list[str]:
         CHECKPOINT_CONNECTOR: config.checkpoint.enabled or config.emits_checkpoints,
         HEARTBEAT_CONNECTOR: config.heartbeat.emit_heartbeats is not None,
     }
-    return [name for name in CONNECTORS if there[name]]
+    return [name for name in config.parts if there[name]]
 
 
 class _Look:
@@ -147,6 +145,7 @@ class _Look:
         return ConnectorView(
             name=name,
             wanted=wanted,
+            reason=self._picture.steering.reason_of(name),
             state=said.state,
             worker_id=said.worker_id,
             generation=said.generation,
@@ -185,7 +184,7 @@ class _Look:
 
     def _small_task(self, name: str) -> dict[int, Status]:
         """Checkpoints and heartbeats are a task each, in the leader's own process."""
-        if self._refusal(name) is not None:
+        if self._is_java or self._refusal(name) is not None:
             return {}
         failure = self._picture.failures.get(TaskKey(name, 0))
         wanted = self._picture.wanted_of(name)

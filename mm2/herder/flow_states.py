@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mm2.core.connect_status import RunState
 from mm2.core.model import NO_OFFSET, SourceAndTarget, TopicName, TopicPartition
 from mm2.herder.progress import GapReport
+from mm2.herder.wanted import Steering
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,7 @@ class ConnectorView:
     Attributes:
         name: Java's simple class name.
         wanted: what operators want of it: RUNNING, PAUSED or STOPPED.
+        reason: what they gave as their reason; empty for none.
         state: what it does.
         worker_id: of the node that runs it, or was the last to do so.
         generation: epoch of that node's leadership.
@@ -87,6 +89,7 @@ class ConnectorView:
 
     name: str
     wanted: RunState
+    reason: str = ""
     state: RunState
     worker_id: str
     generation: int
@@ -177,8 +180,7 @@ class FlowView:
         time_ms: when it was looked at.
         leader: who leads it, or led it last; None if nobody ever has.
         nodes: that are there for it.
-        wanted: what operators want of the flow as a whole, RUNNING or STOPPED.
-        reason: what they gave as their reason.
+        steering: what operators want: of the flow, of its connectors, and over its settings.
         config_digest: of the configuration that the leader runs; None if it does not say.
         connectors: in Java's order.
         partitions: sorted.
@@ -190,8 +192,7 @@ class FlowView:
     time_ms: int
     leader: LeaderView | None = None
     nodes: tuple[NodeView, ...] = ()
-    wanted: RunState = RunState.RUNNING
-    reason: str = ""
+    steering: Steering = field(default_factory=Steering)
     config_digest: str | None = None
     connectors: tuple[ConnectorView, ...] = ()
     partitions: tuple[PartitionView, ...] = ()

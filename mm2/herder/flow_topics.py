@@ -45,11 +45,13 @@ class FlowTopics:
         self._config = config
         self.admin = admin
         self.picture = FlowPicture()
-        self.names: Mapping[str, str] = {
+        names = {
             CONTROL: config.herder.names.control_topic,
             PROGRESS: config.herder.names.progress_topic,
             STATUS: config.herder.status_topic,
         }
+        # Connectors of a Connect worker have no status topic of their own.
+        self.names: Mapping[str, str] = {kind: name for kind, name in names.items() if name}
         self._takes: Mapping[str, Callable[[Record], None]] = {
             CONTROL: self.picture.take_control,
             PROGRESS: self.picture.take_progress,
@@ -64,7 +66,9 @@ class FlowTopics:
             ClusterError: the target does not answer.
         """
         with suppress(NotAuthorized):
-            self.picture.members = await self.admin.group_members(self._config.herder.group_id)
+            self.picture.members = await self.admin.group_members(
+                self._config.herder.names.election_group
+            )
 
     async def read(self, kind: str) -> None:
         """

@@ -31,6 +31,7 @@ from mm2.herder.control import (
     encode_lease,
     encode_wanted,
 )
+from mm2.herder.control_steering import ConnectorState, ConnectorWanted, encode_steering
 from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.flow_standing import own_connectors, seen
 from mm2.herder.flow_states import ConnectorView, FlowView
@@ -235,8 +236,8 @@ def test_a_flow_that_stops_is_stopped_once_its_tasks_are_silent(flow: _Flow) -> 
     flow.control(*encode_lease(Lease(epoch=7, owner="n")), at_ms=NOW + 5_000)
     assert flow.states(NOW + 5_000) == ["STOPPED"]
     assert flow.connector(now_ms=NOW + 5_000).is_as_wanted
-    view = flow.view(NOW + 5_000)
-    assert (view.wanted, view.reason) == (RunState.STOPPED, "repair")
+    assert flow.view(NOW + 5_000).steering.flow == stopped
+    assert flow.connector(now_ms=NOW + 5_000).reason == "repair"
     assert flow.connector(CHECKPOINT, NOW + 5_000).state is RunState.RUNNING
 
 
@@ -262,7 +263,9 @@ def test_what_java_says_counts_when_java_runs_the_flow(flow: _Flow) -> None:
     assert view.nodes[0].host == "10.1.1.1"
     source = flow.connector(now_ms=NOW + 60_000)
     assert (source.state, source.generation) == (RunState.RUNNING, 3)
-    assert source.tasks[-1].state is RunState.PAUSED
+    assert [(task.task, task.state) for task in source.tasks] == [(4, RunState.PAUSED)]
+    assert flow.connector(CHECKPOINT).tasks == ()
+    assert view.partitions == ()
 
 
 def test_how_far_partitions_are(flow: _Flow) -> None:
@@ -315,3 +318,17 @@ def test_records_that_cannot_be_read_or_are_of_a_newer_release_change_nothing(fl
     flow.picture.take_status(flow.record(b"status-connector-c", b"{"))
     flow.picture.take_status(flow.record(b"moon", b"{}"))
     assert flow.view() == before
+
+
+def test_a_connector_that_operators_pause_is_paused_and_is_as_wanted(flow: _Flow) -> None:
+    paused = ConnectorWanted(connector=HEARTBEAT, state=ConnectorState.PAUSED, reason="quiet")
+    flow.control(*encode_steering(paused))
+    found = flow.connector(HEARTBEAT)
+    assert (found.state, found.wanted, found.reason) == (RunState.PAUSED, RunState.PAUSED, "quiet")
+    assert [task.state for task in found.tasks] == [RunState.PAUSED]
+    assert flow.view().is_as_wanted
+
+
+def test_a_part_of_a_flow_has_only_its_connector() -> None:
+    config = replace(_config(), parts=(CHECKPOINT,))
+    assert [each.name for each in seen(config, FlowPicture(), NOW).connectors] == [CHECKPOINT]
