@@ -11,6 +11,7 @@ from mm2.config.definition import Definition, Key, Value
 from mm2.config.exactly_once import EXACTLY_ONCE_KEYS
 from mm2.config.keys_connectors import CONNECTOR_KEYS
 from mm2.config.keys_own import OWN_KEYS
+from mm2.config.keys_rest import REST_KEYS
 from mm2.config.keys_security import CLIENT_NAMES, SECURITY_KEYS
 from mm2.config.keys_top import TOP_KEYS
 from mm2.config.keys_worker import WORKER_KEYS
@@ -24,6 +25,7 @@ TABLE: Final[Mapping[str, Key]] = MappingProxyType(
             *CONNECTOR_KEYS,
             *EXACTLY_ONCE_KEYS,
             *OWN_KEYS,
+            *REST_KEYS,
             *SECURITY_KEYS,
             *WORKER_KEYS,
         )

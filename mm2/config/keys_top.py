@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from mm2.config.definition import Check, Definition, Key, Type, Value, items, java_trim, one_of
 
@@ -26,10 +26,26 @@ def _listeners(value: Value) -> str | None:
     )
 
 
-def _header_rules(value: Value) -> str | None:
+def _header_complaint(value: Value) -> str | None:
     """Java's ``RestServerConfig.validateHttpResponseHeaderConfig`` for each rule."""
-    complaints = map(_header_rule, _csv(str(value or "")))
+    complaints = map(_complaint_of_rule, _csv(str(value or "")))
     return next((complaint for complaint in complaints if complaint), None)
+
+
+class HeaderRule(NamedTuple):
+    """What ``response.http.headers.config`` says of one header: set, add, setDate or addDate."""
+
+    action: str
+    name: str
+    value: str
+
+
+def header_rules(text: str) -> Iterator[HeaderRule]:
+    """The rules of a text that has passed its check."""
+    for rule in _csv(text):
+        action, header = _BLANKS.split(java_trim(rule), maxsplit=1)
+        name, value = java_trim(header).split(":")[:2]
+        yield HeaderRule(action, java_trim(name), java_trim(value))
 
 
 def _csv(text: str) -> Iterator[str]:
@@ -42,7 +58,7 @@ def _csv(text: str) -> Iterator[str]:
         rest = rest[item.end() :]
 
 
-def _header_rule(rule: str) -> str | None:
+def _complaint_of_rule(rule: str) -> str | None:
     action, *rest = _BLANKS.split(java_trim(rule), maxsplit=1)
     name, *values = java_trim(rest[0] if rest else "").rstrip(":").split(":")
     if (
@@ -99,7 +115,14 @@ TOP_KEYS: Final = (
         | {Definition.SOURCE, Definition.CHECKPOINT, Definition.HEARTBEAT, Definition.WORKER},
         check=items(),
     ),
-    _rest("listeners", Type.LIST, "http://:8083", "Where the REST server listens.", _listeners),
+    _rest(
+        "listeners",
+        Type.LIST,
+        "http://:8083",
+        "Where the REST server listens: http://host:port or https://host:port, port 0 for any that"
+        " is free. Left out, it is http://127.0.0.1:8083 here, or the next port that is free.",
+        _listeners,
+    ),
     _rest(
         "rest.advertised.host.name", Type.STRING, None, "Host by which other nodes reach this one."
     ),
@@ -120,7 +143,7 @@ TOP_KEYS: Final = (
         "",
         "Headers of every REST answer: '[action] [header name]:[header value]', separated"
         " by commas.",
-        _header_rules,
+        _header_complaint,
     ),
     _rest(
         "ssl.client.auth",

@@ -11,6 +11,7 @@ from mm2.config.exactly_once import EXACTLY_ONCE_KEYS
 from mm2.config.keys import CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of, nearest
 from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
 from mm2.config.keys_own import OWN_KEYS, SPARK_PREFIX, SPELLINGS, Spelling, Treatment
+from mm2.config.keys_rest import REST_KEYS, TLS_PREFIX
 from mm2.config.keys_security import CLIENT_NAMES
 from mm2.errors import ConfigError
 
@@ -18,7 +19,7 @@ _WORKER_NAMES: Final = frozenset(keys_of(Definition.WORKER))
 _OWN_NAMES: Final = frozenset(key.name for key in OWN_KEYS)
 _CONNECTOR_KEYS: Final = CONNECTOR_NAMES | _OWN_NAMES
 # Java looks only at how these begin, and what stands behind is whatever a plug-in wants.
-_OPEN_AT_TOP: Final = ("config.providers.", "replication.policy.", SPARK_PREFIX)
+_OPEN_AT_TOP: Final = ("config.providers.", "replication.policy.", SPARK_PREFIX, TLS_PREFIX)
 _OPEN_FOR_CONVERTERS: Final = ("key.converter.", "value.converter.", "header.converter.")
 _OPEN_IN_FLOW: Final = (
     "config.providers.",
@@ -35,7 +36,7 @@ _OPEN_IN_WORKER: Final = (
     *_OPEN_FOR_CONVERTERS,
     *_STORAGE,
     "admin.listeners.",
-    "listeners.https.",
+    TLS_PREFIX,
     "metrics.context.",
 )
 _CLIENT_KEYS: Final = frozenset(
@@ -52,13 +53,18 @@ _FLOW_NAMES: Final = frozenset(
         *(f"{kind}.override.{name}" for kind in CLIENT_KINDS for name in CLIENT_SETTINGS[kind]),
     }
 )
-_OF_WORKERS: Final = _CLUSTER_NAMES | {
-    *MAKER_KEYS.keys() - {"clusters", "dedicated.mode.enable.internal.rest"},
-    "offset.storage.file.filename",
-    *("key.converter", "value.converter", "header.converter"),
-    *("internal.key.converter", "internal.value.converter"),
-}
-_TOP_NAMES: Final = frozenset(MAKER_KEYS) | _CONNECTOR_KEYS | CLIENT_NAMES
+_REST_NAMES: Final = frozenset(key.name for key in REST_KEYS)
+_OF_WORKERS: Final = (
+    _CLUSTER_NAMES
+    | _REST_NAMES
+    | {
+        *MAKER_KEYS.keys() - {"clusters", "dedicated.mode.enable.internal.rest"},
+        "offset.storage.file.filename",
+        *("key.converter", "value.converter", "header.converter"),
+        *("internal.key.converter", "internal.value.converter"),
+    }
+)
+_TOP_NAMES: Final = frozenset(MAKER_KEYS) | _REST_NAMES | _CONNECTOR_KEYS | CLIENT_NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

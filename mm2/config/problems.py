@@ -18,6 +18,7 @@ from mm2.config.layers import plain
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import PropertiesFile
 from mm2.config.redact import shown
+from mm2.config.rest import rest_of_file
 from mm2.core.java_regex import JavaPattern
 from mm2.core.model import CHECKPOINT_CONNECTOR, SOURCE_CONNECTOR, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
@@ -65,6 +66,10 @@ def problems(maker: MirrorMakerConfig) -> list[ConfigError]:
 
 def _of_maker(maker: MirrorMakerConfig, file: PropertiesFile) -> list[Finding]:
     found = _about_keys(file, maker.clusters)
+    try:
+        rest_of_file(maker)
+    except ConfigErrors as errors:
+        found += _errors(errors)
     flows = maker.cluster_pairs()
     if not flows:
         message = "No source->target replication flows: enable one, for example A->B.enabled = true"

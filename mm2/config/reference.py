@@ -49,6 +49,8 @@ commas; an empty item is a mistake.
 
 - `offset.flush.interval.ms` is 1000 when nobody sets it; Java takes 60000. Less is copied again
   after a crash.
+- `listeners` is `http://127.0.0.1:8083` when nobody sets it, so that only this machine can reach
+  it; Java takes `http://:8083`. [More about the REST interface](rest.md).
 - Classes of your own are written in Python, `package.module:Class`, for the replication policy and
   the filters. Keys that name other Java classes accept Kafka's own only.
 - Intervals of 0 for `refresh.*` and `sync.*` are mistakes; Java starts, then fails to schedule.
@@ -78,7 +80,7 @@ def _of(definition: Definition) -> Callable[[Key], bool]:
 
 
 def _of_mm2(key: Key) -> bool:
-    return Definition.OWN in key.definitions
+    return Definition.OWN in key.definitions and not _of_process(key)
 
 
 def _of_connect(key: Key) -> bool:

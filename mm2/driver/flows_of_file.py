@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import load_maker
+from mm2.config.maker import MirrorMakerConfig, load_maker
+from mm2.config.rest import rest_of_file
 from mm2.errors import ConfigError, ConfigErrors
 
 
@@ -25,7 +26,7 @@ def load_flows(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
     if not wanted:
         raise ConfigError("No source->target replication flows.")
     flows: list[FlowConfig] = []
-    problems: list[ConfigError] = []
+    problems: list[ConfigError] = _problems_of_process(maker)
     for flow in wanted:
         try:
             flows.append(flow_config(maker, flow))
@@ -34,3 +35,12 @@ def load_flows(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
     if problems:
         raise ConfigErrors(problems)
     return flows
+
+
+def _problems_of_process(maker: MirrorMakerConfig) -> list[ConfigError]:
+    """What is wrong with what all flows share."""
+    try:
+        rest_of_file(maker)
+    except ConfigErrors as errors:
+        return list(errors.problems)
+    return []

@@ -43,6 +43,38 @@ def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext:
     return context
 
 
+_CLIENT_AUTH: Final = {
+    "none": ssl.CERT_NONE,
+    "requested": ssl.CERT_OPTIONAL,
+    "required": ssl.CERT_REQUIRED,
+}
+
+
+def server_tls_context(properties: Mapping[str, str], *, client_auth: str) -> ssl.SSLContext:
+    """
+    A context of Python's for a server of ours.
+
+    Args:
+        properties: Java's ``ssl.*`` keys.
+        client_auth: "none", "requested" or "required" certificates of clients.
+
+    Raises:
+        ConfigError: stores that cannot be read, no certificate, no usable version of TLS.
+    """
+    identity = own_identity(properties)
+    if identity is None:
+        message = "https needs a certificate: name it in ssl.keystore.location."
+        raise ConfigError(message, key="ssl.keystore.location")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    versions = _versions(properties)
+    context.minimum_version, context.maximum_version = min(versions), max(versions)
+    _load(context, identity)
+    context.verify_mode = _CLIENT_AUTH[client_auth]
+    if trusted := trusted_certificates(properties):
+        context.load_verify_locations(cadata=trusted)
+    return context
+
+
 def tls_settings(properties: Mapping[str, str]) -> dict[str, str]:
     """
     The same for librdkafka, with everything inline.

@@ -121,6 +121,15 @@ EVENTS: Final = {
     "tried again.",
     "remote_topic.not_deleted": "A source topic seems to be gone; the reason why its copy is kept "
     "all the same.",
+    "rest.failed": "A REST request failed in a way that nobody expected; the trace says how.",
+    "rest.listening": "The REST interface is served here.",
+    "rest.not_listening": "Port 8083 and those after it are taken, so that this node has no REST "
+    "interface; name one in listeners.",
+    "rest.obeyed": "A REST request that changes something was granted.",
+    "rest.passwords_readable": "Passwords of the REST interface go over the network in clear: use "
+    "https in listeners.",
+    "rest.unprotected": "Everybody who reaches this listener can steer flows: set "
+    "rest.basic.auth.file, or rest.read.only.",
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
     "up is not fenced.",
     "source.transaction_aborted": "A task ended while a transaction was open; readers of committed "

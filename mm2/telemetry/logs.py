@@ -30,6 +30,35 @@ def configure_logs(stream: TextIO | None = None, *, level: str = "info") -> None
     _configure(stream, level, renderer)
 
 
+def follow_level(least: int, chosen: structlog.typing.Processor) -> None:
+    """
+    Lets events of at least this level through to ``chosen``, which may drop some of them.
+
+    Args:
+        least: the number of the level.
+        chosen: the first of the processors from now on; a second call replaces it.
+    """
+    processors = [
+        each for each in structlog.get_config()["processors"] if not isinstance(each, _Chosen)
+    ]
+    structlog.configure(
+        processors=[_Chosen(chosen), *processors],
+        wrapper_class=structlog.make_filtering_bound_logger(min(50, least // 10 * 10)),
+    )
+
+
+class _Chosen:
+    """Marks the processor that chooses among events, so that it can be replaced."""
+
+    def __init__(self, choose: structlog.typing.Processor) -> None:
+        self._choose = choose
+
+    def __call__(
+        self, logger: object, method: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.ProcessorReturnValue:
+        return self._choose(logger, method, event)
+
+
 def configure_command_logs() -> None:
     """
     Warnings and errors go to standard error; what a command is asked for has standard output.

@@ -1,0 +1,43 @@
+"""The keys of the REST interface that Java does not have; those it has are in ``keys_top``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mm2.config.definition import Definition, Key, Type
+
+REST_ENABLED: Final = "rest.enabled"
+REST_READ_ONLY: Final = "rest.read.only"
+REST_PASSWORDS: Final = "rest.basic.auth.file"
+TLS_PREFIX: Final = "listeners.https."
+"""Begins the TLS keys of the REST interface alone (C363)."""
+
+
+def _key(name: str, type_: Type, default: str, doc: str) -> Key:
+    return Key(
+        name=name,
+        type=type_,
+        default=default,
+        importance="MEDIUM",
+        doc=f"{doc} Not a key of Kafka's.",
+        definitions=frozenset({Definition.OWN, Definition.MAKER}),
+    )
+
+
+REST_KEYS: Final = (
+    _key(REST_ENABLED, Type.BOOLEAN, "true", "Whether this node serves the REST interface."),
+    _key(
+        REST_READ_ONLY,
+        Type.BOOLEAN,
+        "false",
+        "Whether the REST interface only shows: requests that change anything are answered 403.",
+    ),
+    _key(
+        REST_PASSWORDS,
+        Type.STRING,
+        "",
+        "File with the names and passwords of those who may use the REST interface (HTTP basic"
+        " authentication), a line name=password for each, as for Kafka's PropertyFileLoginModule."
+        " Empty: everybody who can reach it.",
+    ),
+)

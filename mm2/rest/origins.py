@@ -1,0 +1,81 @@
+"""
+Which web pages may call the interface.
+
+A browser sends requests of any page to any address that it can reach, this machine's own included.
+So whatever changes something is refused if it comes from a page of another origin that
+``access.control.allow.origin`` does not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from mm2.core.java_regex import JavaPattern
+from mm2.errors import ConfigError
+
+_ANY: Final = "*"
+_ALLOWED_HEADERS: Final = "X-Requested-With,Content-Type,Accept,Origin,Authorization"
+_MAX_AGE_S: Final = 60
+
+
+class Origins:
+    """
+    The origins of web pages, as Jetty's handler treats them for Connect (C363).
+
+    Args:
+        patterns: of origins, in Java's syntax; "*" is any.
+        methods: what pages may ask.
+
+    Raises:
+        ConfigError: a pattern is wrong.
+    """
+
+    def __init__(self, patterns: Collection[str], methods: Collection[str]) -> None:
+        self._methods = tuple(method.upper() for method in methods)
+        self._any = _ANY in patterns
+        self._patterns = [_pattern(each) for each in patterns if each != _ANY]
+
+    def allows(self, origin: str) -> bool:
+        """Whether pages of this origin may call."""
+        return self._any or any(each.matches(origin) for each in self._patterns)
+
+    def is_foreign(self, origin: str | None, host: str | None) -> bool:
+        """
+        Whether a request comes from a page that may not call.
+
+        Args:
+            origin: the header ``Origin``; None if no page sent the request.
+            host: the header ``Host``; pages of this server itself may always call.
+        """
+        if origin is None:
+            return False
+        return origin.partition("://")[2].lower() != (host or "").lower() and not self.allows(
+            origin
+        )
+
+    def headers(self, origin: str | None) -> dict[str, str]:
+        """What a browser must be told with an answer."""
+        if origin is None or not (self._any or self._patterns):
+            return {}
+        if not self.allows(origin):
+            return {"Vary": "Origin"}
+        return {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
+
+    def preflight(self, origin: str | None, method: str | None) -> Mapping[str, str] | None:
+        """What a browser that asks beforehand is told; None if it does not ask, or may not."""
+        if origin is None or method is None or not self.allows(origin):
+            return None
+        return {
+            "Access-Control-Allow-Methods": ",".join(self._methods),
+            "Access-Control-Allow-Headers": _ALLOWED_HEADERS,
+            "Access-Control-Max-Age": str(_MAX_AGE_S),
+        }
+
+
+def _pattern(written: str) -> JavaPattern:
+    try:
+        return JavaPattern(f"(?i){written}")
+    except ConfigError as error:
+        key = "access.control.allow.origin"
+        raise ConfigError(f"{key}: {error.message}", key=key, value=written) from error

@@ -1,0 +1,99 @@
+"""
+What a route is: the one description that both the server and the OpenAPI document are made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+
+from mm2.rest.calls import Handler
+
+MESSAGES: Final[Mapping[HTTPStatus, str]] = {
+    HTTPStatus.OK: "Done.",
+    HTTPStatus.CREATED: "Made.",
+    HTTPStatus.ACCEPTED: "Will be done; the state tells when it is.",
+    HTTPStatus.NO_CONTENT: "Done, or will be; the state tells.",
+    HTTPStatus.BAD_REQUEST: "The request is wrong; the message says why.",
+    HTTPStatus.UNAUTHORIZED: "Name and password are missing or wrong.",
+    HTTPStatus.FORBIDDEN: "This node only shows, or the request comes from a foreign web page.",
+    HTTPStatus.NOT_FOUND: "There is no such thing.",
+    HTTPStatus.CONFLICT: "Cannot be done now; ask again later.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too long.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not said to be JSON.",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "Something failed; the message says what.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "A Kafka cluster that is needed does not answer.",
+}
+"""What each status means, for people."""
+
+_ALWAYS: Final = (
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """
+    A parameter of the query.
+
+    Attributes:
+        name: as written.
+        doc: what it does.
+        schema: JSON schema of its value.
+    """
+
+    name: str
+    doc: str
+    schema: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """
+    One thing that can be asked.
+
+    Attributes:
+        method: of HTTP.
+        path: with names in braces for what varies.
+        handle: answers it.
+        summary: one line for people.
+        doc: more, for people.
+        answers: statuses of success, with the name of the answer's schema; None is no body.
+        refusals: statuses of failure that this route has beside those that all have.
+        query: its parameters.
+        body: name of the schema of the request's body; None if there is none.
+    """
+
+    method: str
+    path: str
+    handle: Handler
+    summary: str
+    answers: Mapping[HTTPStatus, str | None]
+    doc: str = ""
+    refusals: tuple[HTTPStatus, ...] = ()
+    query: tuple[Parameter, ...] = field(default=())
+    body: str | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes anything, so that a node that only shows refuses it."""
+        return self.method != "GET" and not self.path.endswith("/validate")
+
+    def statuses(self) -> tuple[HTTPStatus, ...]:
+        """Every status that an answer can have."""
+        found = {*self.answers, *self.refusals, *_ALWAYS}
+        if "{" in self.path:
+            found.add(HTTPStatus.NOT_FOUND)
+        if self.writes:
+            found.add(HTTPStatus.FORBIDDEN)
+        if self.body is not None:
+            found |= {
+                HTTPStatus.BAD_REQUEST,
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            }
+        return tuple(sorted(found))

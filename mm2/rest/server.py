@@ -1,0 +1,54 @@
+"""Serves the application on the ports that were taken."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+from aiohttp import web
+
+from mm2.rest.app import application
+from mm2.rest.calls import Api
+from mm2.rest.entrance import Entrance
+from mm2.rest.sockets import advertised_url
+
+log = structlog.get_logger()
+
+_DRAIN_WITHIN_S: Final = 2.0
+
+
+@asynccontextmanager
+async def served(api: Api, entrance: Entrance) -> AsyncIterator[None]:
+    """Serves the interface, and takes the sockets over."""
+    runner = web.AppRunner(
+        application(api, entrance),
+        handle_signals=False,
+        access_log=None,
+        shutdown_timeout=_DRAIN_WITHIN_S,
+    )
+    await runner.setup()
+    try:
+        for each in entrance.bound:
+            tls = entrance.tls if each.listener.scheme == "https" else None
+            for socket in each.sockets:
+                await web.SockSite(runner, socket, ssl_context=tls).start()
+        _tell(entrance)
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _tell(entrance: Entrance) -> None:
+    """Says where, and what an operator should think twice about."""
+    listeners = [each.listener for each in entrance.bound]
+    url = advertised_url(entrance.bound, entrance.settings)
+    log.info("rest.listening", listeners=list(map(str, listeners)), advertised=url)
+    for listener in listeners:
+        if listener.is_local:
+            continue
+        if entrance.passwords is None and not entrance.settings.read_only:
+            log.warning("rest.unprotected", listener=str(listener))
+        if entrance.passwords is not None and listener.scheme == "http":
+            log.warning("rest.passwords_readable", listener=str(listener))

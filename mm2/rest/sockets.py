@@ -1,0 +1,149 @@
+"""
+Takes the ports to listen on, at once when the process starts.
+
+Whoever cannot have them is told so before anything else happens. Requests wait in the sockets until
+somebody serves them.
+
+Where nobody has said where, a port that is taken is no reason to stop: the next free one will do,
+since several nodes may share a machine. A listener that somebody asked for must be had.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from mm2.config.rest import LISTENERS, Listener, RestSettings
+from mm2.errors import FatalError
+
+log = structlog.get_logger()
+
+OTHER_PORTS: Final = 20
+"""So many ports after the default one are tried when it is taken."""
+
+_BACKLOG: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """
+    One listener that was had.
+
+    Attributes:
+        listener: with the port that was really taken.
+        sockets: one for each address of its host.
+    """
+
+    listener: Listener
+    sockets: Sequence[socket.socket]
+
+    def close(self) -> None:
+        """Gives the port back."""
+        for each in self.sockets:
+            each.close()
+
+
+def bind(settings: RestSettings) -> tuple[Bound, ...]:
+    """
+    Takes the ports; none, with a warning, if none of those that will do is free.
+
+    Raises:
+        FatalError: a listener that was asked for cannot be had.
+    """
+    bound: list[Bound] = []
+    try:
+        for listener in settings.listeners:
+            bound += _default(listener) if settings.by_default else [_asked(listener)]
+    except FatalError:
+        for each in bound:
+            each.close()
+        raise
+    return tuple(bound)
+
+
+def advertised_url(bound: Sequence[Bound], settings: RestSettings) -> str:
+    """The URL of this node for others, as Connect works it out; empty if it does not listen."""
+    if not bound:
+        return ""
+    listeners = {each.listener.scheme: each.listener for each in reversed(bound)}
+    scheme = (settings.advertised_scheme or "").lower()
+    if not scheme:
+        scheme = "http" if "http" in listeners else "https"
+    listener = listeners.get(scheme, bound[0].listener)
+    host = settings.advertised_host or listener.host
+    if not host or host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+        host = socket.getfqdn()
+    return str(Listener(scheme, host, settings.advertised_port or listener.port))
+
+
+def _asked(listener: Listener) -> Bound:
+    try:
+        return _bound(listener)
+    except OSError as error:
+        message = (
+            f"{LISTENERS}: cannot listen on {listener}: {error.strerror}. Name a port that is free,"
+            " or 0 for any; several nodes on one host need different ones."
+        )
+        raise FatalError(message) from error
+
+
+def _default(listener: Listener) -> list[Bound]:
+    for port in range(listener.port, listener.port + OTHER_PORTS):
+        with suppress(OSError):
+            return [_bound(Listener(listener.scheme, listener.host, port))]
+    log.warning("rest.not_listening", listener=str(listener), ports_tried=OTHER_PORTS)
+    return []
+
+
+def _bound(listener: Listener) -> Bound:
+    """
+    Listens on every address of a host.
+
+    Raises:
+        OSError: the port is taken, or there is no address.
+    """
+    sockets: list[socket.socket] = []
+    port = listener.port
+    problem = OSError(errno.EADDRNOTAVAIL, "the host has no address here")
+    for family, address in _addresses(listener.host):
+        try:
+            sockets.append(_listening(family, (address, port)))
+        except OSError as error:
+            problem = error
+            if error.errno == errno.EADDRINUSE:
+                break
+        else:
+            port = sockets[0].getsockname()[1]
+    if not sockets or problem.errno == errno.EADDRINUSE:
+        Bound(listener, sockets).close()
+        raise problem
+    return Bound(Listener(listener.scheme, listener.host, port), sockets)
+
+
+def _addresses(host: str) -> Iterator[tuple[int, str]]:
+    """
+    The addresses of a host; of no host, every address.
+
+    Raises:
+        OSError: there is no such host.
+    """
+    if not host:
+        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+        yield family, ""
+        return
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    for family, *_, address in found:
+        yield family, str(address[0])
+
+
+def _listening(family: int, address: tuple[str, int]) -> socket.socket:
+    both = family == socket.AF_INET6 and not address[0]
+    found = socket.create_server(address, family=family, backlog=_BACKLOG, dualstack_ipv6=both)
+    found.setblocking(False)  # noqa: FBT003 - the library's signature
+    return found

@@ -1,0 +1,95 @@
+"""
+The levels of logging, for all events or those of one kind, changed while the process runs.
+
+Events are called ``noun.past_tense``; the nouns are the loggers that operators see, beside "root".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from mm2.telemetry.events import EVENTS
+from mm2.telemetry.logs import follow_level
+
+ROOT: Final = "root"
+LEVELS: Final[Mapping[str, int]] = {
+    "ALL": 0,
+    "TRACE": 5,
+    "DEBUG": 10,
+    "INFO": 20,
+    "WARN": 30,
+    "ERROR": 40,
+    "FATAL": 50,
+    "OFF": 100,
+}
+"""Levels by the names that Java's loggers have for them."""
+
+_METHODS: Final = {"warning": 30, "critical": 50, "exception": 40}
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """
+    The level of a logger.
+
+    Attributes:
+        name: as in ``LEVELS``.
+        changed_ms: when it was set; None if it is as at the start.
+    """
+
+    name: str
+    changed_ms: int | None = None
+
+
+class LogLevels:
+    """The levels of this process; takes effect with the first change."""
+
+    def __init__(self) -> None:
+        self._levels = {ROOT: Level("INFO")}
+
+    def all(self) -> Mapping[str, Level]:
+        """The loggers whose level has been set, by their names."""
+        return dict(sorted(self._levels.items()))
+
+    def of(self, logger: str) -> Level | None:
+        """The level that counts for a logger; None if there is no such logger."""
+        if logger not in known_loggers():
+            return None
+        return self._levels.get(logger, self._levels[ROOT])
+
+    def set(self, logger: str, level: str) -> list[str]:
+        """
+        Sets a level by its name; returns the loggers that this is about.
+
+        The root's level is that of all, as in Connect.
+        """
+        now_ms = time.time_ns() // 1_000_000
+        names = sorted(self._levels) if logger == ROOT else [logger]
+        for name in names:
+            self._levels[name] = Level(level, now_ms)
+        follow_level(min(LEVELS[each.name] for each in self._levels.values()), self._filtered)
+        return names
+
+    def _filtered(
+        self, _logger: object, method: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        """Drops what is below the level of its own logger."""
+        noun = str(event.get("event", "")).partition(".")[0]
+        level = self._levels.get(noun, self._levels[ROOT])
+        if _number(method) < LEVELS[level.name]:
+            raise structlog.DropEvent
+        return event
+
+
+def known_loggers() -> frozenset[str]:
+    """The names that loggers can have."""
+    return frozenset({ROOT, *(event.partition(".")[0] for event in EVENTS)})
+
+
+def _number(method: str) -> int:
+    return _METHODS.get(method) or LEVELS.get(method.upper(), LEVELS["INFO"])

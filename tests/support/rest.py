@@ -1,0 +1,57 @@
+"""A REST interface that is served for a test, and a client of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiohttp import ClientSession
+from yarl import URL
+
+from mm2.config.rest import Listener, RestSettings
+from mm2.rest.calls import Api
+from mm2.rest.entrance import prepare
+from mm2.rest.plugins import MIRROR_PLUGINS, Plugins
+from mm2.rest.ports import Connectors
+from mm2.rest.server import served
+from mm2.telemetry.levels import LogLevels
+
+ANY_PORT = Listener("http", "127.0.0.1", 0)
+
+
+class Client:
+    """Asks, and returns status and JSON."""
+
+    def __init__(self, session: ClientSession, url: str) -> None:
+        self.session = session
+        self.url = url
+
+    async def ask(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        """Sends one request; the path goes out as it is written."""
+        url = URL(self.url + path, encoded=True)
+        async with self.session.request(method, url, **options) as response:
+            body = await response.read()
+            return response.status, (await response.json()) if body else None
+
+    async def get(self, path: str, **options: Any) -> Any:
+        """The JSON of an answer 200."""
+        status, body = await self.ask("GET", path, **options)
+        assert status == 200, (status, body)
+        return body
+
+
+def settings(**changes: Any) -> RestSettings:
+    """Settings for a port that is free."""
+    return RestSettings(**{"listeners": (ANY_PORT,), "by_default": False, **changes})
+
+
+@asynccontextmanager
+async def interface(
+    connectors: Connectors, of: RestSettings | None = None, *, levels: LogLevels | None = None
+) -> AsyncIterator[Client]:
+    """Serves connectors on a port of its own."""
+    api = Api(connectors=connectors, plugins=Plugins(MIRROR_PLUGINS), levels=levels or LogLevels())
+    entrance = prepare(of or settings())
+    async with served(api, entrance), ClientSession() as session:
+        yield Client(session, str(entrance.bound[0].listener))
