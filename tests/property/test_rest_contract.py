@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import schemathesis
@@ -51,5 +52,5 @@ def url() -> Iterator[str]:
 
 @schema.parametrize()
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-def test_answers_are_as_described(case: schemathesis.Case, url: str) -> None:
+def test_answers_are_as_described(case: schemathesis.Case[Any], url: str) -> None:
     case.call_and_validate(base_url=url, checks=CHECKS, timeout=30)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Any
 
 from mm2.errors import Unavailable
 from mm2.rest.altering import partial, whole
@@ -172,11 +173,10 @@ class FakeConnectors:
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
         """Takes entries that look like positions."""
         found = self._stopped(name)
-        match document["offsets"]:
-            case [*entries] if all(_is_entry(each) for each in entries):
-                found.offsets = [Position(**each) for each in entries if each["offset"]]
-            case _:
-                raise bad_request("offsets are no list of positions")
+        entries: Any = document["offsets"]
+        if not isinstance(entries, list) or not all(map(_is_entry, entries)):
+            raise bad_request("offsets are no list of positions")
+        found.offsets = [Position(**each) for each in entries if each["offset"]]
         return "The offsets for this connector have been altered successfully"
 
     async def reset_offsets(self, name: str) -> str:
@@ -210,7 +210,7 @@ def _connector(simple: str, topics: list[str]) -> FakeConnector:
     return FakeConnector(config=config, topics=topics)
 
 
-def _is_entry(entry: object) -> bool:
+def _is_entry(entry: Any) -> bool:
     match entry:
         case {"partition": dict(), "offset": None | dict()}:
             return len(entry) == 2

@@ -175,7 +175,7 @@ async def test_offsets_of_a_connector_that_is_not_stopped_cannot_be_altered(
 
 async def test_offsets_are_altered_and_reset(client: Client, connectors: FakeConnectors) -> None:
     connectors.found[SOURCE].target = Target.STOPPED
-    document = {
+    document: dict[str, object] = {
         "offsets": [
             {"partition": {"cluster": "A", "topic": "t", "partition": 1}, "offset": {"offset": 7}}
         ]
@@ -303,5 +303,5 @@ async def test_health_follows_the_clusters(client: Client, connectors: FakeConne
 async def test_what_nobody_expects_is_500_and_told_to_the_log(
     client: Client, connectors: FakeConnectors
 ) -> None:
-    connectors.found[SOURCE].offsets = None  # type: ignore[assignment] - what cannot be
+    connectors.found[SOURCE].offsets = None  # type: ignore[assignment]  # what cannot be
     assert (await client.ask("GET", f"{ONE}/offsets"))[0] == 500
