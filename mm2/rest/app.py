@@ -142,7 +142,7 @@ async def _failures(request: web.Request, handler: WebHandler) -> web.StreamResp
     except Mm2Error as error:
         return _refusal(_status_of(error), str(error))
     except Exception as error:
-        log.error("rest.failed", method=request.method, path=request.path, exc_info=True)
+        log.error("rest.failed", method=request.method, path=request.path, exc_info=error)
         return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
 
 

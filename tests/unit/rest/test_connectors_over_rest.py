@@ -165,7 +165,7 @@ async def test_offsets_are_shown_in_connects_form(client: Client) -> None:
 async def test_offsets_of_a_connector_that_is_not_stopped_cannot_be_altered(
     client: Client, connectors: FakeConnectors
 ) -> None:
-    document = {"offsets": [{"partition": {}, "offset": None}]}
+    document: dict[str, object] = {"offsets": [{"partition": {}, "offset": None}]}
     for method, body in (("PATCH", {"json": document}), ("DELETE", {})):
         status, answer = await client.ask(method, f"{ONE}/offsets", **body)
         assert status == 400
