@@ -1,4 +1,4 @@
-"""What a task learns from the control topic: its assignment, a limit, a stop, another leader."""
+"""What a task learns from the control topic: its assignment, a limit, a stop, who leads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import structlog
 
+from flows.source.lease import TaskLease
 from flows.source.pace import RateLimit
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import Fenced, SchemaError
@@ -15,6 +16,7 @@ from mm2.herder.control import (
     Assignment,
     BundleState,
     Entry,
+    Lease,
     Limit,
     MissingTopic,
     Wanted,
@@ -44,6 +46,7 @@ class ControlFollower:
     Args:
         spec: the bundle.
         limit: is told this bundle's share of the flow's byte rate, whenever it changes.
+        lease: is told that the leader leads.
         paced: is told of other settings that count from now on.
 
     Attributes:
@@ -51,10 +54,15 @@ class ControlFollower:
     """
 
     def __init__(
-        self, spec: BundleSpec, limit: RateLimit, paced: Callable[[LiveSettings], None]
+        self,
+        spec: BundleSpec,
+        limit: RateLimit,
+        lease: TaskLease,
+        paced: Callable[[LiveSettings], None],
     ) -> None:
         self._spec = spec
         self._limit = limit
+        self._lease = lease
         self._paced = paced
         self._configured_rate = spec.byte_rate_limit
         self._wanted_rate: int | None = None
@@ -71,7 +79,7 @@ class ControlFollower:
         Follows the topic until cancelled.
 
         Raises:
-            Fenced: a higher epoch leads the flow.
+            Fenced: a higher epoch leads the flow, or nobody.
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._look_at_backlog(), name="control-backlog")
@@ -109,6 +117,13 @@ class ControlFollower:
             raise Fenced(str(self._spec.flow), f"epoch {entry.epoch} leads the flow now")
         if isinstance(entry, Assignment):
             self._assigned(entry)
+        else:
+            self._leads(entry)
+
+    def _leads(self, lease: Lease) -> None:
+        if lease.is_released:
+            raise Fenced(str(self._spec.flow), f"epoch {lease.epoch} leads the flow no more")
+        self._lease.renewed(lease.lasts_ms)
 
     def _steer(self, entry: Wanted | SteeringEntry | None) -> None:
         """Hears what operators want, whether a leader is there to pass it on or not."""

@@ -57,6 +57,7 @@ class Producer:
         max_request_size: bytes of batches in one request; a single larger batch goes alone.
         policy: how batches that wait are merged.
         gate: says when batches may be sent, in transactions; None sends them outside of any.
+        may_send: asked before each request; what it withholds is never sent, for the task ends.
         clock: tells seconds.
     """
 
@@ -70,6 +71,7 @@ class Producer:
         max_request_size: int = 4 << 20,
         policy: Policy | None = None,
         gate: Gate | None = None,
+        may_send: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._flow = flow
@@ -79,6 +81,7 @@ class Producer:
         self._max_request = max_request_size
         self._policy = policy or Policy()
         self._gate = gate
+        self._may_send = may_send
         self._clock = clock
         self._leaders = Leaders(client, self._look_at_leaders)
         self._recovery = Recovery(
@@ -193,7 +196,8 @@ class Producer:
                 await self._work.wait()
                 self._work.clear()
                 for node, lanes in self._sendable().items():
-                    self._launch(group, node, lanes)
+                    if self._may_send():
+                        self._launch(group, node, lanes)
 
     def _stamped(self, data: bytes | bytearray | memoryview, sequence: int) -> bytearray:
         """A copy of a batch as ours."""

@@ -34,6 +34,7 @@ from flows.source.grouping import Policy
 from flows.source.identity import bundle_identity
 from flows.source.intake import Intake
 from flows.source.lane import Outgoing
+from flows.source.lease import TaskLease
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
@@ -97,6 +98,7 @@ class SourceTask:
         identity: the bundle's producer id on the target.
         writer: a producer of the target for progress.
         syncs_writer: a producer of the cluster that holds the offset-syncs topic.
+        lease: says whether the task may write.
     """
 
     def __init__(
@@ -108,8 +110,10 @@ class SourceTask:
         identity: ProducerIdentity,
         writer: Writer,
         syncs_writer: Writer | None,
+        lease: TaskLease,
     ) -> None:
         self._spec = spec
+        self._lease = lease
         self._partitions: dict[TopicPartition, Mirrored] = {}
         budget = Budget(spec.buffer_memory)
         gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
@@ -122,6 +126,7 @@ class SourceTask:
             max_request_size=spec.max_request_size,
             gate=gate,
             policy=policy,
+            may_send=lambda: lease.is_valid,
         )
         self._syncs: OffsetSyncs | None = None
         self._runs: OffsetRuns | None = None
@@ -198,7 +203,7 @@ class SourceTask:
             take=intake.take,
             stop=self._tolerance.stop,
         )
-        self._control = ControlFollower(spec, limit, self._positions.keep_pace)
+        self._control = ControlFollower(spec, limit, lease, self._positions.keep_pace)
         self._assigned = Assigned(
             spec=spec,
             partitions=self._partitions,
@@ -234,6 +239,7 @@ class SourceTask:
             await client.start()
             stack.push_async_callback(client.close)
         spec = await with_refresh(spec, target)
+        lease = TaskLease(str(spec.flow), time.monotonic)
         syncs_writer = None
         if spec.offset_syncs is not None:
             syncs_writer = await stack.enter_async_context(
@@ -241,15 +247,18 @@ class SourceTask:
                     spec.offset_syncs.cluster,
                     spec.offset_syncs.properties,
                     batch_bytes=BATCH_BYTES,
+                    check=lease.check,
                 )
             )
+        writer = Writer(spec.flow.target, spec.target, check=lease.check)
         return cls(
             spec,
             source=source,
             target=target,
             identity=await bundle_identity(spec, target),
-            writer=await stack.enter_async_context(Writer(spec.flow.target, spec.target)),
+            writer=await stack.enter_async_context(writer),
             syncs_writer=syncs_writer,
+            lease=lease,
         )
 
     async def run(self) -> None:
@@ -258,6 +267,7 @@ class SourceTask:
             lasting = [
                 group.create_task(self._producer.run(), name="producer"),
                 group.create_task(self._control.follow(), name="control"),
+                group.create_task(self._lease.run(), name="lease"),
                 group.create_task(self._reporter.run(), name="report"),
                 group.create_task(self._tolerance.run(), name="tolerance"),
                 group.create_task(self._positions.run(), name="commit"),

@@ -22,6 +22,7 @@ from flows.heartbeat.flow import run_heartbeats
 from mm2.config.flow import FlowConfig
 from mm2.core.model import ClusterAlias
 from mm2.errors import FatalError, root_cause
+from mm2.herder.election import NodeShare
 from mm2.herder.herder import Herder
 from mm2.herder.ports import BundleRunner
 
@@ -58,6 +59,7 @@ class MirrorMaker:
     def __init__(self, flows: Sequence[FlowConfig], engine: Engine) -> None:
         self._flows = flows
         self._engine = engine
+        share = NodeShare(could=frozenset(str(flow.flow) for flow in flows))
         self._herders = [
             Herder(
                 target,
@@ -66,6 +68,7 @@ class MirrorMaker:
                 heartbeats=run_heartbeats,
                 checkpoints=run_checkpoints,
                 worker_id=worker_id,
+                share=share,
             )
             for target, worker_id in _worker_ids(flows).items()
         ]

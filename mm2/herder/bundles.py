@@ -72,7 +72,6 @@ class Bundles:
         self._tasks: set[asyncio.Task[None]] = set()
         self._resting: set[int] = set()
         self._stopping = asyncio.Event()
-        self._is_abandoned = False
 
     async def assign(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
         """
@@ -220,7 +219,7 @@ class Bundles:
         self._stopping.set()
         for keeper in self._keepers.values():
             keeper.end()
-        if not self._is_abandoned and await self._tell_to_stop() and self._tasks:
+        if await self._tell_to_stop() and self._tasks:
             await asyncio.wait(self._tasks, timeout=STOP_WITHIN_S)
         late = list(self._tasks)
         for task in late:
@@ -237,13 +236,6 @@ class Bundles:
             log.warning("bundle.stop_not_delivered", error=str(error))
             return False
         return True
-
-    def abandon(self) -> None:
-        """Ends all bundles at once: another leader has the flow and its control topic now."""
-        self._is_abandoned = True
-        self._stopping.set()
-        for task in list(self._tasks):
-            task.cancel()
 
     async def _write_stop(self, index: int) -> None:
         self._handover.generation += 1

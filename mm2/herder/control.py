@@ -27,6 +27,14 @@ _MISSING_PREFIX: Final = "missing-"
 _GAP_PREFIX: Final = "gap-"
 
 
+_KINDS: Final = frozenset({"lease", "limit", "flow", "bundle", "missing"})
+"""What must be understood; other kinds, of newer releases perhaps, are passed over."""
+
+
+class NewerRecord(SchemaError):
+    """A record that a newer release has written; it may mean something else than it seems to."""
+
+
 class BundleState(StrEnum):
     """What the herder wants of a bundle."""
 
@@ -41,18 +49,40 @@ class FlowState(StrEnum):
     STOPPED = "stopped"
 
 
+class LeaseState(StrEnum):
+    """What a leader says of itself."""
+
+    LEADING = "leading"
+    RELEASED = "released"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """
-    Who leads the flow.
+    Who leads the flow; written again and again as long as that is true.
 
     Attributes:
         epoch: grows with each new leader.
-        owner: id of the leading node, for people.
+        owner: id of the leading node.
+        state: whether it leads, or has drained and leads no more.
+        time_ms: when this was written, by the owner's clock; 0 if it does not say.
+        lasts_ms: how long it counts if it is not written again; 0 if it does not say.
+        digest: of the flow's configuration as the owner's file has it.
+        release: of the program that the owner runs.
     """
 
     epoch: int
     owner: str
+    state: LeaseState = LeaseState.LEADING
+    time_ms: int = 0
+    lasts_ms: int = 0
+    digest: str = ""
+    release: str = ""
+
+    @property
+    def is_released(self) -> bool:
+        """Whether the owner leads no more."""
+        return self.state is LeaseState.RELEASED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +168,7 @@ def encode_limit(limit: Limit) -> tuple[bytes, bytes]:
 
 def encode_lease(lease: Lease) -> tuple[bytes, bytes]:
     """Key and value of a lease record."""
-    return LEASE_KEY, _dump({"version": VERSION, "epoch": lease.epoch, "owner": lease.owner})
+    return LEASE_KEY, _dump({"version": VERSION, **asdict(lease)})
 
 
 def encode_assignment(assignment: Assignment) -> tuple[bytes, bytes]:
@@ -184,21 +214,29 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
     The record, or None for one that nobody acts on: a tombstone, a gap, a kind not known.
 
     Raises:
+        NewerRecord: a newer release has written it, with another meaning.
         SchemaError: the record is damaged.
     """
     if key is None or (value is None and key != LIMIT_KEY):
         return None
     name = key.decode(errors="replace")
     try:
-        return _decoded(name, json.loads(value or b"{}"))
+        fields = json.loads(value or b"{}")
+        _check_version(name, int(fields.get("version", VERSION)))
+        return _decoded(name, fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
+
+
+def _check_version(name: str, version: int) -> None:
+    if version > VERSION and name.partition("-")[0] in _KINDS:
+        raise NewerRecord(f"control record {name!r} is of version {version}, we know {VERSION}")
 
 
 def _decoded(name: str, fields: dict[str, Any]) -> Entry | None:
     match name.partition("-"):
         case "lease", "", _:
-            return Lease(epoch=int(fields["epoch"]), owner=str(fields["owner"]))
+            return _lease(fields)
         case "limit", "", _:
             rate = fields.get("bytes_per_second")
             return Limit(bytes_per_second=None if rate is None else int(rate))
@@ -210,6 +248,18 @@ def _decoded(name: str, fields: dict[str, Any]) -> Entry | None:
             return MissingTopic(topic=TopicName(fields["topic"]), epoch=int(fields["epoch"]))
         case _:
             return None
+
+
+def _lease(fields: dict[str, Any]) -> Lease:
+    return Lease(
+        epoch=int(fields["epoch"]),
+        owner=str(fields["owner"]),
+        state=LeaseState(fields.get("state", LeaseState.LEADING)),
+        time_ms=int(fields.get("time_ms", 0)),
+        lasts_ms=int(fields.get("lasts_ms", 0)),
+        digest=str(fields.get("digest", "")),
+        release=str(fields.get("release", "")),
+    )
 
 
 def _wanted(fields: dict[str, Any]) -> Wanted:

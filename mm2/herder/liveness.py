@@ -11,22 +11,25 @@ import time
 from typing import Final
 
 from mm2.config.flow import FlowConfig
-from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import ClusterError, SchemaError
-from mm2.herder.control import Assignment, BundleState, Wanted, decode
+from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
+from mm2.herder.control import Assignment, BundleState, Entry, Lease
+from mm2.herder.control_steering import ConnectorState
 from mm2.herder.progress import is_of_bundle
+from mm2.herder.wanted import readable, steering_of
 from mm2.kafka.admin import Admin
-from mm2.kafka.groups import Group, GroupState
-from mm2.kafka.log import Record, read_to_end, records_to_end
+from mm2.kafka.groups import GroupState
+from mm2.kafka.log import read_to_end, records_to_end
 from mm2.kafka.offsets import OffsetAt
 
 _WATCH_S: Final = 2.5
 """Every task reports once a second, also when nothing happens."""
 
-_STARTS_WITHIN_S: Final = 20.0
+_STARTS_WITHIN_MS: Final = 20_000
 """A leader that has just written what is to be done may still be waiting for Spark."""
 
 _IDLE: Final = (GroupState.EMPTY, GroupState.DEAD)
+_OF_JAVA: Final = "connect"
+"""Type of the protocol of Connect's workers; our own nodes are consumers to the broker."""
 
 
 async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
@@ -40,17 +43,15 @@ async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
     Raises:
         ClusterError: the target does not answer, or refuses.
     """
-    workers = (await target.describe_groups([config.herder.group_id])).get(config.herder.group_id)
-    if isinstance(workers, ClusterError):
-        raise workers
-    if isinstance(workers, Group) and workers.state not in _IDLE:
+    group = await target.group_members(config.herder.group_id)
+    if group.state not in _IDLE and group.protocol_type == _OF_JAVA:
         return f"the group {config.herder.group_id} has members: Kafka's MirrorMaker runs the flow"
     known = await target.list_topics()
     progress = TopicName(config.herder.names.progress_topic)
     if progress in known and await _tasks_report(config, target, progress):
         return "a task of the flow is running: it has reported just now"
-    if config.herder.names.control_topic in known and await _is_starting(config):
-        return "the flow has been started just now"
+    if config.herder.names.control_topic in known:
+        return await _reason_in_control(config)
     return None
 
 
@@ -70,23 +71,30 @@ async def _tasks_report(config: FlowConfig, target: Admin, progress: TopicName) 
     return any([is_of_bundle(record.key) async for record in reports])
 
 
-async def _is_starting(config: FlowConfig) -> bool:
+async def _reason_in_control(config: FlowConfig) -> str | None:
+    """What the leader has said last, if that was just now; tasks obey operators without it."""
     records = await read_to_end(
         config.flow.target,
         config.herder.client("consumer", "control"),
         config.herder.names.control_topic,
         newest_only=True,
     )
-    recent = [r for r in records if time.time() * 1000 - r.timestamp_ms < _STARTS_WITHIN_S * 1000]
-    return bool(recent) and not _says_stop(max(recent, key=lambda record: record.offset))
+    steering = steering_of(sorted(records, key=lambda record: record.offset))
+    if steering.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING:
+        return None
+    said = [(each.timestamp_ms, readable(each)) for each in records]
+    lease = next((entry for _, entry in said if isinstance(entry, Lease)), None)
+    if lease is not None and lease.is_released:
+        return None
+    now_ms = time.time_ns() // 1_000_000
+    for timestamp_ms, entry in said:
+        age_ms = now_ms - timestamp_ms
+        if isinstance(entry, Lease) and age_ms < (entry.lasts_ms or _STARTS_WITHIN_MS):
+            return f"{entry.owner} leads the flow"
+        if _says_run(entry) and age_ms < _STARTS_WITHIN_MS:
+            return "the flow has been started just now"
+    return None
 
 
-def _says_stop(record: Record) -> bool:
-    """A clean stop is the last word of a leader, or that of an operator whom no leader heard."""
-    try:
-        entry = decode(record.key, record.value)
-    except SchemaError:
-        return False
-    if isinstance(entry, Wanted):
-        return entry.is_stopped
-    return isinstance(entry, Assignment) and entry.state is BundleState.STOPPED
+def _says_run(entry: Entry | None) -> bool:
+    return isinstance(entry, Assignment) and entry.state is BundleState.RUNNING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final
 
 import structlog
@@ -65,6 +65,22 @@ async def keep_running(
                 return
         else:
             return
+
+
+async def unless_stopped(stopping: asyncio.Event, job: Coroutine[None, None, None]) -> bool:
+    """
+    Awaits ``job``, or cancels it when ``stopping`` is set; says whether it was done.
+
+    Raises:
+        Exception: whatever ``job`` raises, in a group.
+    """
+    async with asyncio.TaskGroup() as group:
+        doing = group.create_task(job, name="job")
+        waiting = group.create_task(stopping.wait(), name="stopping")
+        await asyncio.wait({doing, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        doing.cancel()
+        waiting.cancel()
+    return not doing.cancelled()
 
 
 async def _is_set_within(event: asyncio.Event | None, seconds: float) -> bool:

@@ -21,7 +21,7 @@ from mm2.herder.control_steering import (
     SteeringEntry,
     decode_steering,
 )
-from mm2.kafka.log import LogTail, Record, read_to_end
+from mm2.kafka.log import Record, read_to_end
 
 log = structlog.get_logger()
 
@@ -80,12 +80,10 @@ class ControlBacklog:
     Attributes:
         entries: the last one under each key.
         steering: what operators want.
-        seen: offset of the last of them; -1 for none.
     """
 
     entries: tuple[Entry, ...]
     steering: Steering = field(default_factory=Steering)
-    seen: int
 
     @property
     def wanted(self) -> Wanted:
@@ -111,7 +109,6 @@ async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> C
     return ControlBacklog(
         entries=tuple(entry for each in ordered if (entry := readable(each)) is not None),
         steering=steering_of(ordered),
-        seen=max((each.offset for each in records), default=-1),
     )
 
 
@@ -121,26 +118,6 @@ def steering_of(records: Iterable[Record]) -> Steering:
     for record in records:
         steering = steering.then(readable(record)).then(readable_steering(record))
     return steering
-
-
-async def until_resumed(
-    alias: str, consumer: Mapping[str, str], topic: str, backlog: ControlBacklog
-) -> None:
-    """
-    Waits until somebody wants the flow's source connector to run again.
-
-    Args:
-        alias: the cluster's, for messages.
-        consumer: Java client keys of a consumer of it.
-        topic: the control topic.
-        backlog: what was read of it; later records count.
-    """
-    steering = backlog.steering
-    async for record in LogTail(alias, consumer, topic):
-        if record.offset > backlog.seen:
-            steering = steering.then(readable(record)).then(readable_steering(record))
-            if steering.state_of(SOURCE_CONNECTOR) is ConnectorState.RUNNING:
-                return
 
 
 def readable(record: Record) -> Entry | None:

@@ -5,7 +5,7 @@ Writes to small topics: control, progress, positions, offset syncs, heartbeats, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Self
 
@@ -69,6 +69,7 @@ class Writer:
         compression: a codec for records that may be large; none, if not given.
         batch_bytes: of one batch; a partition has one under way at a time, so that this and the way
             to the cluster and back say how much can be written.
+        check: asked before each record; raises if nothing may be written any more.
     """
 
     def __init__(
@@ -78,8 +79,10 @@ class Writer:
         *,
         compression: str | None = None,
         batch_bytes: int = _BATCH_BYTES,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self.alias = alias
+        self._check = check
         self._batch_bytes = batch_bytes
         self._compression = compression
         self._properties = dict(properties)
@@ -161,6 +164,7 @@ class Writer:
             Unavailable: no answer within ``request.timeout.ms``; the record may still be written.
             ClusterError: the cluster refuses it.
         """
+        self._check()
         if self._producer is None:
             raise RuntimeError("the writer is not open")
         with translated(self.alias, f"write to {topic}"):
@@ -185,6 +189,7 @@ class Writer:
             Unavailable: no answer within ``request.timeout.ms``; some may still be written.
             ClusterError: the cluster refuses them.
         """
+        self._check()
         if self._producer is None:
             raise RuntimeError("the writer is not open")
         with translated(self.alias, f"write to {topic}"):

@@ -39,7 +39,20 @@ EVENTS: Final = {
     "copied without end and are left out.",
     "flow.started": "Both clusters answer and the internal topics are there.",
     "flow.stopped": "The flow has drained and ended.",
-    "flow.taken_over": "Another node leads the flow; this one stands back.",
+    "flow.abandoned": "This node leads the flow no more, and has ended its tasks at once; the "
+    "reason says why. It follows, and leads again if it is elected.",
+    "flow.config_differs": "The node that leads the flow has another configuration file than this "
+    "one; the leader's counts.",
+    "flow.lease_not_written": "The target did not take this node's lease of the flow; it is tried "
+    "again as long as the lease lasts.",
+    "flow.not_joined": "The flow's group on the target does not let this node in; it is asked "
+    "again. Until then the node does not lead the flow.",
+    "flow.refused": "Another program runs the flow, Kafka's MirrorMaker: it has members in the "
+    "flow's group. Stop it there; this node asks again and again, and other flows go on.",
+    "flow.releasing": "Another node is to lead the flow, or this one is to stop: its tasks drain "
+    "and commit.",
+    "flow.too_new": "A newer release has written what this one cannot understand; it does not lead "
+    "the flow.",
     "group_offsets.beyond_log": "Checkpoints of a group lie behind the end of the target's log, as "
     "of a copy that was made anew; it is not given these offsets.",
     "group_offsets.ends_unknown": "Where logs of the target end could not be looked at; offsets of "

@@ -21,6 +21,8 @@ from mm2.core.plan import CreateTopic, GrowTopic
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters, admin_clients
 from mm2.herder.discovery import Discovery
+from mm2.herder.election import NodeShare
+from mm2.herder.leading import FlowLeading
 from mm2.herder.positions import PositionStore
 from mm2.herder.source import SourceFlow
 from mm2.herder.topic_settings import alter_configs, create_topics
@@ -487,7 +489,12 @@ async def test_jobs_run_at_their_intervals_or_not_at_all(
     settings |= {f"{job}.interval.seconds": "1" for job in jobs}
     async with _flow(cluster_a, cluster_b, unique, settings) as flow:
         source, target = flow.clusters.source, flow.clusters.target
-        leader = SourceFlow(flow.config, flow.clusters, _Idle(), "test")
+        leader = FlowLeading(
+            flow.config,
+            node="test",
+            share=NodeShare(could=frozenset({str(flow.config.flow)})),
+            work=lambda term: SourceFlow(flow.config, flow.clusters, _Idle(), term).run(),
+        )
         second = TopicName(f"{flow.remote}-2")
         rule = _rule(unique, AclOperation.READ)
 

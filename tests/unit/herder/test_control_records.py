@@ -16,8 +16,10 @@ from mm2.herder.control import (
     BundleState,
     FlowState,
     Lease,
+    LeaseState,
     Limit,
     MissingTopic,
+    NewerRecord,
     Wanted,
     decode,
     encode_assignment,
@@ -48,7 +50,18 @@ def test_assignments_survive(assignment: Assignment) -> None:
     assert decode(*encode_assignment(assignment)) == assignment
 
 
-@given(st.builds(Lease, epoch=st.integers(0, 1 << 40), owner=st.text()))
+@given(
+    st.builds(
+        Lease,
+        epoch=st.integers(0, 1 << 40),
+        owner=st.text(),
+        state=st.sampled_from(LeaseState),
+        time_ms=st.integers(0, 1 << 50),
+        lasts_ms=st.integers(0, 1 << 30),
+        digest=st.text(),
+        release=st.text(),
+    )
+)
 def test_leases_survive(lease: Lease) -> None:
     assert decode(*encode_lease(lease)) == lease
 
@@ -124,7 +137,7 @@ def test_tombstones_and_unknown_kinds_are_nothing(key: bytes | None, value: byte
 
 def test_fields_of_a_newer_release_are_passed_over() -> None:
     key, value = encode_lease(Lease(epoch=4, owner="n"))
-    newer = json.dumps({**json.loads(value), "version": 2, "more": [1]}).encode()
+    newer = json.dumps({**json.loads(value), "more": [1]}).encode()
     assert decode(key, newer) == Lease(epoch=4, owner="n")
 
 
@@ -157,3 +170,21 @@ def test_a_damaged_assignment_is_refused(change: dict[str, object]) -> None:
 def test_a_bundle_without_a_number_is_refused() -> None:
     with pytest.raises(SchemaError, match="bundle-x"):
         decode(b"bundle-x", b"{}")
+
+
+def test_a_lease_of_the_first_release_counts_until_somebody_else_leads() -> None:
+    lease = decode(b"lease", b'{"version":1,"epoch":7,"owner":"n"}')
+    assert lease == Lease(epoch=7, owner="n")
+    assert isinstance(lease, Lease)
+    assert not lease.is_released
+    assert lease.lasts_ms == 0
+
+
+@pytest.mark.parametrize("key", [b"lease", b"bundle-3", b"flow", b"limit", b"missing-t"])
+def test_what_a_newer_release_writes_is_told_from_damage(key: bytes) -> None:
+    with pytest.raises(NewerRecord, match="version 2"):
+        decode(key, b'{"version":2}')
+
+
+def test_kinds_of_newer_releases_are_passed_over() -> None:
+    assert decode(b"mood-1", b'{"version":9}') is None

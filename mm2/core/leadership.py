@@ -1,0 +1,343 @@
+"""
+When a node leads a flow: a state machine, fed with what happens, that says what is to be done.
+
+The flow's group elects a node (``mm2.core.placement``). That node claims the flow by a lease in the
+control topic, with an epoch higher than all before, and leads once it has read its claim back from
+there: the order of that log decides between claims, and nothing else does. A former leader that
+lives is waited for until it says that it has drained; one that is gone is not. The lease is renewed
+as long as the node leads, and a leader that cannot renew it in time ends its work at once.
+
+None of this keeps a paused leader from writing when it wakes up. That the target's brokers do, who
+refuse the producers of an older epoch once the new leader has fenced them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+LASTS_MS: Final = 10_000
+"""How long a lease counts without being renewed."""
+
+RENEW_MS: Final = 2_000
+PATIENCE_MS: Final = 25_000
+"""How long a living leader is waited for; it must have drained by then."""
+
+
+class Role(StrEnum):
+    """What a node is to a flow."""
+
+    FOLLOWING = "following"
+    WAITING = "waiting"
+    LEADING = "leading"
+    RELEASING = "releasing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """
+    The group has decided.
+
+    Attributes:
+        is_ours: whether this node is to lead.
+        alive: all nodes of the group.
+    """
+
+    is_ours: bool
+    alive: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseSeen:
+    """
+    A lease was read in the control topic; they are read in their order, our own too.
+
+    Attributes:
+        owner: whose it is.
+        epoch: under which it leads.
+        is_released: whether it leads no more.
+        lasts_ms: how long it counts; 0 if it does not say.
+    """
+
+    owner: str
+    epoch: int
+    is_released: bool = False
+    lasts_ms: int = LASTS_MS
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """All leases that were there when this node came have been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """Our lease was written, which was begun at ``sent_ms``."""
+
+    sent_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotClaimed:
+    """A claim could not be written; or it was, and we have not heard of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The work of a leader has ended, whatever the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """That we lead no more has been written, as far as that is possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """The work begins anew, and wants a new epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The node is to leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed."""
+
+
+Event: TypeAlias = (
+    Assigned
+    | LeaseSeen
+    | CaughtUp
+    | Renewed
+    | NotClaimed
+    | Ended
+    | Released
+    | Advance
+    | Stop
+    | Tick
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Write a lease with this epoch."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """Write the lease of this epoch again; then ``Renewed``."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Begin the work with this epoch, or tell the work that runs of its new one."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """Ask the work to commit and end; then ``Ended``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    """End the work at once, without another word to Kafka; then ``Ended``."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Write that we lead no more; then ``Released``."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejoin:
+    """Ask the group again who is to lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Leave the group: all is done."""
+
+
+Action: TypeAlias = Claim | Renew | Lead | Drain | Abandon | Release | Rejoin | Leave
+
+
+class Leadership:
+    """
+    What one node is to one flow.
+
+    Args:
+        node: its id; owner of its leases.
+
+    Attributes:
+        role: what the node is now.
+        epoch: of its last lease that counted; 0 for none.
+    """
+
+    def __init__(self, node: str) -> None:
+        self.role = Role.FOLLOWING
+        self.epoch = 0
+        self._node = node
+        self._alive: frozenset[str] = frozenset()
+        self._is_assigned = self._has_caught_up = self._is_working = self._is_stopping = False
+        self._lease = LeaseSeen(owner=node, epoch=0, is_released=True)
+        self._seen_at = self._waits_since = self._renewed_at = self._asked_at = 0
+        self._claimed: int | None = None
+        self._last_claim = 0
+        self._is_advancing = False
+
+    def handle(self, event: Event, now_ms: int) -> list[Action]:
+        """
+        What is to be done, in this order, because of ``event``.
+
+        Args:
+            event: what has happened.
+            now_ms: by a clock that never goes back.
+        """
+        match event:
+            case Assigned():
+                return self._assigned(event, now_ms)
+            case LeaseSeen() if event.owner == self._node:
+                return self._own_seen(event, now_ms)
+            case LeaseSeen():
+                return self._other_seen(event, now_ms)
+            case Stop():
+                return self._stop(now_ms)
+            case Ended():
+                return self._ended(now_ms)
+            case _:
+                self._note(event)
+                return self._go_on(now_ms)
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case Advance():
+                self._is_advancing = True
+            case Renewed():
+                self._renewed_at = max(self._renewed_at, event.sent_ms)
+            case NotClaimed():
+                self._claimed = None
+            case CaughtUp():
+                self._has_caught_up = True
+            case Released():
+                self.role = Role.FOLLOWING
+            case _:
+                pass
+
+    def _go_on(self, now_ms: int) -> list[Action]:
+        return self._keep(now_ms) if self._is_leader else self._settle(now_ms)
+
+    @property
+    def _is_leader(self) -> bool:
+        return self.role in (Role.LEADING, Role.RELEASING)
+
+    def _assigned(self, event: Assigned, now_ms: int) -> list[Action]:
+        if event.is_ours and not self._is_assigned:
+            self._waits_since = now_ms
+        self._is_assigned, self._alive = event.is_ours, event.alive
+        if self.role is Role.LEADING and not event.is_ours:
+            return self._drain()
+        return self._settle(now_ms)
+
+    def _other_seen(self, lease: LeaseSeen, now_ms: int) -> list[Action]:
+        if lease.epoch >= self._lease.epoch:
+            self._lease, self._seen_at = lease, now_ms
+        if not self._is_leader:
+            return self._settle(now_ms)
+        if lease.epoch >= self.epoch:
+            return self._abandon(f"{lease.owner} leads with epoch {lease.epoch}")
+        # Who reads only the last lease must not take an older leader's late word for the truth.
+        return [Renew(self.epoch)]
+
+    def _own_seen(self, lease: LeaseSeen, now_ms: int) -> list[Action]:
+        is_claim = lease.epoch == self._claimed and not lease.is_released
+        is_first = lease.epoch > self._lease.epoch
+        if is_first or self._lease.owner == self._node:
+            self._lease, self._seen_at = lease, now_ms
+        if is_claim and is_first:
+            self.epoch, self._renewed_at = lease.epoch, self._asked_at
+            self.role, self._is_working = Role.LEADING, True
+            self._claimed, self._is_advancing = None, False
+            return [Lead(lease.epoch)]
+        if is_claim:
+            # Somebody was quicker with the same epoch.
+            self._claimed = None
+            return self._go_on(now_ms)
+        is_unwanted = lease.epoch > self.epoch and not lease.is_released
+        return [Release(lease.epoch)] if is_unwanted and not self._is_leader else []
+
+    def _settle(self, now_ms: int) -> list[Action]:
+        """What a node does that does not lead."""
+        if self._is_leader or self._is_working:
+            return []
+        if self._is_stopping:
+            return [Leave()]
+        self.role = Role.WAITING if self._is_assigned else Role.FOLLOWING
+        if not self._is_assigned:
+            self._claimed = None
+        elif self._has_caught_up and self._claimed is None and self._is_free(now_ms):
+            return self._claim(now_ms)
+        return []
+
+    def _is_free(self, now_ms: int) -> bool:
+        """Whether nobody has to be waited for."""
+        lease = self._lease
+        is_stale = now_ms - self._seen_at >= (lease.lasts_ms or PATIENCE_MS)
+        is_overdue = now_ms - self._waits_since >= PATIENCE_MS
+        is_gone = lease.owner == self._node or lease.owner not in self._alive
+        return lease.is_released or is_gone or is_stale or is_overdue
+
+    def _claim(self, now_ms: int) -> list[Action]:
+        self._claimed = self._last_claim = max(self._lease.epoch, self._last_claim) + 1
+        self._asked_at = now_ms
+        return [Claim(self._claimed)]
+
+    def _drain(self) -> list[Action]:
+        self.role, self._claimed = Role.RELEASING, None
+        return [Drain()]
+
+    def _abandon(self, reason: str) -> list[Action]:
+        """
+        Leads no more, and only again when the group says so anew.
+
+        What the group has said last may be older than the reason.
+        """
+        self.role, self._claimed, self._is_assigned = Role.FOLLOWING, None, False
+        return [Abandon(reason), Rejoin()]
+
+    def _ended(self, now_ms: int) -> list[Action]:
+        self._is_working = False
+        if self._is_leader:
+            self.role = Role.RELEASING
+            return [Release(self._last_claim)]
+        return self._settle(now_ms)
+
+    def _stop(self, now_ms: int) -> list[Action]:
+        self._is_stopping = True
+        return self._drain() if self.role is Role.LEADING else self._settle(now_ms)
+
+    def _keep(self, now_ms: int) -> list[Action]:
+        """What a leader does to stay one."""
+        if now_ms - self._renewed_at >= LASTS_MS:
+            return self._abandon("the lease could not be renewed in time")
+        if self._claimed is not None:
+            return []
+        if self._is_advancing and self.role is Role.LEADING:
+            return self._claim(now_ms)
+        if now_ms - self._asked_at >= RENEW_MS:
+            self._asked_at = now_ms
+            return [Renew(self.epoch)]
+        return []

@@ -1,0 +1,299 @@
+"""
+One node's part in leading a flow: follows, leads when it is elected, and follows again.
+
+Carries out what ``mm2.core.leadership`` says: writes leases, starts and ends the work of a leader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from mm2 import __version__
+from mm2.config.digest import config_digest
+from mm2.config.flow import FlowConfig
+from mm2.core.leadership import (
+    LASTS_MS,
+    Abandon,
+    Action,
+    Advance,
+    Assigned,
+    CaughtUp,
+    Claim,
+    Drain,
+    Ended,
+    Event,
+    Lead,
+    Leadership,
+    LeaseSeen,
+    Leave,
+    NotClaimed,
+    Rejoin,
+    Release,
+    Released,
+    Renew,
+    Renewed,
+    Stop,
+    Tick,
+)
+from mm2.errors import ClusterError
+from mm2.herder.board import ControlBoard
+from mm2.herder.control import Entry, Lease, LeaseState, encode_lease
+from mm2.herder.control_steering import SteeringEntry
+from mm2.herder.election import Election, NodeShare
+from mm2.herder.membership import Decision
+from mm2.kafka.writer import Writer
+
+log = structlog.get_logger()
+
+_TICK_S: Final = 1.0
+_RELEASE_WITHIN_S: Final = 3.0
+
+
+class Term:
+    """
+    The time for which a node leads a flow.
+
+    Args:
+        board: what the control topic says.
+        writer: of the target, for the control topic; in the order of the leases.
+        epoch: the term's first.
+        advance: asks for a higher one.
+
+    Attributes:
+        stopping: set when the work is to commit and end.
+    """
+
+    def __init__(
+        self, board: ControlBoard, writer: Writer, *, epoch: int, advance: Callable[[], None]
+    ) -> None:
+        self.board = board
+        self.writer = writer
+        self.stopping = asyncio.Event()
+        self._ask = advance
+        self._fresh: asyncio.Queue[int] = asyncio.Queue()
+        self._fresh.put_nowait(epoch)
+
+    async def next_epoch(self) -> int:
+        """An epoch that nobody has used yet: a new one for each run of the flow's bundles."""
+        if self._fresh.empty():
+            self._ask()
+        return await self._fresh.get()
+
+    def advanced(self, epoch: int) -> None:
+        """The node leads with this epoch from now on."""
+        self._fresh.put_nowait(epoch)
+
+
+Work = Callable[[Term], Awaitable[None]]
+"""What a leader does, until it is told to stop; cancelling it ends all at once."""
+
+
+class FlowLeading:
+    """
+    Leads one flow whenever this node is elected to.
+
+    Args:
+        config: the flow.
+        node: id of this node.
+        share: what this node leads of all flows.
+        work: what a leader does.
+    """
+
+    def __init__(self, config: FlowConfig, *, node: str, share: NodeShare, work: Work) -> None:
+        self._config = config
+        self._node = node
+        self._share = share
+        self._work = work
+        self._topic = config.herder.names.control_topic
+        consumer = config.herder.client("consumer", "control")
+        self._board = ControlBoard(config.flow.target, consumer, self._topic)
+        self._machine = Leadership(node)
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._to_write: Claim | Renew | Release | None = None
+        self._has_to_write = asyncio.Event()
+        self._election = Election(
+            config,
+            self._topic,
+            node=node,
+            share=share,
+            may_lead=lambda: self._board.newer is None,
+            decided=self._decided,
+        )
+        self._digest = config_digest(config)
+        self._differing: str | None = None
+        self._term: Term | None = None
+        self._working: asyncio.Task[None] | None = None
+
+    def stop(self) -> None:
+        """Asks ``run`` to hand the flow over and end."""
+        self._events.put_nowait(Stop())
+
+    async def run(self) -> None:
+        """
+        Follows and leads until ``stop``.
+
+        Raises:
+            ClusterError: the target refuses what is needed.
+            FatalError: from the work.
+        """
+        properties = self._config.herder.client("producer", "control")
+        # An assignment of many topics is larger than brokers take, and compresses very well.
+        async with Writer(self._config.flow.target, properties, compression="gzip") as writer:
+            with self._board.heard_by(self._heard):
+                try:
+                    await self._run(writer)
+                finally:
+                    self._share.take(str(self._config.flow))
+
+    async def _run(self, writer: Writer) -> None:
+        async with asyncio.TaskGroup() as group:
+            parts = [
+                group.create_task(self._board.follow(), name="control"),
+                group.create_task(self._catch_up(), name="catch-up"),
+                group.create_task(self._write_leases(writer), name="lease"),
+                group.create_task(self._tick(), name="tick"),
+                group.create_task(self._election.run(), name="election"),
+            ]
+            while True:
+                event = await self._events.get()
+                actions = self._machine.handle(event, _now_ms())
+                for action in actions:
+                    self._carry_out(action, group, writer)
+                if Leave() in actions:
+                    break
+            for part in parts:
+                part.cancel()
+
+    def _carry_out(self, action: Action, group: asyncio.TaskGroup, writer: Writer) -> None:
+        match action:
+            case Claim() | Renew() | Release():
+                self._to_write = action
+                self._has_to_write.set()
+            case Lead():
+                self._lead(action.epoch, group, writer)
+            case Drain():
+                log.info("flow.releasing")
+                if self._term is not None:
+                    self._term.stopping.set()
+            case Abandon():
+                log.error("flow.abandoned", reason=action.reason)
+                self._to_write = None
+                self._share.take(str(self._config.flow))
+                if self._working is not None:
+                    self._working.cancel()
+            case Rejoin():
+                self._election.rejoin()
+            case Leave():
+                pass
+
+    def _lead(self, epoch: int, group: asyncio.TaskGroup, writer: Writer) -> None:
+        log.info("flow.led", epoch=epoch, owner=self._node)
+        self._share.give(str(self._config.flow), epoch)
+        if self._term is not None:
+            self._term.advanced(epoch)
+            return
+        self._term = Term(
+            self._board,
+            writer,
+            epoch=epoch,
+            advance=lambda: self._events.put_nowait(Advance()),
+        )
+        self._working = group.create_task(self._run_work(self._term), name="work")
+
+    async def _run_work(self, term: Term) -> None:
+        try:
+            await self._work(term)
+        finally:
+            self._term = self._working = None
+            self._events.put_nowait(Ended())
+
+    def _decided(self, decided: Decision) -> None:
+        flow = str(self._config.flow)
+        is_ours = decided.leader == self._node and self._board.newer is None
+        if is_ours:
+            self._share.give(flow, self._share.leads.get(flow, 0))
+        else:
+            self._share.take(flow)
+        self._events.put_nowait(Assigned(is_ours=is_ours, alive=frozenset(decided.nodes)))
+
+    def _heard(self, entry: Entry | SteeringEntry) -> None:
+        if not isinstance(entry, Lease):
+            return
+        self._compare(entry)
+        self._events.put_nowait(
+            LeaseSeen(
+                owner=entry.owner,
+                epoch=entry.epoch,
+                is_released=entry.is_released,
+                lasts_ms=entry.lasts_ms,
+            )
+        )
+
+    def _compare(self, lease: Lease) -> None:
+        """Says once that the leader has another configuration than this node's file."""
+        differs = not lease.is_released and lease.digest not in {"", self._digest}
+        if differs and self._differing != lease.digest:
+            log.warning("flow.config_differs", owner=lease.owner, theirs=lease.digest)
+        self._differing = lease.digest if differs else None
+
+    async def _catch_up(self) -> None:
+        await self._board.caught_up.wait()
+        if self._board.newer is not None:
+            log.error("flow.too_new", reason=self._board.newer, release=__version__)
+            self._election.rejoin()
+        else:
+            self._events.put_nowait(CaughtUp())
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK_S)
+            self._events.put_nowait(Tick())
+
+    async def _write_leases(self, writer: Writer) -> None:
+        while True:
+            await self._has_to_write.wait()
+            self._has_to_write.clear()
+            action, self._to_write = self._to_write, None
+            if action is not None:
+                await self._write(writer, action)
+
+    async def _write(self, writer: Writer, action: Claim | Renew | Release) -> None:
+        within_s = _RELEASE_WITHIN_S if isinstance(action, Release) else LASTS_MS / 1000
+        began_ms, is_written = _now_ms(), False
+        try:
+            async with asyncio.timeout(within_s):
+                await writer.send(self._topic, *encode_lease(self._lease(action)), partition=0)
+            is_written = True
+        except (ClusterError, TimeoutError) as error:
+            log.warning("flow.lease_not_written", epoch=action.epoch, error=str(error))
+        match action:
+            case Renew() if is_written:
+                self._events.put_nowait(Renewed(began_ms))
+            case Claim() if not is_written:
+                self._events.put_nowait(NotClaimed())
+            case Release():
+                self._events.put_nowait(Released())
+            case _:
+                pass
+
+    def _lease(self, action: Claim | Renew | Release) -> Lease:
+        is_release = isinstance(action, Release)
+        return Lease(
+            epoch=action.epoch,
+            owner=self._node,
+            state=LeaseState.RELEASED if is_release else LeaseState.LEADING,
+            time_ms=time.time_ns() // 1_000_000,
+            lasts_ms=LASTS_MS,
+            digest=self._digest,
+            release=__version__,
+        )
+
+
+def _now_ms() -> int:
+    """By a clock that goes on while the machine's time is set."""
+    return time.monotonic_ns() // 1_000_000

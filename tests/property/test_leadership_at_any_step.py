@@ -1,0 +1,248 @@
+"""
+Nodes that lead a flow in turn, whatever happens in between: no older leader's word ever counts.
+
+A small world: the control topic as a log, a group that decides at any time, and a broker that
+refuses producers whose identity somebody else has taken over. Nodes crash between any two of their
+actions, fall asleep, read late, and are told late; their tasks may outlive them and write on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from mm2.core.leadership import (
+    PATIENCE_MS,
+    Abandon,
+    Action,
+    Advance,
+    Assigned,
+    CaughtUp,
+    Claim,
+    Drain,
+    Ended,
+    Event,
+    Lead,
+    Leadership,
+    LeaseSeen,
+    Leave,
+    NotClaimed,
+    Rejoin,
+    Release,
+    Released,
+    Renew,
+    Renewed,
+    Role,
+    Stop,
+    Tick,
+)
+
+_NODES = 3
+_WHO = st.integers(0, _NODES - 1)
+
+
+@dataclass
+class Work:
+    """The tasks of a leader; ``token`` is their identity to the broker."""
+
+    epoch: int
+    token: int | None = None
+    is_ending: bool = False
+
+
+@dataclass
+class Node:
+    """One node, from its start to its end."""
+
+    name: str
+    machine: Leadership
+    read: int = 0
+    has_caught_up: bool = False
+    todo: deque[Action] = field(default_factory=deque)
+    decisions: deque[Assigned] = field(default_factory=deque)
+    work: Work | None = None
+
+
+class World(RuleBasedStateMachine):
+    """Everything that happens to one flow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now_ms = 0
+        self.log: list[LeaseSeen] = []
+        self.born = 0
+        self.nodes = [self.new_node() for _ in range(_NODES)]
+        self.works: list[Work] = []
+        self.token = self.accepted = 0
+        self.must_decide = True
+
+    def new_node(self) -> Node:
+        self.born += 1
+        name = f"n{self.born}"
+        return Node(name, Leadership(name))
+
+    def feed(self, node: Node, event: Event) -> None:
+        node.todo += node.machine.handle(event, self.now_ms)
+
+    @rule(who=_WHO)
+    def read(self, who: int) -> None:
+        """A node reads the next record of the control topic."""
+        node = self.nodes[who]
+        if node.read < len(self.log):
+            node.read += 1
+            self.feed(node, self.log[node.read - 1])
+        elif not node.has_caught_up:
+            node.has_caught_up = True
+            self.feed(node, CaughtUp())
+
+    @rule(who=_WHO, others=st.sets(_WHO))
+    def decide(self, who: int, others: set[int]) -> None:
+        """The group decides; some nodes may have been silent for too long."""
+        members = [self.nodes[each] for each in sorted({who} | others)]
+        alive = frozenset(each.name for each in members)
+        for node in members:
+            is_ours = node is self.nodes[who]
+            node.decisions.append(Assigned(is_ours=is_ours, alive=alive))
+        self.must_decide = False
+
+    @rule(who=_WHO)
+    def hear(self, who: int) -> None:
+        """A node hears of the next decision."""
+        node = self.nodes[who]
+        if node.decisions:
+            self.feed(node, node.decisions.popleft())
+
+    @rule(who=_WHO, is_written=st.booleans(), is_heard=st.booleans())
+    def act(self, who: int, is_written: bool = True, is_heard: bool = True) -> None:
+        """A node carries out the next thing that it is to do; writes may fail, or seem to."""
+        node = self.nodes[who]
+        if not node.todo:
+            return
+        match node.todo.popleft():
+            case (Claim() | Renew() | Release()) as lease:
+                self.write_lease(node, lease, is_written=is_written, is_heard=is_heard)
+            case Lead(epoch):
+                self.lead(node, epoch)
+            case Drain() | Abandon() if node.work is not None:
+                node.work.is_ending = True
+            case Rejoin():
+                self.must_decide = True
+            case Leave():
+                self.crash(who)
+            case _:
+                pass
+
+    def write_lease(
+        self, node: Node, lease: Claim | Renew | Release, *, is_written: bool, is_heard: bool
+    ) -> None:
+        is_released = isinstance(lease, Release)
+        if is_written:
+            seen = LeaseSeen(owner=node.name, epoch=lease.epoch, is_released=is_released)
+            self.log.append(seen)
+        if is_released:
+            self.feed(node, Released())
+        elif isinstance(lease, Claim) and not (is_written and is_heard):
+            self.feed(node, NotClaimed())
+        elif isinstance(lease, Renew) and is_written and is_heard:
+            self.feed(node, Renewed(self.now_ms))
+
+    def lead(self, node: Node, epoch: int) -> None:
+        assert node.work is None or not node.work.is_ending, "one work at a time"
+        if node.work is None:
+            node.work = Work(epoch)
+            self.works.append(node.work)
+        else:
+            node.work.epoch, node.work.token = epoch, None
+
+    @rule(who=_WHO)
+    def start(self, who: int) -> None:
+        """Tasks start, or start again: they take their identity, and look who leads."""
+        work = self.nodes[who].work
+        if work is not None:
+            self.token += 1
+            is_led_by_another = any(lease.epoch > work.epoch for lease in self.log)
+            work.token = None if is_led_by_another else self.token
+
+    @rule(pick=st.integers(0, 30))
+    def write(self, pick: int) -> None:
+        """Any tasks write, also those of nodes that are gone, or have been asleep."""
+        if not self.works:
+            return
+        work = self.works[pick % len(self.works)]
+        if work.token == self.token:
+            assert work.epoch >= self.accepted, "an older leader's tasks have written"
+            self.accepted = work.epoch
+
+    @rule(who=_WHO)
+    def end(self, who: int) -> None:
+        """Work that was told to end has ended."""
+        node = self.nodes[who]
+        if node.work is not None and node.work.is_ending:
+            self.works.remove(node.work)
+            node.work = None
+            self.feed(node, Ended())
+
+    @rule(who=_WHO)
+    def advance(self, who: int) -> None:
+        """The work begins anew."""
+        work = self.nodes[who].work
+        if work is not None and not work.is_ending:
+            work.token = None
+            self.feed(self.nodes[who], Advance())
+
+    @rule(ms=st.sampled_from([500, 2_000, 11_000, PATIENCE_MS]), who=st.sets(_WHO))
+    def pass_time(self, ms: int, who: set[int]) -> None:
+        """Time passes; not every node looks at the clock."""
+        self.now_ms += ms
+        for each in who:
+            self.feed(self.nodes[each], Tick())
+
+    @rule(who=_WHO)
+    def crash(self, who: int) -> None:
+        """A node is gone, with all that it had still to do; its tasks may live on."""
+        self.nodes[who] = self.new_node()
+        self.must_decide = True
+
+    @rule(who=_WHO)
+    def stop(self, who: int) -> None:
+        """A node is asked to leave."""
+        self.feed(self.nodes[who], Stop())
+
+    def go_on(self) -> None:
+        """One calm second, in which everybody does what there is to do."""
+        self.now_ms += 1_000
+        if self.must_decide:
+            leaders = [n for n, node in enumerate(self.nodes) if node.machine.role is Role.LEADING]
+            self.decide((leaders or [0])[0], set(range(_NODES)))
+        for who, node in enumerate(self.nodes):
+            while node.decisions:
+                self.hear(who)
+            while node.read < len(self.log) or not node.has_caught_up:
+                self.read(who)
+            self.feed(node, Tick())
+            while self.nodes[who].todo:
+                self.act(who)
+            self.end(who)
+            if node.work is not None and node.work.token != self.token:
+                self.start(who)
+
+    def teardown(self) -> None:
+        """Whatever has happened: when it has become calm, one node leads."""
+        self.must_decide = True
+        for _ in range(2 * PATIENCE_MS // 1_000 + 20):
+            self.go_on()
+        (leader,) = [node for node in self.nodes if node.machine.role is Role.LEADING]
+        assert leader.work is not None
+        assert leader.work.token == self.token, "its tasks can write"
+        assert leader.work.epoch == leader.machine.epoch == max(each.epoch for each in self.log)
+        assert not self.log[-1].is_released
+        others = [node for node in self.nodes if node is not leader]
+        assert all(node.machine.role is Role.FOLLOWING for node in others)
+
+
+TestLeadership = World.TestCase
+TestLeadership.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -1,0 +1,92 @@
+"""Which node leads which flow: kept, spread, and moved one at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mm2.core.placement import Member, leader_of, placement
+
+FLOWS = ("A->B", "A->C", "B->A", "B->C", "C->A", "C->B")
+
+
+def node(name: str, *leads: str, could: tuple[str, ...] = FLOWS, epoch: int = 1) -> Member:
+    return Member(node=name, leads=dict.fromkeys(leads, epoch), could=frozenset(could))
+
+
+def test_flows_that_nobody_leads_are_spread_evenly() -> None:
+    placed = placement([node("n2"), node("n1"), node("n3")])
+    assert placed.keys() == set(FLOWS)
+    assert Counter(placed.values()) == {"n1": 2, "n2": 2, "n3": 2}
+
+
+def test_a_leader_keeps_its_flow() -> None:
+    assert leader_of("B->C", [node("n1"), node("n2", "B->C")]) == "n2"
+
+
+def test_of_two_leaders_the_higher_epoch_counts() -> None:
+    members = [node("n1", "A->B", epoch=4), node("n2", "A->B", epoch=5)]
+    assert leader_of("A->B", members) == "n2"
+    assert leader_of("A->B", members[::-1]) == "n2"
+
+
+def test_a_flow_goes_to_a_node_that_could_lead_it() -> None:
+    near = node("n1", could=("A->C",))
+    assert leader_of("A->B", [near, node("n2", "B->A", "C->A")]) == "n2"
+
+
+def test_somebody_is_chosen_even_if_nobody_could() -> None:
+    assert leader_of("A->B", [Member(node="n2"), Member(node="n1")]) == "n1"
+
+
+def test_a_node_that_leads_too_much_gives_up_one_flow() -> None:
+    could = FLOWS[:4]
+    members = [node("n1", *could, could=could), node("n2", could=could)]
+    assert placement(members) == dict.fromkeys(could, "n1") | {could[0]: "n2"}
+
+
+def test_nothing_moves_for_a_difference_of_one() -> None:
+    could = FLOWS[:3]
+    members = [node("n1", *could[:2], could=could), node("n2", could[2], could=could)]
+    assert placement(members) == {could[0]: "n1", could[1]: "n1", could[2]: "n2"}
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> list[Member]:
+    names = draw(st.sets(st.sampled_from("abcde"), min_size=1))
+    members = []
+    for name in sorted(names):
+        could = draw(st.frozensets(st.sampled_from(FLOWS)))
+        leads = draw(st.dictionaries(st.sampled_from(FLOWS), st.integers(0, 3)))
+        leads = {flow: epoch for flow, epoch in leads.items() if flow in could}
+        members.append(Member(node=name, leads=leads, could=could))
+    return draw(st.permutations(members))
+
+
+@given(groups().flatmap(lambda members: st.tuples(st.just(members), st.permutations(members))))
+def test_everybody_draws_the_same_conclusions(both: tuple[list[Member], list[Member]]) -> None:
+    assert placement(both[0]) == placement(both[1])
+
+
+@given(groups())
+def test_moves_end_with_no_node_leading_two_more_than_one_that_could(
+    members: list[Member],
+) -> None:
+    for _ in range(len(FLOWS) ** 2):
+        placed = placement(members)
+        members = [
+            Member(
+                node=each.node,
+                leads={flow: 1 for flow, node in placed.items() if node == each.node},
+                could=each.could,
+            )
+            for each in members
+        ]
+    assert placement(members) == placed, "nothing moves any more"
+    loads = Counter(placed.values())
+    for flow, leader in placed.items():
+        for each in members:
+            if flow in each.could:
+                assert loads[leader] - loads[each.node] < 2
