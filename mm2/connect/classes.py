@@ -10,6 +10,7 @@ from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CON
 from mm2.errors import ConfigError
 
 SINK_CONNECTOR: Final = "MirrorSinkConnector"
+CHECKPOINT_SINK: Final = "CheckpointSinkConnector"
 _PACKAGE: Final = "org.apache.kafka.connect.mirror."
 
 
@@ -29,6 +30,11 @@ class ConnectorClass:
     is_sink: bool = False
 
     @property
+    def is_checkpoint_sink(self) -> bool:
+        """Whether checkpoints are used, and none emitted."""
+        return self.name == CHECKPOINT_SINK
+
+    @property
     def full_name(self) -> str:
         """As Java names the class."""
         return _PACKAGE + self.name
@@ -39,6 +45,7 @@ CLASSES: Final = (
     ConnectorClass(name=CHECKPOINT_CONNECTOR, part=CHECKPOINT_CONNECTOR),
     ConnectorClass(name=HEARTBEAT_CONNECTOR, part=HEARTBEAT_CONNECTOR),
     ConnectorClass(name=SINK_CONNECTOR, part=SOURCE_CONNECTOR, is_sink=True),
+    ConnectorClass(name=CHECKPOINT_SINK, part=CHECKPOINT_CONNECTOR, is_sink=True),
 )
 
 _BY_NAME: Final = {

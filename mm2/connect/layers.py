@@ -101,9 +101,16 @@ class ConnectorLayers:
         if self.kind.is_sink:
             settings |= self._source_consumer()
         settings = self._clusters() | settings
-        if connector != self.kind.part:
+        if connector != self.kind.part or self.kind.is_checkpoint_sink:
             settings |= _settings(_OFF, _CONNECTOR)
-        return filled(settings, {"enabled": "true"})
+        defaults = {"enabled": "true"}
+        if self.kind.is_checkpoint_sink:
+            # Leading groups home writes to the other cluster, which nobody may have asked for.
+            defaults |= {
+                "sync.group.offsets.enabled": "true",
+                "reverse.checkpointing.enabled": "false",
+            }
+        return filled(settings, defaults)
 
     def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
         """

@@ -9,7 +9,6 @@ from typing import Protocol
 
 import structlog
 
-from mm2.config.flow import FlowConfig
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
@@ -46,7 +45,7 @@ class RunningConnectors:
     Args:
         worker: the worker's configuration.
         store: the connectors.
-        flow: makes what runs a connector's flow.
+        flow: makes what runs a connector.
         worker_id: names this worker.
 
     Attributes:
@@ -60,7 +59,7 @@ class RunningConnectors:
         self,
         worker: WorkerConfig,
         store: ConnectorStore,
-        flow: Callable[[FlowConfig], RunningFlow],
+        flow: Callable[[Connector], RunningFlow],
         worker_id: str,
     ) -> None:
         self.worker_id = worker_id
@@ -127,7 +126,7 @@ class RunningConnectors:
             connector = self.known[name]
             for warning in connector.flow.warnings:
                 log.warning("config.spelling", connector=name, message=warning)
-            flow = self._flow(connector.flow)
+            flow = self._flow(connector)
             task = group.create_task(self._keep(name, flow), name=f"connector {name}")
             self._runs[name] = _Run(config, restarts, flow, task)
             log.info("connector.started", connector=name, flow=str(connector.flow.flow))

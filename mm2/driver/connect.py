@@ -10,7 +10,8 @@ import structlog
 
 from flows.checkpoint.flow import run_checkpoints
 from flows.heartbeat.flow import run_heartbeats
-from mm2.config.flow import FlowConfig
+from mm2.connect.checkpoint_sink import run_checkpoint_sink
+from mm2.connect.connector import Connector
 from mm2.connect.running import RunningConnectors
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
@@ -74,11 +75,12 @@ class ConnectWorker:
                 task.cancel()
             store.cancel()
 
-    def _flow(self, flow: FlowConfig) -> FlowHerder:
+    def _flow(self, connector: Connector) -> FlowHerder:
+        is_sink = connector.kind.is_checkpoint_sink
         return FlowHerder(
-            flow,
+            connector.flow,
             runner=self._engine,
             heartbeats=run_heartbeats,
-            checkpoints=run_checkpoints,
-            worker_id=f"{self._worker_id}/{flow.herder.names.connector}",
+            checkpoints=run_checkpoint_sink if is_sink else run_checkpoints,
+            worker_id=self._worker_id,
         )

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.flow import data_producer
+from mm2.config.flow import data_producer, flow_config
+from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import load
+from mm2.connect.checkpoint_sink import file_of
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.worker import WorkerConfig
 from mm2.core.policy import build_policy
@@ -132,6 +134,7 @@ def test_consumers_of_a_sink_follow_the_worker_s_keys_and_the_overrides() -> Non
     [
         ("MirrorSourceConnector", (True, False, False)),
         ("MirrorSink", (True, False, False)),
+        ("CheckpointSink", (False, False, False)),
         ("MirrorCheckpoint", (False, True, False)),
         ("org.apache.kafka.connect.mirror.MirrorHeartbeatConnector", (False, False, True)),
     ],
@@ -302,3 +305,22 @@ def test_the_sample_files_have_neither_mistakes_nor_keys_without_effect(
     for path in sorted(_SAMPLES.glob("connect-mirror-*.properties")):
         file = load(path)
         assert read_connector(file.values, config, file.lines).flow.warnings == (), path.name
+
+
+def test_a_checkpoint_sink_uses_what_a_file_of_dedicated_nodes_would_say() -> None:
+    """And its groups are synced unless it says otherwise."""
+    config = {
+        **_SINK,
+        "connector.class": "CheckpointSinkConnector",
+        "source.cluster.security.protocol": "PLAINTEXT",
+        "groups": "g.*",
+    }
+    flow = _connector(config).flow
+    assert flow.checkpoint.sync_group_offsets is not None
+    maker = MirrorMakerConfig(raw=file_of(flow.flow, flow.checkpoint.properties))
+    made = flow_config(maker, flow.flow).checkpoint
+    assert made.groups == ("g.*",)
+    for side in ("source", "target"):
+        mine = getattr(flow.checkpoint, f"{side}_admin")("x")
+        theirs = getattr(made, f"{side}_admin")("x")
+        assert mine["bootstrap.servers"] == theirs["bootstrap.servers"]
