@@ -28,9 +28,9 @@ async def run_checkpoint_sink(config: FlowConfig, clusters: FlowClusters) -> Non
     """
     Looks at the flow's checkpoints at an interval, until cancelled.
 
-    A round that fails is followed by the next one. Groups that are active on the target are left alone, and no group is ever moved back. With
-    ``reverse.checkpointing.enabled``, groups that read copies are led to the originals as well, on
-    the flow's source.
+    A round that fails is followed by the next one. Groups that are active on the target are left
+    alone, and no group is ever moved back. With ``reverse.checkpointing.enabled``, groups that read
+    copies are led to the originals as well, on the flow's source.
 
     Args:
         config: the flow whose checkpoints they are; its own checkpoint connector is off.

@@ -4,90 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from pathlib import Path
-from typing import Self
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties, worker_pids
+from tests.support.numbers import NumberReader, NumberWriter
 from tests.support.records import create_topic
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(400)]
-
-
-class _Reader:
-    """Reads committed records of a mirror, whose values are numbers."""
-
-    def __init__(self, cluster: Cluster, topic: str, partitions: int) -> None:
-        self.found: list[list[int]] = [[] for _ in range(partitions)]
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": cluster.bootstrap,
-                "group.id": "none",
-                "isolation.level": "read_committed",
-            }
-        )
-        self._consumer.assign(
-            [TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(partitions)]
-        )
-
-    def count(self) -> int:
-        for message in self._consumer.consume(20_000, timeout=0.2):
-            if message.error() is None:
-                self.found[message.partition() or 0].append(int(message.value() or b""))
-        return sum(map(len, self.found))
-
-    def catch_up(self) -> int:
-        """Reads until nothing has come for a second."""
-        last, since = self.count(), time.monotonic()
-        while time.monotonic() < since + 1:
-            if (found := self.count()) > last:
-                last, since = found, time.monotonic()
-        return last
-
-    def wait(self, count: int, timeout: float = 120.0) -> int:
-        return eventually(self.count, until=lambda found: found >= count, timeout=timeout)
-
-
-class _Writer:
-    """Writes numbers, a few thousand a second, until closed."""
-
-    def __init__(self, cluster: Cluster, topic: str, partitions: int) -> None:
-        self.total = 0
-        self._partitions = partitions
-        self._topic = topic
-        self._producer = Producer(
-            {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True, "linger.ms": 5}
-        )
-        self._is_closed = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> int:
-        self._is_closed.set()
-        self._thread.join()
-        assert self._producer.flush(20) == 0
-        return self.total
-
-    def _run(self) -> None:
-        while not self._is_closed.wait(0.01):
-            for number in range(self.total, self.total + 40):
-                self._producer.produce(
-                    self._topic, b"%d" % number, partition=number % self._partitions
-                )
-            self.total += 40
-            self._producer.poll(0)
 
 
 def test_each_record_comes_once_whoever_is_killed(
@@ -107,8 +34,8 @@ def test_each_record_comes_once_whoever_is_killed(
             "B.producer.transaction.timeout.ms": "600000",
         },
     )
-    with _Writer(cluster_a, unique, 4) as writer:
-        reader = _Reader(cluster_b, f"A.{unique}", 4)
+    with NumberWriter(cluster_a, unique, 4) as writer:
+        reader = NumberReader(cluster_b, f"A.{unique}", 4)
         _kill_one_after_the_other(cluster_b, reader, text, tmp_path)
         seen = reader.catch_up()
         with Mirror(tmp_path, text) as mirror:
@@ -120,7 +47,9 @@ def test_each_record_comes_once_whoever_is_killed(
     assert reader.found == [list(range(number, total, 4)) for number in range(4)]
 
 
-def _kill_one_after_the_other(target: Cluster, reader: _Reader, text: str, folder: Path) -> None:
+def _kill_one_after_the_other(
+    target: Cluster, reader: NumberReader, text: str, folder: Path
+) -> None:
     started = time.time_ns() // 1_000_000
     with Mirror(folder, text) as mirror:
         reader.wait(1)
