@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
@@ -23,16 +23,17 @@ from flows.checkpoint.emit import Choice, Emission
 from flows.checkpoint.follow import translation_followers
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.outbox import Outbox
+from flows.checkpoint.recreated import RecreatedTopics
 from flows.checkpoint.report import Latencies, Reporter
 from flows.checkpoint.reverse import Directions, directions
-from flows.checkpoint.store import CheckpointStore, load_checkpoints
+from flows.checkpoint.store import CheckpointStore, load_checkpoints, sync_store
 from flows.checkpoint.sync import GroupOffsetSync
+from mm2.client.live_logs import LiveLogs
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow import FlowConfig
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter, build_group_filter
 from mm2.core.model import CHECKPOINT_CONNECTOR
-from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
 from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.herder.clusters import FlowClusters
@@ -82,10 +83,9 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
     topic = policy.checkpoints_topic(config.flow.source)
     group_filter = build_group_filter(config.checkpoint.properties)
     known = await load_checkpoints(config.checkpoint, topic, group_filter)
-    # Without earlier checkpoints, translations must not fall behind what was emitted (C238).
-    syncs = OffsetSyncStore(must_read_to_end=known is None)
-    runs = RunStore()
-    ways = directions(config, clusters, policy, OffsetTranslation(syncs, runs))
+    syncs, runs = sync_store(known), RunStore()
+    live = LiveLogs(config, clusters.source, clusters.target)
+    ways = directions(config, clusters, policy, OffsetTranslation(syncs, runs, live.ids), live)
     work = _Work(config, clusters, known or (), ways)
     followers = translation_followers(config, clusters, syncs, runs)
     if not config.checkpoint.enabled:
@@ -128,6 +128,7 @@ class _Work:
             choice=Choice(ways.renaming, ways.translator, store, ways.returning),
             outbox=self.outbox,
         )
+        self._recreated = RecreatedTopics(ways.recreated, store)
         self._sync = GroupOffsetSync(clusters.target, self._groups, store, ways.returning)
         self._reporter = Reporter(
             config.herder.names.progress_topic, self.outbox, self._groups, latencies, self._sync
@@ -137,13 +138,25 @@ class _Work:
         """All that is to run, by names."""
         jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
             "refresh-groups": self._groups.keep_current,
-            "emit-checkpoints": partial(_emit, self._config, self._emission),
+            "emit-checkpoints": partial(_emit, self._config, self._round),
+            "watch-topics": self._watch_topics,
             "sync-group-offsets": partial(_sync, self._config, self._sync),
             "report-checkpoints": self._reporter.run,
         }
         if self._config.checkpoint.follows_commits:
             jobs["follow-commits"] = self._commit_follower().run
         return jobs
+
+    async def _round(self) -> None:
+        """What topics there are is looked at right before: exact means of these."""
+        await self._recreated.look()
+        await self._emission.round()
+
+    async def _watch_topics(self) -> None:
+        while True:
+            await asyncio.sleep(self._recreated.interval_s)
+            if await self._recreated.look():
+                await self._emission.emit(())
 
     def _commit_follower(self) -> CommitFollower:
         consumer = self._config.checkpoint.source_consumer("commits-source-consumer", 0)
@@ -166,12 +179,12 @@ def _groups(
     return groups
 
 
-async def _emit(config: FlowConfig, emission: Emission) -> None:
+async def _emit(config: FlowConfig, round_: Callable[[], Awaitable[None]]) -> None:
     """Emits after each interval, never before the first has passed (C281)."""
     interval = config.checkpoint.emit_checkpoints
     assert interval is not None  # noqa: S101 - the flow does not run otherwise
     seconds = max(interval.total_seconds(), _SHORTEST_S)
-    await every(seconds, emission.round, name="emit-checkpoints", at_once=False)
+    await every(seconds, round_, name="emit-checkpoints", at_once=False)
 
 
 async def _sync(config: FlowConfig, sync: GroupOffsetSync) -> None:

@@ -5,15 +5,16 @@ Keeps what translates offsets current with its topics (Java: ``OffsetSyncStore``
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
 from flows.checkpoint.store import TOPIC_WITHIN_S
 from mm2.config.flow import FlowConfig
 from mm2.core.codec import OffsetSync
+from mm2.core.model import TopicName
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
 from mm2.core.translation import RunStore
@@ -46,7 +47,7 @@ def translation_followers(
     topic = offset_syncs_topic(config, build_policy(settings.properties))
     return {
         "offset-syncs": SyncFollower(alias, consumer, topic, syncs).run,
-        "offset-runs": RunFollower(alias, consumer, offset_runs_topic(config), runs, admin).run,
+        "offset-runs": run_follower(alias, consumer, offset_runs_topic(config), runs, admin).run,
     }
 
 
@@ -111,6 +112,40 @@ def feed(store: OffsetSyncStore, record: Record) -> None:
         log.warning("offset_sync.ignored", offset=record.offset, error=str(error))
 
 
+class Topics(Protocol):
+    """Tells which topics there are, as ``Admin`` does."""
+
+    async def list_topics(self) -> set[TopicName]:
+        """Names of all topics that we may know of."""
+
+
+class Tail(Protocol):
+    """A topic from its beginning on, and then as it grows, as ``LogTail`` reads it."""
+
+    @property
+    def caught_up(self) -> asyncio.Event:
+        """Set once all that was there at the start has been handed out."""
+
+    def __aiter__(self) -> AsyncIterator[Record]:
+        """Hands out the records."""
+
+
+def run_follower(
+    alias: str, properties: Mapping[str, str], topic: str, store: RunStore, admin: Admin
+) -> RunFollower:
+    """
+    Follows the topic of runs on a cluster.
+
+    Args:
+        alias: the cluster's, for messages.
+        properties: Java's client properties of the consumer.
+        topic: the topic of runs.
+        store: takes them in.
+        admin: of that cluster.
+    """
+    return RunFollower(LogTail(alias, properties, topic, partitions=[0]), topic, store, admin)
+
+
 class RunFollower:
     """
     Feeds exact runs into a store, first the backlog and then as they come.
@@ -119,25 +154,19 @@ class RunFollower:
     records, or if we may not read it; it is looked for again.
 
     Args:
-        alias: the cluster that holds the topic, for messages.
-        properties: Java's client properties of the consumer.
-        topic: the topic of runs.
-        store: takes them in.
-        admin: of that cluster.
+        tail: reads the topic of runs.
+        topic: its name.
+        store: takes the runs in.
+        admin: of the cluster that holds the topic.
     """
 
-    def __init__(
-        self,
-        alias: str,
-        properties: Mapping[str, str],
-        topic: str,
-        store: RunStore,
-        admin: Admin,
-    ) -> None:
-        self._tail = LogTail(alias, properties, topic, partitions=[0])
+    def __init__(self, tail: Tail, topic: str, store: RunStore, admin: Topics) -> None:
+        self._tail = tail
         self._topic = topic
         self._store = store
         self._admin = admin
+        self._backlog: dict[bytes | None, Record] = {}
+        self._one_at_a_time = asyncio.Lock()
 
     async def run(self) -> None:
         """Follows until cancelled."""
@@ -149,25 +178,42 @@ class RunFollower:
             group.create_task(self._note_end_of_backlog(), name="offset-runs-backlog")
             while True:
                 try:
-                    await feed_all_runs(self._store, self._tail)
+                    await self._follow()
                 except ClusterError as error:
                     self._store.backlog_read()
                     log.warning("offset_runs.unread", topic=self._topic, error=str(error))
                 await asyncio.sleep(_LOOK_FOR_RUNS_S)
 
+    async def _follow(self) -> None:
+        async for record in self._tail:
+            if not self._tail.caught_up.is_set():
+                # Blocks are written many times while they grow: the last one says it all.
+                self._backlog.pop(record.key, None)
+                self._backlog[record.key] = record
+                continue
+            await self._take_backlog()
+            feed_runs(self._store, record)
+            await asyncio.sleep(0)
+
     async def _note_end_of_backlog(self) -> None:
         await self._tail.caught_up.wait()
+        await self._take_backlog()
         self._store.backlog_read()
         log.info("offset_runs.loaded", topic=self._topic)
 
+    async def _take_backlog(self) -> None:
+        async with self._one_at_a_time:
+            await feed_all_runs(self._store, self._backlog.values())
+            self._backlog = {}
 
-async def feed_all_runs(store: RunStore, records: AsyncIterable[Record]) -> None:
-    """
-    Hands records to the store as they come.
 
-    A megabyte of them may come at once, and takes a second: others go on in between.
+async def feed_all_runs(store: RunStore, records: Iterable[Record]) -> None:
     """
-    async for record in records:
+    Hands records to the store.
+
+    Thousands of them take a second: others go on in between.
+    """
+    for record in records:
         feed_runs(store, record)
         await asyncio.sleep(0)
 

@@ -17,11 +17,14 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.follow import Job, translation_followers
+from flows.checkpoint.recreated import Translated
 from mm2.client.carried import copies_of
+from mm2.client.live_logs import LiveLogs
 from mm2.config.flow import FlowConfig
 from mm2.core.checkpoint import Renaming, Translator
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter, build_topic_filter
+from mm2.core.model import TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.reverse import (
@@ -31,6 +34,7 @@ from mm2.core.reverse import (
     RenamingBothWays,
     Returning,
 )
+from mm2.core.standings import upstream_partition
 from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.errors import SchemaError
 from mm2.herder.clusters import FlowClusters
@@ -54,6 +58,7 @@ class Directions:
         renaming: decides which partitions count, and names them on the target.
         translator: translates their offsets.
         returning: tells which of them are on their way back; None if none can be.
+        recreated: the flows of which topics may be made anew.
         jobs: what has to run for that.
     """
 
@@ -61,11 +66,16 @@ class Directions:
     renaming: Renaming
     translator: Translator
     returning: Returning | None = None
+    recreated: tuple[Translated, ...] = ()
     jobs: dict[str, Job] = field(default_factory=dict)
 
 
 def directions(
-    config: FlowConfig, clusters: FlowClusters, policy: ReplicationPolicy, onward: Translator
+    config: FlowConfig,
+    clusters: FlowClusters,
+    policy: ReplicationPolicy,
+    onward: OffsetTranslation,
+    live: LiveLogs,
 ) -> Directions:
     """
     Both directions if the flow has an opposite to lead groups back from, else the one onward.
@@ -77,11 +87,16 @@ def directions(
         clusters: admin clients of both sides.
         policy: of the flow.
         onward: translates what the flow itself copies.
+        live: the topics of that, which it compares with.
     """
     mirrored = build_topic_filter(config.checkpoint.properties)
+    upstream = partial(upstream_partition, policy, config.flow)
+    flows = (Translated(onward, live, upstream),)
     if config.reverse is None:
         renaming = Renaming(config.flow, policy, mirrored)
-        return Directions(topic_filter=mirrored, renaming=renaming, translator=onward)
+        return Directions(
+            topic_filter=mirrored, renaming=renaming, translator=onward, recreated=flows
+        )
     opposite = FlowClusters(source=clusters.target, target=clusters.source)
     way_back = WayBack(config.reverse, opposite)
     either = EitherTopic(mirrored if config.checkpoint.enabled else None, way_back.copies)
@@ -90,6 +105,7 @@ def directions(
         renaming=RenamingBothWays(config.flow, policy, either, way_back.copies),
         translator=BothWays(onward, way_back.translation, way_back.copies),
         returning=Returning(way_back.copies, way_back.carried),
+        recreated=(*flows, Translated(way_back.translation, way_back.live, _itself)),
         jobs=way_back.jobs(),
     )
 
@@ -104,6 +120,7 @@ class WayBack:
 
     Attributes:
         copies: which topics they are.
+        live: the topics on both sides of the flow.
         translation: translates offsets in them back.
         carried: how far the flow has carried groups.
     """
@@ -114,7 +131,8 @@ class WayBack:
         self._syncs = OffsetSyncStore(must_read_to_end=False)
         self._runs = RunStore()
         self.copies = copies_of(config)
-        self.translation = OffsetTranslation(self._syncs, self._runs)
+        self.live = LiveLogs(config, clusters.source, clusters.target)
+        self.translation = OffsetTranslation(self._syncs, self._runs, self.live.ids)
         self.carried = Carried()
 
     def jobs(self) -> dict[str, Job]:
@@ -156,6 +174,11 @@ class WayBack:
     async def _note_end_of_backlog(self, tail: LogTail) -> None:
         await tail.caught_up.wait()
         self.carried.backlog_read()
+
+
+def _itself(partition: TopicPartition) -> TopicPartition:
+    """Checkpoints of groups that are led back name the originals."""
+    return partition
 
 
 def note(carried: Carried, record: Record) -> None:

@@ -18,6 +18,7 @@ from mm2.config.settings import CheckpointSettings
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import GroupFilter
 from mm2.core.model import GroupId, TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.errors import ClusterError, NotAuthorized, SchemaError
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import read_to_end
@@ -79,6 +80,24 @@ class CheckpointStore:
         for partition, checkpoint in known.items():
             self._unsent[group, partition] = Due(checkpoint, timestamp_ms, deleted=True)
         return len(known)
+
+    def start_over(self, is_gone: Callable[[TopicPartition], bool], timestamp_ms: int) -> int:
+        """
+        Has checkpoints say that nothing has been read; returns of how many that is news.
+
+        Args:
+            is_gone: says of which partitions the former log is gone.
+            timestamp_ms: of the records.
+        """
+        stale = [
+            each
+            for partitions in self._groups.values()
+            for each in partitions.values()
+            if each.downstream_offset and is_gone(each.partition)
+        ]
+        for each in stale:
+            self.add(Checkpoint(each.group, each.partition, 0, 0), timestamp_ms)
+        return len(stale)
 
     def unsent(self) -> list[Due]:
         """What is to be written, the newest of each group and partition."""
@@ -144,6 +163,19 @@ async def load_checkpoints(
     found = last_checkpoints(records, group_filter)
     log.info("checkpoints.loaded", topic=topic, records=len(found))
     return found
+
+
+def sync_store(known: Iterable[Checkpoint] | None) -> OffsetSyncStore:
+    """
+    A store of offset syncs that goes with the checkpoints of before the start (C238).
+
+    Where these are not known, translations must not fall behind what was emitted: of each
+    partition only the last sync of before the start counts.
+
+    Args:
+        known: the checkpoints; None if they cannot be had.
+    """
+    return OffsetSyncStore(must_read_to_end=known is None)
 
 
 def last_checkpoints(records: Iterable[Record], group_filter: GroupFilter) -> list[Checkpoint]:

@@ -103,7 +103,9 @@ class Assigned:
             async with self._giving_up:
                 await self._give_up(gone)
         if new:
-            await self._take_on({source: assignment.partitions[source] for source in new})
+            await self._take_on(
+                {source: assignment.partitions[source] for source in new}, assignment.generation
+            )
         self.reporter.generation = assignment.generation
         self.reporter.wake()
 
@@ -112,7 +114,9 @@ class Assigned:
         async with self._giving_up:
             obeying.cancel()
 
-    async def _take_on(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
+    async def _take_on(
+        self, partitions: Mapping[TopicPartition, TopicName], generation: int
+    ) -> None:
         topics = {p.topic for p in self.partitions} | {p.topic for p in partitions}
         remotes = {m.lane.target.topic for m in self.partitions.values()} | {*partitions.values()}
         # What runs already must not end because a cluster does not answer just now.
@@ -125,7 +129,7 @@ class Assigned:
                 positions = await read_positions(self.spec, self.target, partitions)
                 overlaps = await self._overlaps(partitions, positions)
         for source, remote in partitions.items():
-            mirrored = self._mirrored(source, TopicPartition(remote, source.partition))
+            mirrored = self._mirrored(source, TopicPartition(remote, source.partition), generation)
             if (stored := positions.get(source)) is not None:
                 mirrored.continue_from(stored.offset, stored.lineage)
                 mirrored.committed = stored.offset if stored.is_complete else None
@@ -173,11 +177,13 @@ class Assigned:
                 self.syncs.forget(mirrored.source)
         log.info("source.partitions_revoked", partitions=len(given))
 
-    def _mirrored(self, source: TopicPartition, target: TopicPartition) -> Mirrored:
+    def _mirrored(
+        self, source: TopicPartition, target: TopicPartition, generation: int
+    ) -> Mirrored:
         # A lane lives as long as its producer id: the broker remembers its sequence numbers.
         lane = self._lanes.setdefault(target, Lane(target, merges=True))
         mirrored = Mirrored(source, lane)
-        mirrored.runs = None if self.runs is None else self.runs.tracker()
+        mirrored.runs = None if self.runs is None else self.runs.tracker(generation)
 
         def acknowledged(batch: Outgoing) -> None:
             self.budget.give(batch.size)

@@ -85,7 +85,13 @@ class Reporter:
             if not await self._write(tuple(changed[first : first + _MOST_IN_ONE_RECORD])):
                 return
 
-    async def _write(self, changed: tuple[PartitionProgress, ...]) -> bool:
+    async def last_word(self) -> None:
+        """Says, after all else, that everything is committed: who waits for that need not guess."""
+        await self._write((), is_last=True)
+
+    async def _write(
+        self, changed: tuple[PartitionProgress, ...], *, is_last: bool = False
+    ) -> bool:
         progress = BundleProgress(
             bundle=self._spec.index,
             epoch=self._spec.epoch,
@@ -94,6 +100,7 @@ class Reporter:
             pid=os.getpid(),
             partitions=changed,
             pace=self._pace(),
+            is_last=is_last,
         )
         key, value = encode_progress(progress)
         try:

@@ -14,6 +14,7 @@ fills slowly is not written anew for each of its runs, and what a task writes ha
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -24,7 +25,7 @@ from flows.source.partition import Mirrored
 from mm2.core.model import TopicPartition
 from mm2.core.run_codec import encode_key, encode_value
 from mm2.core.run_tracker import RunTracker
-from mm2.core.runs import Block
+from mm2.core.runs import Block, Term
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
 
@@ -62,6 +63,8 @@ class OffsetRuns:
         writer: a producer of the cluster that has the topic.
         partitions: of the task; may change at any time.
         is_transactional: whether each commit leaves a marker on the target.
+        epoch: of the leader that started the task.
+        producer_epoch: of the task's transactional id.
     """
 
     def __init__(
@@ -71,7 +74,10 @@ class OffsetRuns:
         partitions: Mapping[TopicPartition, Mirrored],
         *,
         is_transactional: bool,
+        epoch: int = 0,
+        producer_epoch: int = 0,
     ) -> None:
+        self._epoch, self._producer_epoch = epoch, producer_epoch
         self._topic = topic
         self._writer = writer
         self._partitions = partitions
@@ -88,9 +94,10 @@ class OffsetRuns:
         """Where they are published."""
         return self._topic
 
-    def tracker(self) -> RunTracker:
-        """What gathers the runs of one more partition."""
-        return RunTracker(is_transactional=self._is_transactional)
+    def tracker(self, generation: int) -> RunTracker:
+        """What gathers the runs of one more partition, which an assignment gave to the task."""
+        term = Term(self._epoch, generation, self._producer_epoch, time.time_ns() // 1_000_000)
+        return RunTracker(is_transactional=self._is_transactional, term=term)
 
     def wake(self) -> None:
         """Publishes soon: something was copied."""

@@ -139,6 +139,8 @@ class SourceTask:
                     syncs_writer,
                     self._partitions,
                     is_transactional=spec.exactly_once is not None,
+                    epoch=spec.epoch,
+                    producer_epoch=identity.epoch,
                 )
                 self._tidying = RunTidying(
                     spec.offset_syncs, self._runs, self._partitions, source=source, target=target
@@ -308,7 +310,8 @@ class SourceTask:
     async def _drain(self) -> None:
         partitions = list(self._partitions.values())
         lanes = [partition.lane for partition in partitions]
-        if not await self._producer.flush(lanes, within_s=_DRAIN_WITHIN_S):
+        is_drained = await self._producer.flush(lanes, within_s=_DRAIN_WITHIN_S)
+        if not is_drained:
             stuck = [str(lane.target) for lane in lanes if not lane.is_idle]
             log.warning("source.not_drained", partitions=stuck, within_s=_DRAIN_WITHIN_S)
         committed = await self._positions.commit(partitions)
@@ -317,6 +320,8 @@ class SourceTask:
         if self._syncs is not None:
             await self._syncs.promote()
         await self._reporter.report()
+        if is_drained:
+            await self._reporter.last_word()
         log.info("source.stopped", positions=committed, **self.totals())
 
     async def _obey(self) -> None:

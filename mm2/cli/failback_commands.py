@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from mm2.cli.moves import EXECUTE, move_options, moved, wishes
+from mm2.cli.moves import DRAIN, EXECUTE, move_options, moved, wishes
 
 _RESUME: Final = click.option(
     "--resume/--no-resume",
@@ -32,6 +32,7 @@ def failback() -> None:
 
 @failback.command("plan")
 @move_options
+@DRAIN
 @_RESUME
 def plan_command(file: Path, flow: str | None, format_: str, **options: Any) -> None:
     """Shows where the groups would go on, and what speaks for and against it."""
@@ -40,6 +41,7 @@ def plan_command(file: Path, flow: str | None, format_: str, **options: Any) -> 
 
 @failback.command("execute")
 @move_options
+@DRAIN
 @_RESUME
 @EXECUTE
 def execute_command(
@@ -60,12 +62,13 @@ def _moved(
     *,
     execute: bool,
     resume: bool | None,
+    drain: bool | None,
     all_groups: bool,
     **options: Any,
 ) -> None:
     wanted = wishes(
         all_groups=all_groups,
-        drain=False,
+        drain=bool(drain),
         fence=False,
         resume=all_groups if resume is None else resume,
         **options,

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import click
 
-from mm2.cli.moves import EXECUTE, move_options, moved, wishes
+from mm2.cli.moves import DRAIN, EXECUTE, move_options, moved, wishes
+from mm2.core.failover import WithoutCheckpoint
 
 _UNPLANNED: Final = click.option(
     "--unplanned",
@@ -17,11 +18,13 @@ _UNPLANNED: Final = click.option(
 _LOST: Final = click.option(
     "--lost", is_flag=True, help="With --unplanned: take the source for lost, though it answers."
 )
-_DRAIN: Final = click.option(
-    "--drain/--no-drain",
-    default=None,
-    help="Wait until everything is copied, not only what the groups have read. "
-    "Usual with --all-groups.",
+_WITHOUT_CHECKPOINT: Final = click.option(
+    "--without-checkpoint",
+    type=click.Choice([each.value for each in WithoutCheckpoint]),
+    help="With --unplanned: where a group begins in copies that it has no checkpoint of. "
+    "leave, which is usual: at the start in topics that it has other checkpoints of; other topics "
+    "are left to auto.offset.reset. earliest, latest: at the start or the end, in all copies. "
+    "refuse: it is a no-go.",
 )
 _FENCE: Final = click.option(
     "--fence/--no-fence",
@@ -47,7 +50,8 @@ def failover() -> None:
 @move_options
 @_UNPLANNED
 @_LOST
-@_DRAIN
+@_WITHOUT_CHECKPOINT
+@DRAIN
 @_FENCE
 def plan_command(
     file: Path, flow: str | None, format_: str, *, unplanned: bool, **options: Any
@@ -61,7 +65,8 @@ def plan_command(
 @move_options
 @_UNPLANNED
 @_LOST
-@_DRAIN
+@_WITHOUT_CHECKPOINT
+@DRAIN
 @_FENCE
 @EXECUTE
 def execute_command(

@@ -26,7 +26,7 @@ from mm2.cli.options import (
     tell,
 )
 from mm2.cli.rows import Row, rendered
-from mm2.core.failover import GroupFacts
+from mm2.core.failover import GroupFacts, WithoutCheckpoint
 from mm2.core.verdicts import Outcome, Verdict
 from mm2.errors import ConfigErrors, FlowError
 from mm2.failover.move import Move
@@ -64,6 +64,13 @@ _OPTIONS: Final = (
     FORMAT,
 )
 
+DRAIN: Final = click.option(
+    "--drain/--no-drain",
+    default=None,
+    help="Wait until everything is copied, not only what the groups have read. "
+    "Usual with --all-groups of a failover.",
+)
+
 EXECUTE: Final = click.option(
     "--execute", is_flag=True, help="Do it; without, only show what would be done."
 )
@@ -91,6 +98,7 @@ def wishes(
     drain: bool | None = None,
     fence: bool | None = None,
     resume: bool | None = None,
+    without_checkpoint: str | None = None,
 ) -> Wishes:
     """
     What the options ask for; None stands for what is usual.
@@ -101,13 +109,19 @@ def wishes(
         UsageError: options that do not go together.
     """
     refuse_usage(
-        _usage_problems(groups, all_groups=all_groups, planned=planned, lost=lost, drain=drain)
+        [
+            *_usage_problems(
+                groups, all_groups=all_groups, planned=planned, lost=lost, drain=drain
+            ),
+            *_guess_problems(without_checkpoint, planned=planned),
+        ]
     )
     usual = all_groups and planned
     return Wishes(
         groups=None if all_groups else tuple(dict.fromkeys(groups)),
         is_planned=planned,
         gives_up=lost,
+        without_checkpoint=WithoutCheckpoint(without_checkpoint or WithoutCheckpoint.LEAVE),
         drains=usual if drain is None else drain,
         fences=usual if fence is None else fence,
         resumes=bool(resume),
@@ -127,6 +141,11 @@ def _usage_problems(
         yield "--drain needs the source; it cannot go with --unplanned."
     if lost and planned:
         yield "--lost goes with --unplanned only."
+
+
+def _guess_problems(without_checkpoint: str | None, *, planned: bool) -> Iterator[str]:
+    if without_checkpoint is not None and planned:
+        yield "--without-checkpoint goes with --unplanned only: a planned move needs none."
 
 
 def moved(

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 import structlog
 
 from mm2.client.carried import copies_of, read_carried
+from mm2.client.live_logs import LiveLogs
 from mm2.client.translation import load_translation
 from mm2.config.settings import FlowConfig
 from mm2.core.checkpoint import CommittedOffset
@@ -56,7 +57,8 @@ class GroupsBack:
         followed = [group for group in groups if self._follows(group)]
         committed = await self._admin.list_offsets_of_groups(followed)
         back = Returning(self._copies, await read_carried(self._config, self._admin))
-        translation = await load_translation(self._config)
+        live = LiveLogs(self._config, None, self._admin)
+        translation = await load_translation(self._config, live)
         found: dict[GroupId, list[Checkpoint]] = {}
         for group in followed:
             offsets = committed[group]

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from mm2.client.checkpoints import GroupCheckpoints
 from mm2.client.config import ClientConfig
+from mm2.client.live_logs import LiveLogs
 from mm2.client.mirror_client import MirrorClient
 from mm2.client.translation import load_translation
 from mm2.config.flow import FlowConfig
@@ -135,7 +136,10 @@ class FlowSurvey:
         """
         if self._config.checkpoint.offset_syncs_location == "source" and not self.has_source:
             return None
-        return await load_translation(self._config)
+        source = self._clusters.source if self.has_source else None
+        return await load_translation(
+            self._config, LiveLogs(self._config, source, self._clusters.target)
+        )
 
     async def committed(self, wanted: Callable[[GroupId], bool], *, on_source: bool) -> Offsets:
         """

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import structlog
 
+from mm2.client.live_logs import LiveLogs
 from mm2.config.settings import FlowConfig
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName
@@ -25,9 +26,9 @@ from mm2.kafka.log import Record, read_to_end
 log = structlog.get_logger()
 
 
-async def load_translation(config: FlowConfig) -> OffsetTranslation:
+async def load_translation(config: FlowConfig, live: LiveLogs | None = None) -> OffsetTranslation:
     """
-    Reads what is known of a flow's offsets by now.
+    Reads what is known of a flow's offsets by now; of former topics only if nobody looks at them.
 
     Example::
 
@@ -36,6 +37,7 @@ async def load_translation(config: FlowConfig) -> OffsetTranslation:
 
     Args:
         config: the flow; says where the topics are, and how to log in there.
+        live: looks which topics there are now.
 
     Raises:
         ConfigError: the replication policy cannot be had.
@@ -48,11 +50,17 @@ async def load_translation(config: FlowConfig) -> OffsetTranslation:
         settings.offset_syncs_consumer(),
         syncs_topic=offset_syncs_topic(config, build_policy(config.source.properties)),
         runs_topic=offset_runs_topic(config),
+        live=live,
     )
 
 
 async def read_translation(
-    alias: str, properties: Mapping[str, str], *, syncs_topic: str, runs_topic: str
+    alias: str,
+    properties: Mapping[str, str],
+    *,
+    syncs_topic: str,
+    runs_topic: str,
+    live: LiveLogs | None = None,
 ) -> OffsetTranslation:
     """
     Reads the topics of offset syncs and of exact runs to their ends; a missing one says nothing.
@@ -62,6 +70,7 @@ async def read_translation(
         properties: Java's client properties for it.
         syncs_topic: ``mm2-offset-syncs.<the other cluster>.internal``.
         runs_topic: ``mm2-offset-runs.<the other cluster>.internal``.
+        live: looks which topics there are now.
 
     Raises:
         ClusterError: the cluster does not answer, or refuses us.
@@ -78,7 +87,11 @@ async def read_translation(
             _take_run(runs, record)
     syncs.backlog_read()
     runs.backlog_read()
-    return OffsetTranslation(syncs, runs)
+    if live is None:
+        return OffsetTranslation(syncs, runs)
+    translation = OffsetTranslation(syncs, runs, live.ids)
+    await live.look(translation.topics)
+    return translation
 
 
 async def _topics(alias: str, properties: Mapping[str, str]) -> set[TopicName]:

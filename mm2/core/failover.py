@@ -10,12 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.translation import Translated
 from mm2.core.verdicts import Outcome, Verdict, some
+
+
+class WithoutCheckpoint(StrEnum):
+    """
+    Where a group goes on that has committed nothing, as far as is known, when its origin is lost.
+
+    Other partitions of a topic that it has read are taken for ones that it would have read: there
+    it begins at the start if nothing else is said. Whether it reads other topics nobody knows.
+    """
+
+    LEAVE = "leave"
+    """Other topics are left to the consumers' ``auto.offset.reset``."""
+
+    EARLIEST = "earliest"
+    """At the start of each copy, of all topics."""
+
+    LATEST = "latest"
+    """At the end of each copy, of all topics."""
+
+    REFUSE = "refuse"
+    """It does not move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +80,11 @@ class Place:
         return self.never_goes_back and self.current is not None and self.current > self._found
 
     @property
+    def is_guessed(self) -> bool:
+        """Whether the group has committed nothing that is known, and somebody else decides."""
+        return self.origin is None and self.committed < 0
+
+    @property
     def is_known(self) -> bool:
         """Whether there is an offset to go on at, be it exact or not."""
         return self.translated is not None and self.translated.offset > NO_OFFSET
@@ -92,6 +119,7 @@ class GroupFacts:
         left_behind: its partitions that have no counterpart on the destination.
         is_of_other_type: whether it is a share or streams group on either side.
         unplaced: copies that it may read, of which it has no checkpoint.
+        without: what becomes of a group without checkpoints.
     """
 
     group: str
@@ -101,6 +129,7 @@ class GroupFacts:
     left_behind: tuple[TopicPartition, ...] = ()
     is_of_other_type: bool = False
     unplaced: tuple[TopicName, ...] = ()
+    without: WithoutCheckpoint = WithoutCheckpoint.LEAVE
 
 
 IDLE_STATES: Final = frozenset({"EMPTY", "DEAD"})
@@ -138,13 +167,35 @@ def group_verdicts(facts: GroupFacts, *, planned: bool) -> Iterator[Verdict]:
         yield Verdict(
             check="unplaced",
             subject=facts.group,
-            outcome=Outcome.CAUTION,
+            outcome=_unless_refused(facts),
             reason=f"has no checkpoint of {some(facts.unplaced)}: if it reads there, it begins "
             "where auto.offset.reset says",
             cost="with latest, what is there already is never read",
         )
     for place in facts.places:
-        yield from _place_verdicts(facts.group, place, planned=planned)
+        if place.is_guessed:
+            yield _guess(facts, place)
+        else:
+            yield from _place_verdicts(facts.group, place, planned=planned)
+
+
+def _unless_refused(facts: GroupFacts) -> Outcome:
+    refused = facts.without is WithoutCheckpoint.REFUSE
+    return Outcome.NO_GO if refused else Outcome.CAUTION
+
+
+def _guess(facts: GroupFacts, place: Place) -> Verdict:
+    count = place.end - place.start
+    where, cost = "start", f"up to {count} records are read again"
+    if facts.without is WithoutCheckpoint.LATEST:
+        where, cost = "end", f"up to {count} records are never read"
+    return Verdict(
+        check="unplaced",
+        subject=f"{facts.group} {place.destination}",
+        outcome=_unless_refused(facts),
+        reason=f"there is no checkpoint: the group begins at the {where} of the log",
+        cost=cost,
+    )
 
 
 def _other_type(facts: GroupFacts) -> Verdict:
@@ -252,8 +303,6 @@ def _translation(subject: str, place: Place, *, planned: bool) -> Verdict:
             reason=f"offset {place.committed} is exactly {place.offset} there",
         )
     reason = f"offset {place.committed} is {place.offset} there or later: not known exactly"
-    if place.committed < 0:
-        reason = "there is no checkpoint: the group begins at the start of the log"
     return Verdict(
         check="translation",
         subject=subject,

@@ -44,6 +44,27 @@ def heartbeat_verdict(flow: str, age_ms: int | None, *, most_ms: int, is_needed:
     )
 
 
+def stopped_verdict(flow: str, reason: str, *, is_needed: bool) -> Verdict:
+    """
+    Judges that operators have stopped the flow: nothing more is copied, however long one waits.
+
+    Args:
+        flow: its name.
+        reason: theirs; may be empty.
+        is_needed: whether something is still to be copied.
+    """
+    why = f"is stopped ({reason})" if reason else "is stopped"
+    if not is_needed:
+        return Verdict(check="flow", subject=flow, outcome=Outcome.CAUTION, reason=why)
+    return Verdict(
+        check="flow",
+        subject=flow,
+        outcome=Outcome.NO_GO,
+        reason=f"{why}, and there is something left to copy: mm2 flows resume has it go on",
+        cost="nothing more is copied",
+    )
+
+
 def drain_verdict(flow: str, lag: Mapping[TopicPartition, int]) -> Verdict:
     """
     Judges whether everything is copied.

@@ -3,12 +3,14 @@ Which blocks of runs need not stay in their topic.
 
 Compaction keeps the last record of every key for ever, and every task writes blocks of its own. So
 from time to time tombstones are written for blocks that later ones have replaced, for those that
-became part of a sparse block, and for those that both logs have moved past.
+became part of a sparse block, and for those that both logs have moved past. And a block is written
+again if a late one of a former task stands in its place: compaction would keep only that one.
 """
 
 from __future__ import annotations
 
-from mm2.core.runs import MOST_RUNS, Block, PartitionRuns
+from mm2.core.partition_runs import MOST_RUNS, PartitionRuns
+from mm2.core.runs import Block
 
 
 class StoredRuns:
@@ -22,19 +24,24 @@ class StoredRuns:
     def __init__(self, most: int = MOST_RUNS) -> None:
         self._runs = PartitionRuns(most)
         self._stored: dict[int, Block] = {}
+        self._late: set[int] = set()
 
     def handle(self, start: int, block: Block | None) -> None:
         """Takes in the next record: a block, or None for a tombstone."""
         if block is None:
             self._stored.pop(start, None)
             self._runs.remove(start)
+            self._late.discard(start)
+            return
+        self._stored[start] = block
+        if self._runs.add(block):
+            self._late.discard(start)
         else:
-            self._stored[start] = block
-            self._runs.add(block)
+            self._late.add(start)
 
     def due(self, upstream_start: int, downstream_start: int) -> list[tuple[int, Block | None]]:
         """
-        What to write, in this order: sparse blocks, and tombstones for what nobody needs.
+        What to write, in this order: blocks, and tombstones for what nobody needs.
 
         The newest block stays, and so does what begins behind it: a task may be about to write
         a block of that name.
@@ -51,13 +58,13 @@ class StoredRuns:
             for block in blocks
             if block is blocks[-1] or not _is_past(block, upstream_start, downstream_start)
         }
-        sparse = [
+        again = [
             (start, block)
             for start, block in kept.items()
-            if block.is_sparse and self._stored.get(start) != block
+            if start in self._late or (block.is_sparse and self._stored.get(start) != block)
         ]
         gone = [start for start in self._stored if start not in kept and start < blocks[-1].start]
-        return [*sparse, *((start, None) for start in sorted(gone))]
+        return [*again, *((start, None) for start in sorted(gone))]
 
 
 def _is_past(block: Block, upstream_start: int, downstream_start: int) -> bool:

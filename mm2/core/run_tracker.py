@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from mm2.core.model import NO_OFFSET
-from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
+from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term
 
 FULL: Final = 64
 """Runs of a block: some hundred bytes, which are written and read a few times until it is full."""
@@ -29,6 +29,7 @@ class RunTracker:
     Args:
         is_transactional: whether each commit leaves a marker on the target.
         full: runs of a block.
+        term: since when the task has the partition.
 
     Attributes:
         given_up: runs that waited too long to be written, in all; they are in holes.
@@ -43,12 +44,16 @@ class RunTracker:
         "_logs",
         "_runs",
         "_start",
+        "_term",
         "_told",
         "_written",
         "given_up",
     )
 
-    def __init__(self, *, is_transactional: bool = False, full: int = FULL) -> None:
+    def __init__(
+        self, *, is_transactional: bool = False, full: int = FULL, term: Term | None = None
+    ) -> None:
+        self._term = term
         self._is_transactional = is_transactional
         self._full = full
         self._closed: list[Block] = []
@@ -143,6 +148,7 @@ class RunTracker:
             logs=self._logs,
             is_fresh=self._is_fresh,
             is_transactional=self._is_transactional and bool(self._runs),
+            term=self._term,
         )
 
     def _is_elsewhere(self, run: Run, logs: Logs) -> bool:

@@ -11,7 +11,7 @@ import structlog
 
 from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint, last_checkpoints
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.failover import GroupFacts, Place
+from mm2.core.failover import GroupFacts, Place, WithoutCheckpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.reverse import Copies
@@ -49,7 +49,11 @@ class Checkpoints:
         return await last_checkpoints(self._records(topic), lambda _: True)
 
     async def look(
-        self, groups: Collection[str], last: GroupCheckpoints, now_ms: int
+        self,
+        groups: Collection[str],
+        last: GroupCheckpoints,
+        now_ms: int,
+        without: WithoutCheckpoint = WithoutCheckpoint.LEAVE,
     ) -> list[GroupFacts]:
         """
         All about these groups, as far as it is known without their cluster.
@@ -58,6 +62,7 @@ class Checkpoints:
             groups: which.
             last: their last checkpoints.
             now_ms: the time.
+            without: where they go on in partitions that they have no checkpoints of.
 
         Raises:
             ClusterError: the destination does not answer, or refuses.
@@ -66,16 +71,20 @@ class Checkpoints:
         facts = await states_of(groups, None, destination)
         current = await destination.admin.list_offsets_of_groups(groups)
         wanted = {group: last.get(GroupId(group), {}) for group in groups}
-        there = await self._logs({where.topic for each in wanted.values() for where in each})
         copies = await self._copies()
+        places_all = without in (WithoutCheckpoint.EARLIEST, WithoutCheckpoint.LATEST)
+        read = {where.topic for each in wanted.values() for where in each}
+        there = await self._logs(read | copies if places_all else read)
         found: list[GroupFacts] = []
         for group, checkpoints in sorted(wanted.items()):
             committed = current[group]
             if isinstance(committed, ClusterError):
                 raise committed
-            topics = {where.topic for where in checkpoints}
+            topics = {where.topic for where in checkpoints} | (copies if places_all else set())
             places = tuple(
-                _place(where, checkpoints.get(where), logs, committed.get(where), now_ms)
+                _place(where, checkpoints[where], logs, committed.get(where), now_ms)
+                if where in checkpoints
+                else _guess(where, logs, without)
                 for where, logs in sorted(there.items())
                 if where.topic in topics and (where in checkpoints or where not in committed)
             )
@@ -87,6 +96,7 @@ class Checkpoints:
                     places=places,
                     left_behind=gone,
                     unplaced=tuple(sorted(unplaced)),
+                    without=without,
                 )
             )
         return found
@@ -160,30 +170,36 @@ def _lag_in(record: Record) -> dict[TopicPartition, int]:
 
 def _place(
     where: TopicPartition,
-    last: RemoteCheckpoint | None,
+    last: RemoteCheckpoint,
     log_range: tuple[int, int],
     current: CommittedOffset | None,
     now_ms: int,
 ) -> Place:
-    """Without a checkpoint, the group has committed nothing before the last ones were made."""
     start, end = log_range
-    place = Place(
+    checkpoint = last.checkpoint
+    return Place(
         origin=None,
         destination=where,
-        committed=NO_OFFSET,
-        translated=Translated(start, exact=False),
-        start=start,
-        end=end,
-    )
-    if last is None:
-        return place
-    checkpoint = last.checkpoint
-    return replace(
-        place,
         committed=checkpoint.upstream_offset,
         translated=Translated(checkpoint.downstream_offset, last.exact),
         current=None if current is None else current.offset,
+        start=start,
+        end=end,
         metadata=checkpoint.metadata,
         never_goes_back=True,
         age_ms=max(0, now_ms - last.timestamp_ms),
+    )
+
+
+def _guess(where: TopicPartition, log_range: tuple[int, int], without: WithoutCheckpoint) -> Place:
+    """The group has committed nothing before the last checkpoints were made."""
+    start, end = log_range
+    first = end if without is WithoutCheckpoint.LATEST else start
+    return Place(
+        origin=None,
+        destination=where,
+        committed=NO_OFFSET,
+        translated=Translated(first, exact=False),
+        start=start,
+        end=end,
     )

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.config.flow import FlowConfig
+from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import FlowError
 from mm2.herder.clusters import FlowClusters, check_reachable
 from mm2.herder.commands import FlowCommands
 from mm2.herder.control import Assignment, Lease, Wanted
+from mm2.herder.control_steering import ConnectorState
 from mm2.herder.liveness import reason_to_wait
 from mm2.herder.wanted import Steering, read_control
 
@@ -87,6 +89,20 @@ class FlowSwitch:
             ClusterError: the target does not answer, or refuses.
         """
         return (await self._control())[0].flow
+
+    async def why_not_copying(self) -> str | None:
+        """
+        The reason for which operators have stopped or paused what copies, which may be empty.
+
+        Returns None if they want it to run.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        steering = (await self._control())[0]
+        if steering.state_of(SOURCE_CONNECTOR) is ConnectorState.RUNNING:
+            return None
+        return steering.reason_of(SOURCE_CONNECTOR)
 
     async def stop(self, reason: str, *, by: str = "", within_s: float = STOP_WITHIN_S) -> None:
         """

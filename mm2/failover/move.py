@@ -26,6 +26,7 @@ from mm2.core.failover_checks import (
     lost_origin_verdict,
     lost_verdict,
     no_groups_verdict,
+    stopped_verdict,
 )
 from mm2.core.model import TopicName
 from mm2.core.verdicts import Outcome, Verdict, is_go
@@ -68,7 +69,10 @@ class Move:
         self._say = say
         self._survey = Survey(route)
         self._writing = Writing(route, is_planned=wishes.is_planned, say=say)
-        self._standstill = Standstill(switch or _switch_of(route), str(route.pair.flow.flow), say)
+        switch = switch or _switch_of(route)
+        self._standstill = Standstill(switch, str(route.pair.flow.flow), say)
+        self._copying = _switch_of_carrier(route) if route.is_back else switch
+        self._stopped: str | None = None
 
     async def plan(self) -> Plan:
         """
@@ -81,6 +85,7 @@ class Move:
         await check_reachable(self._route.destination.admin)
         if not self._wishes.is_planned:
             return await self._unplanned()
+        self._stopped = await self._why_stopped()
         plan = await self._with_surroundings(await self._planned())
         return self._judged(plan.groups, map(_as_planned, plan.verdicts))
 
@@ -95,6 +100,7 @@ class Move:
         """
         await check_reachable(self._route.destination.admin)
         if self._wishes.is_planned:
+            self._stopped = await self._why_stopped()
             plan = await self._with_surroundings(await self._settled(_COPYING | _TELLING))
         else:
             plan = await self._unplanned()
@@ -126,7 +132,14 @@ class Move:
             verdicts.insert(0, drain_verdict(self._route.name, await lag_of(self._route)))
         if not facts:
             verdicts.append(no_groups_verdict(self._route.name, planned=True))
+        if self._stopped is not None:
+            is_needed = any(each.check in _COPYING for each in verdicts if _is_no(each))
+            verdicts.append(stopped_verdict(self._route.name, self._stopped, is_needed=is_needed))
         return self._judged(facts, verdicts)
+
+    async def _why_stopped(self) -> str | None:
+        """Why operators have stopped what copies along the route, if they have."""
+        return None if self._copying is None else await self._copying.why_not_copying()
 
     async def _groups(self) -> tuple[str, ...]:
         if self._wishes.groups is not None:
@@ -188,7 +201,9 @@ class Move:
         checkpoints = Checkpoints(self._route)
         last = await checkpoints.last()
         groups = self._wishes.groups if self._wishes.groups is not None else tuple(sorted(last))
-        facts = await checkpoints.look(groups, last, time.time_ns() // 1_000_000)
+        facts = await checkpoints.look(
+            groups, last, time.time_ns() // 1_000_000, self._wishes.without_checkpoint
+        )
         verdicts = [
             lost_origin_verdict(
                 self._route.origin.alias,
@@ -259,6 +274,12 @@ def _switch_of(route: Route) -> FlowSwitch:
         (route.destination, route.origin) if route.is_back else (route.origin, route.destination)
     )
     return FlowSwitch(route.pair.flow, FlowClusters(sides[0].admin, sides[1].admin))
+
+
+def _switch_of_carrier(route: Route) -> FlowSwitch | None:
+    if route.carrier is None:
+        return None
+    return FlowSwitch(route.carrier, FlowClusters(route.origin.admin, route.destination.admin))
 
 
 def _is_no(verdict: Verdict) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mm2.core.failover import GroupFacts
+from mm2.core.failover import GroupFacts, WithoutCheckpoint
 from mm2.core.verdicts import Verdict
 
 Say = Callable[[str], None]
@@ -23,6 +23,7 @@ class Wishes:
         groups: which; None for all.
         is_planned: the origin answers, and nothing may be read again.
         gives_up: whether an origin that answers is taken for lost, if it is not planned.
+        without_checkpoint: where groups go on of which nothing is known, if it is not planned.
         drains: whether everything must be copied, not only what the groups have read.
         fences: whether the flow is stopped, so that nothing comes late.
         resumes: whether a flow that was stopped goes on afterwards.
@@ -35,6 +36,7 @@ class Wishes:
     groups: tuple[str, ...] | None
     is_planned: bool = True
     gives_up: bool = False
+    without_checkpoint: WithoutCheckpoint = WithoutCheckpoint.LEAVE
     drains: bool = False
     fences: bool = False
     resumes: bool = False

@@ -14,15 +14,17 @@ from mm2.config.flow import FlowConfig
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.herder.control import Assignment, BundleState, Entry, Lease
 from mm2.herder.control_steering import ConnectorState
-from mm2.herder.progress import is_of_bundle
+from mm2.herder.last_words import all_have_ended, reports
 from mm2.herder.wanted import readable, steering_of
 from mm2.kafka.admin import Admin
 from mm2.kafka.groups import GroupState
-from mm2.kafka.log import read_to_end, records_to_end
+from mm2.kafka.log import read_to_end
 from mm2.kafka.offsets import OffsetAt
 
 _WATCH_S: Final = 2.5
 """Every task reports once a second, also when nothing happens."""
+
+_LOOK_EVERY_S: Final = 0.5
 
 _STARTS_WITHIN_MS: Final = 20_000
 """A leader that has just written what is to be done may still be waiting for Spark."""
@@ -47,6 +49,8 @@ async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
     if group.state not in _IDLE and group.protocol_type == _OF_JAVA:
         return f"the group {config.herder.group_id} has members: Kafka's MirrorMaker runs the flow"
     known = await target.list_topics()
+    if config.herder.names.control_topic in known and await all_have_ended(config, target):
+        return None
     progress = TopicName(config.herder.names.progress_topic)
     if progress in known and await _tasks_report(config, target, progress):
         return "a task of the flow is running: it has reported just now"
@@ -58,17 +62,14 @@ async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
 async def _tasks_report(config: FlowConfig, target: Admin, progress: TopicName) -> bool:
     where = TopicPartition(progress, 0)
     before = (await target.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
-    if not before:
-        return False
-    await asyncio.sleep(_WATCH_S)
-    reports = records_to_end(
-        config.flow.target,
-        config.herder.client("consumer", "progress"),
-        progress,
-        partitions=[0],
-        starts={0: before},
-    )
-    return any([is_of_bundle(record.key) async for record in reports])
+    deadline = time.monotonic() + _WATCH_S
+    while before and time.monotonic() < deadline:
+        await asyncio.sleep(_LOOK_EVERY_S)
+        end = (await target.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
+        if end > before and any(not each.is_last for each in await reports(config, before)):
+            return True
+        before = end
+    return False
 
 
 async def _reason_in_control(config: FlowConfig) -> str | None:

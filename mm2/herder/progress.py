@@ -114,6 +114,7 @@ class BundleProgress:
         pid: process id of the task's worker, for people.
         partitions: those whose numbers changed.
         pace: what holds it back.
+        is_last: whether the task has drained and committed, and writes nothing more.
     """
 
     bundle: int
@@ -123,6 +124,7 @@ class BundleProgress:
     pid: int
     partitions: tuple[PartitionProgress, ...]
     pace: PaceProgress = PaceProgress()
+    is_last: bool = False
 
 
 def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:

@@ -18,6 +18,8 @@ EVENTS: Final = {
     "checkpoint.chosen": "A checkpoint is to be written.",
     "checkpoint.emitted": "A checkpoint was written.",
     "checkpoint.ignored": "A record of the checkpoints topic cannot be read; it is passed over.",
+    "checkpoint.started_over": "These topics, or their copies, were deleted and made anew; what "
+    "groups had read of the former ones counts no more.",
     "checkpoint.skipped": "A group's offsets could not be looked at this time.",
     "checkpoint.unwritable": "A checkpoint cannot be encoded.",
     "checkpoints.loaded": "Earlier checkpoints were read back.",
@@ -74,6 +76,8 @@ EVENTS: Final = {
     "herder.not_stopped": "A herder took too long to stop and was ended.",
     "internal_topic.assumed": "An internal topic could not be created and is taken to exist.",
     "internal_topic.not_created": "An internal topic is missing and could not be created.",
+    "topic_ids.unknown": "A cluster does not say which topics it has; that some were made anew is "
+    "not seen meanwhile.",
     "checkpoint.report_failed": "A progress report of the checkpoint flow could not be written.",
     "checkpoint.taken_back": "A group is gone from the source, and so are its checkpoints now "
     "(checkpoints.deleted.groups.policy=tombstone).",

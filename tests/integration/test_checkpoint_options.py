@@ -21,8 +21,9 @@ from mm2.herder.checkpoint_progress import (
 from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
-from tests.support.records import everything, group_member
+from tests.support.records import commit_group, everything, group_member
 from tests.support.share_groups import join_share_group
+from tests.support.streams_groups import join_streams_group
 
 pytestmark = pytest.mark.broker
 
@@ -61,11 +62,16 @@ async def test_a_safe_guess_is_emitted_again_once_it_is_known_to_be_exact(
 async def test_checkpoints_of_a_deleted_group_are_kept_or_taken_back(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, policy: str
 ) -> None:
-    settings = {"checkpoints.deleted.groups.policy": policy}
+    """Whatever becomes of them, the group of the target stays as it is (C308)."""
+    settings = {
+        "checkpoints.deleted.groups.policy": policy,
+        "sync.group.offsets.enabled": "true",
+    }
     pair = make_pair(cluster_a, cluster_b, unique, tmp_path, settings)
     gone, stays, later = (f"{name}-{unique[-8:]}" for name in ("gone", "stays", "later"))
     async with pair.running():
         pair.sync((0, 100, 50), (1, 100, 50))
+        commit_group(pair.target, gone, {(pair.remote, 0): 70})
         for group in (gone, stays):
             pair.commit(group, {0: 100, 1: 100})
         await pair.emitted(4)
@@ -84,6 +90,7 @@ async def test_checkpoints_of_a_deleted_group_are_kept_or_taken_back(
             # The group is noticed to be gone; what another one commits then is all that follows.
             pair.commit(later, {0: 100})
             assert (await pair.emitted(5))[4:] == [(later, 0, 100, 50)]
+        assert pair.target_offsets(gone)[0] == 70
 
 
 def _following(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) -> Pair:
@@ -154,12 +161,13 @@ async def test_the_flow_reports_latencies_and_groups_it_does_nothing_for(
     """C340; not mixed up between groups as Java's are (C425, C487)."""
     settings = {"sync.group.offsets.enabled": "true"}
     pair = make_pair(cluster_a, cluster_b, unique, tmp_path, settings)
-    one, two, shared = (f"{name}-{suffix}" for name in ("one", "two", "shared"))
+    one, two, shared, streams = (f"{n}-{suffix}" for n in ("one", "two", "shared", "streams"))
     async with pair.with_topics():
         pair.sync((0, 100, 50))
         pair.commit(one, {0: 100})
         pair.commit(two, {0: 100})
         await join_share_group(pair.source, shared, pair.topic)
+        await join_streams_group(pair.source, streams, pair.topic)
     with group_member(pair.target, two, [pair.remote]), capture_logs() as events:
         async with pair.running():
             reports = await eventually_async(
@@ -175,9 +183,10 @@ async def test_the_flow_reports_latencies_and_groups_it_does_nothing_for(
     for each in latencies.values():
         assert 0 <= each.min_ms <= each.avg_ms <= each.max_ms
     assert (reports[-1].groups, reports[-1].active) == (2, (two,))
-    assert reports[-1].other_types == (shared,)
+    assert reports[-1].other_types == (shared, streams)
     said = [(event["event"], event.get("group")) for event in events]
-    assert said.count(("group.not_followed", shared)) == 1
+    for group in (shared, streams):
+        assert said.count(("group.not_followed", group)) == 1
     assert said.count(("group_offsets.active", two)) == 1
 
 

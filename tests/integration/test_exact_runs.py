@@ -357,7 +357,7 @@ async def _tidy_of_others(bench: Bench, *topics: str) -> list[int]:
 async def _read_runs(bench: Bench) -> RunStore:
     spec, store = bench.changes["offset_syncs"], RunStore()
     records = records_to_end(spec.cluster, spec.properties, spec.runs_topic)
-    await feed_all_runs(store, records)
+    await feed_all_runs(store, [record async for record in records])
     return store
 
 

@@ -26,34 +26,69 @@ from tests.support.records import (
     create_topic,
     everything,
     group_member,
+    produce,
     produce_transaction,
 )
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(240)]
 
 
+_KINDS = ("both", "same", "whole")
+"""Flows: there and back, of topics that keep their names, and one that is moved as a whole."""
+
+
 @pytest.fixture(scope="module")
-def scene(
+def scenes(
     cluster_a: Cluster, cluster_b: Cluster, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Scene]:
+) -> Iterator[dict[str, Scene]]:
     """A mirror that runs for all tests of this file; each has topics and groups of its own."""
     unique = uuid4().hex[:8]
-    source, target = f"S{unique}", f"T{unique}"
+    aliases = {
+        kind: (f"{kind[0].upper()}S{unique}", f"{kind[0].upper()}T{unique}") for kind in _KINDS
+    }
+    clusters: dict[str, str] = {}
     settings = {
-        f"{source}->{target}.enabled": "true",
-        "topics": f"move-{unique}.*",
-        "groups": f"move-{unique}.*",
         "heartbeats.replication.enabled": "false",
-        f"{source}.consumer.isolation.level": "read_committed",
         "emit.checkpoints.interval.seconds": "1",
         "refresh.groups.interval.seconds": "1",
     }
-    clusters = {source: cluster_a.bootstrap, target: cluster_b.bootstrap}
+    for kind, (source, target) in aliases.items():
+        clusters |= {source: cluster_a.bootstrap, target: cluster_b.bootstrap}
+        settings |= {
+            f"{source}->{target}.enabled": "true",
+            f"{source}->{target}.topics": f"{kind}-{unique}.*",
+            f"{source}->{target}.groups": f"{kind}-{unique}.*",
+            f"{source}.consumer.isolation.level": "read_committed",
+        }
+    source, target = aliases["both"]
+    settings |= {
+        f"{target}->{source}.enabled": "true",
+        f"{target}->{source}.topics": f"both-{unique}.*",
+        f"{target}->{source}.groups": f"both-{unique}.*",
+        f"{'->'.join(aliases['same'])}.replication.policy.class": "IdentityReplicationPolicy",
+        f"{aliases['whole'][1]}.exactly.once.source.support": "enabled",
+    }
     folder = tmp_path_factory.mktemp("failover")
     with Mirror(folder, properties(clusters, settings)) as mirror:
-        eventually(lambda: "flow.assigned" in mirror.text(), timeout=70)
-        yield Scene(mirror.file, cluster_a, cluster_b, source, target, f"move-{unique}-")
+        eventually(lambda: mirror.text().count("flow.assigned") >= len(_KINDS) + 1, timeout=90)
+        yield {
+            kind: Scene(
+                mirror.file,
+                cluster_a,
+                cluster_b,
+                *aliases[kind],
+                f"{kind}-{unique}-",
+                is_renamed=kind != "same",
+            )
+            for kind in _KINDS
+        }
         assert mirror.stop() == 0
+
+
+@pytest.fixture
+def scene(scenes: dict[str, Scene]) -> Scene:
+    """Two clusters that mirror each other."""
+    return scenes["both"]
 
 
 def test_a_group_goes_on_exactly_at_its_first_unread_record(scene: Scene) -> None:
@@ -196,48 +231,71 @@ def test_what_producers_will_miss_is_said(scene: Scene) -> None:
     assert scene.run("failover", "plan", "--group", group, "--strict").exit_code == 1
 
 
-def test_a_whole_flow_moves_and_comes_back(
-    cluster_a: Cluster, cluster_b: Cluster, tmp_path: Path
-) -> None:
+def test_a_whole_flow_moves_and_comes_back(scenes: dict[str, Scene], tmp_path: Path) -> None:
     """All groups, exactly once; everything is copied, the flow stands still, and goes on."""
-    unique = uuid4().hex[:8]
-    source, target = f"S{unique}", f"T{unique}"
-    settings = {
-        f"{source}->{target}.enabled": "true",
-        f"{target}.exactly.once.source.support": "enabled",
-        f"{source}.consumer.isolation.level": "read_committed",
-        "topics": f"all-{unique}.*",
-        "groups": f"all-{unique}.*",
-        "heartbeats.replication.enabled": "false",
-    }
-    clusters = {source: cluster_a.bootstrap, target: cluster_b.bootstrap}
-    with Mirror(tmp_path, properties(clusters, settings)) as mirror:
-        scene = Scene(mirror.file, cluster_a, cluster_b, source, target, f"all-{unique}-")
-        topic = scene.topic("orders")
-        remote = scene.remote(topic)
-        groups = [f"{scene.prefix}{name}" for name in ("one", "two")]
-        scene.write(topic, range(20))
-        for group, offset in zip(groups, (5, 20), strict=True):
-            scene.stand(group, topic, offset)
-        consume(cluster_b.bootstrap, remote, 20, timeout=90)
-        moved = scene.follow("migrate-a-consumer-group.md", "Move everything", "")
-        assert f"stopping the flow {source}->{target}" in moved[0]
-        scene.write(topic, range(20, 25))
-        values = [b"%d" % n for n in range(5, 20)]
-        assert read_on(cluster_b.bootstrap, groups[0], remote, 15) == values
+    scene = scenes["whole"]
+    here, there, topic = scene.source.bootstrap, scene.target.bootstrap, scene.topic("orders")
+    remote = scene.remote(topic)
+    groups = [f"{scene.prefix}{name}" for name in ("one", "two")]
+    scene.write(topic, range(20))
+    for group, offset in zip(groups, (5, 20), strict=True):
+        scene.stand(group, topic, offset)
+    consume(there, remote, 20, timeout=90)
+    moved = scene.follow("migrate-a-consumer-group.md", "Move everything", "")
+    assert f"stopping the flow {scene.flow}" in moved[0]
+    scene.write(topic, range(20, 25))
+    assert "is stopped" in scene.run("failover", "plan", "--group", groups[0]).stdout
+    assert read_on(there, groups[0], remote, 15) == [b"%d" % n for n in range(5, 20)]
 
-        back = scene.follow("failback.md", "Everything", "")
-        assert f"resuming the flow {source}->{target}" in back[0]
-        for group in groups:
-            assert read_on(cluster_a.bootstrap, group, topic, 1) == [b"20"]
-        consume(cluster_b.bootstrap, remote, 25, timeout=70)
+    back = scene.follow("failback.md", "Everything", "")
+    assert f"resuming the flow {scene.flow}" in back[0]
+    for group in groups:
+        assert read_on(here, group, topic, 1) == [b"20"]
+    consume(there, remote, 25, timeout=70)
 
-        lost, page = scene.without_source(tmp_path), "unplanned-failover.md"
-        words = ("failover", "plan", "--all-groups", "--unplanned")
-        eventually(lambda: scene.run(*words, file=lost).exit_code == 0, timeout=70)
-        for heading in ("See what it costs", "Go on", "When A is back"):
-            scene.follow(page, heading, "", lost)
-        assert mirror.stop() == 0
+    lost, page = scene.without_source(tmp_path), "unplanned-failover.md"
+    words = ("failover", "plan", "--all-groups", "--unplanned")
+    eventually(lambda: scene.run(*words, file=lost).exit_code == 0, timeout=70)
+    for heading in ("See what it costs", "Go on", "When A is back"):
+        scene.follow(page, heading, "", lost)
+
+
+def test_a_group_comes_back_to_topics_that_both_sides_write(scene: Scene) -> None:
+    """Active and active: each side's own records and their copies on the other side."""
+    topic, group = scene.topic("orders", 1), f"{scene.prefix}orders-group"
+    here, there, remote = scene.source.bootstrap, scene.target.bootstrap, scene.remote(topic)
+    create_topic(there, topic)
+    scene.write(topic, range(10))
+    produce(there, topic, [Sample(value=b"t%d" % n) for n in range(10)])
+    copied = f"{scene.other}.{topic}"
+    for bootstrap, name in ((there, remote), (here, copied)):
+        consume(bootstrap, name, 10, timeout=70)
+    commit_group(here, group, {(topic, 0): 4, (copied, 0): 6})
+    scene.ok("failover", "execute", "--group", group, "--execute")
+    assert read_on(there, group, remote, 3) == [b"4", b"5", b"6"]
+    assert read_on(there, group, topic, 2) == [b"t6", b"t7"]
+    produce(there, topic, [Sample(value=b"t10")])
+    scene.ok("failback", "execute", "--group", group, "--drain", "--execute")
+    assert read_on(here, group, topic, 3) == [b"7", b"8", b"9"]
+    assert read_on(here, group, copied, 3) == [b"t8", b"t9", b"t10"], "what is there is waited for"
+
+
+def test_a_group_comes_back_to_topics_that_keep_their_names(scenes: dict[str, Scene]) -> None:
+    """The identity policy; aborted records make both logs differ."""
+    scene = scenes["same"]
+    topic, group = scene.topic("kept"), f"{scene.prefix}kept"
+    here, there = scene.source.bootstrap, scene.target.bootstrap
+    scene.write(topic, range(5))
+    produce_transaction(here, topic, [Sample(value=b"x")] * 5, commit=False)
+    scene.write(topic, range(5, 10))
+    consume(there, topic, 10, timeout=70)
+    scene.stand(group, topic, 3)
+    scene.ok("failover", "execute", "--group", group, "--execute")
+    assert read_on(there, group, topic, 4) == [b"3", b"4", b"5", b"6"]
+    assert stands(there, group, topic) != stands(here, group, topic)
+    scene.ok("failback", "execute", "--group", group, "--execute")
+    assert read_on(here, group, topic, 3) == [b"7", b"8", b"9"]
+    assert "further there" in scene.refused("failback", "execute", "--group", group, "--execute")
 
 
 @contextmanager

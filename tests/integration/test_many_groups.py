@@ -6,23 +6,39 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
-from mm2.core.checkpoint import CommittedOffset
+from flows.checkpoint.emit import Choice, Emission
+from flows.checkpoint.groups import FollowedGroups
+from flows.checkpoint.outbox import Outbox
+from flows.checkpoint.store import CheckpointStore
+from flows.checkpoint.sync import GroupOffsetSync
+from mm2.core.checkpoint import CommittedOffset, Renaming
+from mm2.core.codec import OffsetSync
+from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.policy import build_policy
+from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.runs import Block, Run, Runs
+from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import GroupInUse
 from mm2.kafka.group_ports import TargetGroups
 from mm2.kafka.groups import Group, GroupState, GroupType
+from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
 from tests.support.fake_groups import FakeGroups
 from tests.support.groups import needs_new_groups
-from tests.support.records import create_topic, group_member
+from tests.support.records import Sample, create_topic, group_member, produce
 from tests.support.share_groups import join_share_group
+from tests.support.streams_groups import join_streams_group
 
 pytestmark = pytest.mark.broker
 
@@ -100,14 +116,16 @@ async def test_groups_in_memory_behave_as_those_of_brokers(
 async def test_groups_of_all_kinds_are_described_and_told_apart(
     cluster_a: Cluster, unique: str
 ) -> None:
-    """C300, KIP-848: a share group is no consumer group, and an absent one is left out."""
+    """C300, KIP-848: share and streams groups are others, and an absent one is left out."""
     topic = f"{unique}-t"
     create_topic(cluster_a.bootstrap, topic)
-    names = [f"{unique}-{kind}" for kind in ("classic", "consumer", "empty", "share", "absent")]
-    classic, consumer, empty, share, absent = names
+    kinds = ("classic", "consumer", "empty", "share", "streams", "absent")
+    names = [f"{unique}-{kind}" for kind in kinds]
+    classic, consumer, empty, share, streams, absent = names
     async with _admin(cluster_a) as admin:
         await admin.alter_group_offsets(empty, _offsets(topic, 1, 5))
         await join_share_group(cluster_a.bootstrap, share, topic)
+        await join_streams_group(cluster_a.bootstrap, streams, topic)
         with (
             group_member(cluster_a.bootstrap, classic, [topic]),
             group_member(cluster_a.bootstrap, consumer, [topic], {"group.protocol": "consumer"}),
@@ -123,9 +141,10 @@ async def test_groups_of_all_kinds_are_described_and_told_apart(
         classic: Group(classic, GroupState.STABLE, GroupType.CLASSIC),
         empty: Group(empty, GroupState.EMPTY, GroupType.CLASSIC),
     }
-    assert [(each.group_id, each.type) for each in others if each.group_id in names] == [
-        (share, GroupType.SHARE)
-    ]
+    assert {(each.group_id, each.type) for each in others if each.group_id in names} == {
+        (share, GroupType.SHARE),
+        (streams, GroupType.STREAMS),
+    }
     assert listed.intersection(names) == {classic, consumer, empty}
     assert absent not in listed
 
@@ -164,3 +183,97 @@ async def _one_by_one(admin: Admin, groups: list[str]) -> dict[str, Offsets | Cl
             return await admin.list_group_offsets(group)
 
     return dict(zip(groups, await asyncio.gather(*map(ask, groups)), strict=True))
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+async def test_a_whole_round_of_two_thousand_groups_takes_seconds(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """Listing 2,000 groups of 50 partitions, their 100,000 checkpoints, and their offsets there."""
+    async with _admin(cluster_a) as source, _admin(cluster_b) as target:
+        round_ = await _round((source, target), (cluster_a, cluster_b), unique, tmp_path)
+        took = {name: await _timed(job) for name, job in round_.jobs()}
+        await round_.outbox.close()
+        assert len(round_.groups.current) == _MANY
+        group = f"{unique}-g-7"
+        remote = TopicName(f"{round_.pair.config.flow.source}.{round_.pair.topic}")
+        assert await target.list_group_offsets(group) == _offsets(remote, 50, 1)
+    print(  # noqa: T201 - the measurement
+        "2,000 groups of 50 partitions: "
+        + ", ".join(f"{name} {s:.1f} s ({cpu:.1f} s CPU)" for name, (s, cpu) in took.items())
+    )
+    assert took["refresh"][0] + took["emit"][0] < 15
+    assert sum(seconds for seconds, _ in took.values()) < 30
+
+
+_MANY = 2_000
+
+
+@dataclass(frozen=True)
+class _Round:
+    """What the flow of checkpoints does for its groups."""
+
+    pair: Pair
+    groups: FollowedGroups
+    emission: Emission
+    outbox: Outbox
+    sync: GroupOffsetSync
+
+    def jobs(self) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
+        return [
+            ("refresh", self.groups.refresh),
+            ("emit", self.emission.round),
+            ("sync", self.sync.round),
+            ("emit again", self.emission.round),
+            ("sync again", self.sync.round),
+        ]
+
+
+async def _round(
+    admins: tuple[Admin, Admin], clusters: tuple[Cluster, Cluster], unique: str, folder: Path
+) -> _Round:
+    (source, target), (a, b) = admins, clusters
+    settings = {"topics": f"{unique}-t", "groups": f"{unique}-g.*"}
+    pair = replace(make_pair(a, b, unique, folder, settings), topic=f"{unique}-t")
+    create_topic(a.bootstrap, pair.topic, 50)
+    create_topic(b.bootstrap, pair.remote, 50)
+    create_topic(b.bootstrap, pair.checkpoints)
+    samples = [Sample(value=b"x", partition=number) for number in range(50) for _ in range(60)]
+    produce(b.bootstrap, pair.remote, samples)
+    groups = [f"{unique}-g-{number}" for number in range(_MANY)]
+    await _commit(source, ((group, _offsets(pair.topic, 50, 1)) for group in groups))
+    checkpoint, flow = pair.config.checkpoint, pair.config.flow
+    topic_filter = build_topic_filter(checkpoint.properties)
+    followed = FollowedGroups(
+        source,
+        group_filter=build_group_filter(checkpoint.properties),
+        topic_filter=topic_filter,
+        interval=None,
+    )
+    store = CheckpointStore()
+    properties = {"bootstrap.servers": b.bootstrap}
+    outbox = Outbox(flow.target, properties, pair.checkpoints, store, on_written=lambda *_: None)
+    renaming = Renaming(flow, build_policy(checkpoint.properties), topic_filter)
+    choice = Choice(renaming, _exact_runs(pair.topic), store)
+    emission = Emission(source, groups=followed, choice=choice, outbox=outbox)
+    return _Round(pair, followed, emission, outbox, GroupOffsetSync(target, followed, store))
+
+
+def _exact_runs(topic: str) -> OffsetTranslation:
+    syncs, runs = OffsetSyncStore(must_read_to_end=False), RunStore()
+    for number in range(50):
+        where = TopicPartition(TopicName(topic), number)
+        for start in range(0, 60, 2):
+            block = Block(start, start + 2, Runs([Run(start, start, 2)]))
+            runs.handle(encode_key(where, start), encode_value(block))
+        syncs.handle(OffsetSync(where, 0, 0))
+    syncs.backlog_read()
+    runs.backlog_read()
+    return OffsetTranslation(syncs, runs)
+
+
+async def _timed(job: Callable[[], Awaitable[None]]) -> tuple[float, float]:
+    began, used = time.monotonic(), time.process_time()
+    await job()
+    return time.monotonic() - began, time.process_time() - used

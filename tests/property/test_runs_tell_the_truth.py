@@ -8,6 +8,7 @@ have been compacted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.run_codec import encode_key, encode_value
 from mm2.core.run_tracker import RunTracker
-from mm2.core.runs import Logs, Run
+from mm2.core.runs import Block, Logs, Run, Term
 from mm2.core.translation import OffsetTranslation, RunStore
 
 WHERE = TopicPartition(TopicName("t"), 0)
@@ -51,11 +52,14 @@ class FlowOfRuns(RuleBasedStateMachine):
         self.syncs.backlog_read()
         self.evidence: list[OffsetSync] = []
         self.is_anew = False
-        self.committed = 0
+        self.committed = self.turn = 0
+        self.late: list[Block] = []
         self.begin()
 
     def begin(self) -> None:
-        self.tracker = RunTracker(full=3, is_transactional=self.is_transactional)
+        self.turn += 1
+        term = Term(1, self.turn, 0, self.turn)
+        self.tracker = RunTracker(full=3, is_transactional=self.is_transactional, term=term)
         self.tracker.begin(self.committed)
         self.position = self.committed
         self.has_told = False
@@ -89,7 +93,7 @@ class FlowOfRuns(RuleBasedStateMachine):
         """What is new goes to the topic of runs."""
         self.tracker.cover(self.position)
         blocks = self.tracker.take()
-        self.topic += [(encode_key(WHERE, b.start), encode_value(b)) for b in blocks]
+        self._write(blocks)
         self.has_told = True
         if any(block.runs for block in blocks):
             self.evidence = []
@@ -114,8 +118,16 @@ class FlowOfRuns(RuleBasedStateMachine):
     @rule(unanswered=st.integers(0, 3))
     def kill(self, unanswered: int) -> None:
         """The next task begins at the committed position; the last batch may have arrived."""
+        self.late = self.tracker.take()
         self.remote += map(Copy, self._records(unanswered))
         self.begin()
+
+    @rule()
+    def wake_up(self) -> None:
+        """A task that was only paused, and given up as dead, writes what it still had to say."""
+        if self.has_told:  # Before, nobody can know that it has lost the partition.
+            self._write(self.late)
+            self.late = []
 
     @rule(unanswered=st.integers(0, 3))
     def kill_and_find(self, unanswered: int) -> None:
@@ -198,8 +210,10 @@ class FlowOfRuns(RuleBasedStateMachine):
         for record in self.topic:
             runs.handle(*record)
         runs.backlog_read()
-        translation = OffsetTranslation(self.syncs, runs)
         self.alone = OffsetTranslation(self.syncs)
+        # Brokers before 2.8 know no ids.
+        live = {WHERE.topic: self.logs} if self.turn % 2 else {}
+        translation = OffsetTranslation(self.syncs, runs, live)
         self.no_translation_lies(translation)
         self.no_way_back_lies(translation)
 
@@ -229,6 +243,9 @@ class FlowOfRuns(RuleBasedStateMachine):
             assert all(u is None or u >= found.offset for u in unread), f"{downstream} skips"
             if found.exact:
                 assert self._are_one(downstream, found.offset), f"{downstream} repeats"
+
+    def _write(self, blocks: Iterable[Block]) -> None:
+        self.topic += [(encode_key(WHERE, b.start), encode_value(b)) for b in blocks]
 
     def _others_copy(self, count: int) -> list[OffsetSync]:
         self.begin()

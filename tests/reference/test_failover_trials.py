@@ -48,6 +48,17 @@ def test_after_the_source_was_killed_only_what_no_checkpoint_covers_is_read_agai
     assert [trial.kind for trial in trials] == [UNPLANNED] * 3
 
 
+@pytest.mark.thorough
+@pytest.mark.timeout(5_400)
+@pytest.mark.parametrize("kind", [FAILOVER, UNPLANNED])
+def test_of_fifty_groups_none_reads_what_it_need_not(place: World, kind: str) -> None:
+    """``scripts/trials`` writes the same down, and Java's beside it."""
+    of_kind = planned_round if kind == FAILOVER else unplanned_round
+    trials = [trial for seed in range(100, 110) for trial in of_kind(place, seed=seed, count=5)]
+    assert not faults_of(trials)
+    assert sum(trial.kind == kind for trial in trials) == 50
+
+
 def test_javas_client_reads_our_checkpoints_and_our_client_javas(
     place: World, tmp_path: Path
 ) -> None:

@@ -144,3 +144,17 @@ def test_javas_client_finds_the_source_and_translates_offsets(
     assert f"{source}.checkpoints.internal" in topology["checkpoints"]
     assert f"{source}.heartbeats" in topology["heartbeats"]
     assert source in topology["upstream"]
+
+
+def test_javas_client_leads_a_group_back_to_the_originals(
+    run_java: Snippet, mirrored: _Mirrored, cluster_a: Cluster, cluster_b: Cluster
+) -> None:
+    """Reverse checkpoints, which no Java mirror writes, are checkpoints to Java's client."""
+    group, topic, remote = f"{mirrored.topic}-back", mirrored.topic, mirrored.remote
+    commit_group(cluster_b.bootstrap, group, {(remote, 0): 7, (remote, 1): 3})
+    translated = eventually(
+        lambda: run_java(cluster_a.bootstrap, "translate", mirrored.target, group),
+        until=lambda lines: len(lines) == 2,
+        timeout=60,
+    )
+    assert translated == [f"{topic}-0 7", f"{topic}-1 3"]

@@ -20,7 +20,7 @@ from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
 from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Run, Runs
+from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
 from mm2.herder.clusters import admin_clients
 from mm2.herder.topics import create_internal_topics, offset_runs_topic, offset_syncs_topic
 from tests.support.cluster import Cluster
@@ -97,11 +97,19 @@ class Pair:
         ]
         produce(self.source if at_source else self.target, where, samples)
 
-    def exact_runs(self, start: int, end: int, *runs: Run) -> None:
+    async def logs(self) -> Logs:
+        """The ids that the topic and its copy have now."""
+        async with admin_clients(self.config) as clusters:
+            here, there = TopicName(self.topic), TopicName(self.remote)
+            on_source = await clusters.source.topic_ids([here])
+            on_target = await clusters.target.topic_ids([there])
+        return Logs(on_source.get(here), on_target.get(there))
+
+    def exact_runs(self, start: int, end: int, *runs: Run, logs: Logs = UNKNOWN_LOGS) -> None:
         """Writes what is known of the source offsets from ``start`` to ``end`` of partition 0."""
         at_source = self.config.checkpoint.offset_syncs_location == "source"
         where = OurPartition(TopicName(self.topic), 0)
-        value = encode_value(Block(start, end, Runs(runs)))
+        value = encode_value(Block(start, end, Runs(runs), logs))
         produce(
             self.source if at_source else self.target,
             offset_runs_topic(self.config),

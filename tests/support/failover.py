@@ -32,6 +32,7 @@ class Scene:
         alias: the source's.
         other: the target's.
         prefix: all names of topics begin with it.
+        is_renamed: whether copies have other names.
     """
 
     file: Path
@@ -40,6 +41,12 @@ class Scene:
     alias: str
     other: str
     prefix: str
+    is_renamed: bool = True
+
+    @property
+    def flow(self) -> str:
+        """The flow's name."""
+        return f"{self.alias}->{self.other}"
 
     def topic(self, name: str, partitions: int = 1) -> str:
         """Creates a topic that the flow mirrors."""
@@ -49,7 +56,7 @@ class Scene:
 
     def remote(self, topic: str) -> str:
         """What a topic's copy is called."""
-        return f"{self.alias}.{topic}"
+        return f"{self.alias}.{topic}" if self.is_renamed else topic
 
     def write(self, topic: str, numbers: Sequence[int], partition: int = 0) -> None:
         """Writes records with numbers."""
@@ -64,7 +71,7 @@ class Scene:
     def run(self, *words: str, file: Path | None = None) -> Result:
         """Runs ``mm2 failover`` or another command; the file comes third."""
         command, verb, *rest = words
-        arguments = [command, verb, str(file or self.file), *rest]
+        arguments = [command, verb, str(file or self.file), "--flow", self.flow, *rest]
         return CliRunner().invoke(main, arguments, catch_exceptions=False)
 
     def ok(self, *words: str, file: Path | None = None) -> dict[str, Any]:
@@ -88,7 +95,7 @@ class Scene:
         """
         names = {
             "mm2.properties": str(file or self.file),
-            "A->B": f"{self.alias}->{self.other}",
+            "A->B": self.flow,
             "billing": group,
         }
         printed = []

@@ -170,6 +170,10 @@ class FakeSwitch:
         """What is wanted now."""
         return self.now
 
+    async def why_not_copying(self) -> str | None:
+        """The operator's reason, if it is stopped."""
+        return self.now.reason if self.now.is_stopped else None
+
     async def stop(self, reason: str, *, by: str = "") -> None:
         """Stops it."""
         self.calls.append("stop")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -32,7 +33,10 @@ from tests.support.trials.verdict import Where
 from tests.support.trials.world import World
 
 _STEPS: Final = (20, 80)
-_AT_ONCE: Final = (1, 5, 50, 500)
+_PAUSES_S: Final = (0.0, 0.02, 0.1, 0.2)
+"""Between two steps: some checkpoints fall in between."""
+
+_AT_ONCE: Final = (1, 5, 50, 300)
 _MOST_READ: Final = 500
 
 
@@ -102,6 +106,7 @@ def _read_on(members: Mapping[str, Consumer], random: Random) -> None:
         readings[group].take(members[group], random.choice(_AT_ONCE), timeout=0.05)
         if random.random() < 0.5:
             readings[group].commit(members[group], wait=False)
+        time.sleep(random.choice(_PAUSES_S))
 
 
 def _move(world: World, group: str, random: Random) -> _Moved:

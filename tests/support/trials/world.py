@@ -227,7 +227,7 @@ def _records(bootstrap: str, topic: str) -> Iterator[tuple[bytes | None, bytes |
         _, end = consumer.get_watermark_offsets(where, timeout=10)
         consumer.assign([where])
         while end > 0:
-            for message in consumer.consume(1_000, timeout=2):
+            for message in consumer.consume(1_000, timeout=0.1):
                 assert message.error() is None, message.error()
                 yield message.key(), message.value()
                 if (message.offset() or 0) >= end - 1:

@@ -160,8 +160,8 @@ def test_a_copy_that_is_not_there_yet_stops_a_move_for_good() -> None:
 
 
 def test_a_partition_without_a_checkpoint_begins_at_the_start() -> None:
-    unread = replace(place(Translated(10, exact=False), start=10), committed=-1)
-    verdict = only(group_verdicts(facts(unread), planned=False), "translation")
+    unread = replace(place(Translated(10, exact=False), start=10), origin=None, committed=-1)
+    verdict = only(group_verdicts(facts(unread), planned=False), "unplaced")
     assert verdict.outcome is Outcome.CAUTION
     assert verdict.reason == "there is no checkpoint: the group begins at the start of the log"
 

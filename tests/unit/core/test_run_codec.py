@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
 from mm2.core.run_codec import decode_key, decode_value, encode_key, encode_value, runs_topic
-from mm2.core.runs import Block, Logs, Run, Runs
+from mm2.core.runs import Block, Logs, Run, Runs, Term
 from mm2.errors import SchemaError
 
 WHERE = TopicPartition(TopicName("t"), 3)
@@ -21,11 +22,13 @@ BLOCK = Block(
     Logs(UUID(int=1), None),
     is_fresh=True,
     is_transactional=True,
+    term=Term(3, 200, 1, 5),
 )
 KEY = b"\0\x01t" + bytes([0, 0, 0, 3]) + bytes(7) + b"\x64"
-VALUE = (
-    b"\x01\x05" + bytes(15) + b"\x01" + bytes(16) + b"\x90\x03" + b"\0\x07\x0a" + b"\x05\0\xac\2"
-)
+IDS = bytes(15) + b"\x01" + bytes(16)
+RUNS = b"\x90\x03" + b"\0\x07\x0a" + b"\x05\0\xac\2"
+VALUE = b"\x02\x0d" + IDS + b"\3\xc8\1\1\5" + RUNS
+EARLIER = b"\x01\x05" + IDS + RUNS
 
 
 def test_records_are_as_documented() -> None:
@@ -33,6 +36,16 @@ def test_records_are_as_documented() -> None:
     assert decode_key(KEY) == (WHERE, 100)
     assert decode_value(100, VALUE) == BLOCK
     assert runs_topic(ClusterAlias("B")) == "mm2-offset-runs.B.internal"
+
+
+def test_records_of_the_first_version_are_read() -> None:
+    assert decode_value(100, EARLIER) == replace(BLOCK, term=None)
+
+
+def test_runs_that_belong_together_are_one() -> None:
+    """Whoever wrote them apart."""
+    apart = EARLIER[:-4] + b"\0\0\2"
+    assert decode_value(100, apart).runs == Runs([Run(100, 7, 12)])
 
 
 @pytest.mark.parametrize("key", [None, b"", bytes(7), b"\0\x09t" + bytes(12)])
@@ -46,11 +59,13 @@ def test_what_is_no_key_is_refused(key: bytes | None) -> None:
     [
         b"",
         VALUE[:34],
+        VALUE[:36],
+        VALUE[:39],
         VALUE[:-1],
         VALUE[:-3],
-        b"\x02" + VALUE[1:],
-        VALUE[:34] + b"\0" + b"\0\0" + b"\xff" * 9 + b"\x7f",
-        VALUE[:34] + b"\0" + b"\0" + b"\xff" * 8 + b"\x7f" + b"\1",
+        b"\x03" + VALUE[1:],
+        EARLIER[:34] + b"\0" + b"\0\0" + b"\xff" * 9 + b"\x7f",
+        EARLIER[:34] + b"\0" + b"\0" + b"\xff" * 8 + b"\x7f" + b"\1",
     ],
 )
 def test_what_is_no_value_is_refused(value: bytes) -> None:
@@ -67,6 +82,7 @@ def blocks(draw: st.DrawFn) -> Block:
         run = Run(upstream + draw(numbers), downstream + draw(numbers), draw(numbers) + 1)
         runs.append(run)
         upstream, downstream = run.upstream + run.records, run.downstream + run.records
+    term = st.builds(Term, numbers, numbers, numbers, numbers)
     logs = st.none() | st.uuids().filter(lambda each: each.int != 0)
     return Block(
         start,
@@ -76,6 +92,7 @@ def blocks(draw: st.DrawFn) -> Block:
         is_fresh=draw(st.booleans()),
         is_sparse=draw(st.booleans()),
         is_transactional=draw(st.booleans()),
+        term=draw(st.none() | term),
     )
 
 

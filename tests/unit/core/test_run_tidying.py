@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mm2.core.run_tidying import StoredRuns
-from mm2.core.runs import Block, Run, Runs
+from mm2.core.runs import Block, Run, Runs, Term
 
 
 def block(start: int, end: int, *runs: tuple[int, int, int]) -> Block:
@@ -66,4 +68,19 @@ def test_what_became_sparse_is_written_once_and_its_parts_go() -> None:
     assert [number for number, _ in gone] == list(range(10, sparse.end, 10))
     for number, each in ((start, sparse), *gone):
         found.handle(number, each)
+    assert found.due(0, 0) == []
+
+
+def test_a_block_that_a_late_one_has_replaced_in_the_topic_is_written_again() -> None:
+    """Compaction would leave the late one, which nobody believes: a hole."""
+    former, latter = Term(1, 1, 0, 1), Term(1, 2, 0, 2)
+    second = replace(SECOND, term=latter)
+    found = stored(FIRST, second, replace(THIRD, term=latter))
+    late = replace(block(10, 14, (12, 10, 2)), term=former)
+    found.handle(10, late)
+    assert found.due(0, 0) == [(10, second)]
+    found.handle(10, second)
+    assert found.due(0, 0) == []
+    found.handle(10, late)
+    found.handle(10, None)
     assert found.due(0, 0) == []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
-from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, PartitionRuns, Run, Runs, Translated
+import pytest
+
+from mm2.core.partition_runs import PartitionRuns
+from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term, Translated
 
 OLD = Logs(UUID(int=1), UUID(int=2))
 NEW = Logs(UUID(int=3), UUID(int=2))
 
 
-def block(start: int, end: int, *runs: tuple[int, int, int], **flags: bool) -> Block:
+def block(start: int, end: int, *runs: tuple[int, int, int], **flags: bool | Logs) -> Block:
     return Block(start, end, Runs(Run(*run) for run in runs), **flags)  # type: ignore[arg-type]
 
 
@@ -292,3 +296,47 @@ def test_runs_that_follow_each_other_become_one() -> None:
 def test_a_block_that_is_cut_inside_a_run_ends_with_a_record_and_no_marker() -> None:
     runs = known(block(0, 2, (0, 0, 2), is_transactional=True), block(1, 1, is_fresh=True))
     assert [runs.reverse(y) for y in (1, 2)] == [exact(1), at_least(1)]
+
+
+def of_task(block: Block, *term: int) -> Block:
+    return replace(block, term=Term(*term))
+
+
+FORMER, LATTER = (1, 4, 0, 1_000), (1, 5, 0, 2_000)
+
+
+def test_a_late_block_of_a_former_task_does_not_count() -> None:
+    """It was paused, and another task has the partition since."""
+    runs = known(
+        of_task(block(0, 10, (0, 0, 10)), *FORMER),
+        of_task(block(10, 20, (10, 10, 10)), *LATTER),
+    )
+    late = of_task(block(0, 12, (0, 0, 12)), *FORMER)
+    assert not runs.add(late)
+    assert runs.exact_since == 0
+    assert runs.translate(15) == exact(15)
+    assert runs.add(of_task(block(20, 30, (20, 20, 10)), *LATTER))
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param((1, 1, 0, 3_000), id="numbers that began anew"),
+        pytest.param((2, 1, 0, 500), id="a clock that is behind"),
+        pytest.param(None, id="a task of an earlier release"),
+    ],
+)
+def test_only_what_is_over_by_number_and_by_time_is_late(
+    later: tuple[int, int, int, int] | None,
+) -> None:
+    runs = known(of_task(block(0, 10, (0, 0, 10)), *LATTER))
+    new = block(10, 20, (10, 10, 10))
+    assert runs.add(new if later is None else of_task(new, *later))
+    assert runs.translate(15) == exact(15)
+
+
+def test_the_topics_are_known_as_long_as_there_are_blocks() -> None:
+    runs = known(block(0, 10, (0, 0, 10), logs=OLD))
+    assert runs.logs == OLD
+    runs.remove(0)
+    assert runs.logs == UNKNOWN_LOGS

@@ -133,3 +133,54 @@ def test_a_tombstone_takes_a_block_back_and_other_bytes_are_refused() -> None:
     assert runs.partitions[WHERE].exact_since is None
     with pytest.raises(SchemaError):
         runs.handle(b"", None)
+
+
+REMADE = Logs(UUID(int=1), UUID(int=3))
+KNOWN = Block(0, 10, Runs([Run(0, 50, 10)]), LOGS)
+
+
+@pytest.mark.parametrize("live", [LOGS, Logs(UUID(int=1), None), UNKNOWN_LOGS])
+def test_runs_of_the_topics_that_there_are_count(live: Logs) -> None:
+    translation = OffsetTranslation(syncs_of(), runs_of(KNOWN), {WHERE.topic: live})
+    assert translation.explain(WHERE, 5) == Translated(55, exact=True)
+    assert translation.former() == set()
+    assert translation.topics == {WHERE.topic}
+
+
+def test_of_topics_that_are_gone_nothing_is_said() -> None:
+    """Nor by the syncs that were written together with the runs: they may be past the truth."""
+    live = {WHERE.topic: REMADE}
+    translation = OffsetTranslation(syncs_of((0, 50), (8, 58)), runs_of(KNOWN), live)
+    assert translation.explain(WHERE, 5) is None
+    assert translation.reverse(WHERE, 55) is None
+    assert translation.exact_since(WHERE) is None
+    assert translation.former() == {WHERE}
+    live[WHERE.topic] = LOGS
+    assert translation.explain(WHERE, 5) == Translated(55, exact=True)
+
+
+def test_syncs_that_contradict_runs_of_a_former_topic_are_about_the_new_one() -> None:
+    """Java's MirrorMaker has made the copy anew."""
+    translation = OffsetTranslation(syncs_of((0, 0), (8, 8)), runs_of(KNOWN), {WHERE.topic: REMADE})
+    assert translation.explain(WHERE, 5) == Translated(1, exact=False)
+    assert translation.former() == set()
+
+
+def test_without_runs_there_are_no_former_topics() -> None:
+    translation = OffsetTranslation(syncs_of((0, 0)), None, {WHERE.topic: REMADE})
+    assert (translation.former(), translation.topics) == (set(), frozenset())
+    assert translation.explain(WHERE, 0) == Translated(0, exact=False)
+    assert not OffsetTranslation(syncs_of(), RunStore(), {WHERE.topic: REMADE}).former()
+
+
+def test_runs_of_the_topics_that_there_are_are_safer_than_syncs_that_contradict_them() -> None:
+    """The copy was made anew; the sync of its first record is still on its way."""
+    syncs, live = syncs_of((0, 250), (8, 258)), {WHERE.topic: LOGS}
+    translation = OffsetTranslation(syncs, runs_of(KNOWN), live)
+    assert translation.explain(WHERE, 5) == Translated(55, exact=False)
+    assert translation.explain(WHERE, 20) == Translated(60, exact=False)
+    assert translation.reverse(WHERE, 55) == Translated(5, exact=False)
+    assert translation.reverse(WHERE, 3) is None
+    assert OffsetTranslation(syncs, runs_of(KNOWN)).explain(WHERE, 5) == Translated(
+        251, exact=False
+    )

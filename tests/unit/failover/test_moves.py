@@ -14,7 +14,7 @@ from mm2.cli.moves import ended_alike
 from mm2.client.checkpoints import RemoteCheckpoint
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
-from mm2.core.failover import group_verdicts, offsets_to_write
+from mm2.core.failover import WithoutCheckpoint, group_verdicts, offsets_to_write
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.verdicts import Outcome
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
@@ -202,3 +202,44 @@ def test_a_signal_to_end_has_the_flow_go_on(tmp_path: Path, number: signal.Signa
     assert flow.calls == ["stop", "resume"]
     assert not target.groups
     assert signal.getsignal(number) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize(
+    ("without", "places"),
+    [
+        (WithoutCheckpoint.LEAVE, {}),
+        (WithoutCheckpoint.REFUSE, {}),
+        (WithoutCheckpoint.EARLIEST, {"A.payments": 4}),
+        (WithoutCheckpoint.LATEST, {"A.payments": 10}),
+    ],
+)
+def test_where_a_group_begins_without_a_checkpoint_is_the_users_word(
+    tmp_path: Path, without: WithoutCheckpoint, places: dict[str, int]
+) -> None:
+    source, target = _source(), _target()
+    source.refusal = Unavailable("A", "no answer")
+    target.logs[TopicPartition(TopicName("A.payments"), 0)] = (4, 10)
+    checkpoints = {GroupId("g"): {COPY: _checkpoint("g", 1)}}
+    look = Checkpoints(fake_route(tmp_path, source, target)).look
+    (found,) = asyncio.run(look(["g"], checkpoints, 2, without))
+    written = {where.topic: at.offset for where, at in offsets_to_write(found).items()}
+    assert written == {COPY.topic: 30, **places}
+    verdicts = [v for v in group_verdicts(found, planned=False) if v.check == "unplaced"]
+    refused = without is WithoutCheckpoint.REFUSE
+    assert [each.stops(forced=False) for each in verdicts] == [refused]
+    assert not any(each.stops(forced=True) for each in verdicts)
+    if without is WithoutCheckpoint.LATEST:
+        assert "6 records are never read" in (verdicts[0].cost or "")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_nobody_waits_for_a_flow_that_is_stopped(tmp_path: Path, *, is_there: bool) -> None:
+    """What is not copied will not be; where nothing is missing, that is only worth a word."""
+    route = fake_route(tmp_path, _source("g"), _target() if is_there else FakeSide())
+    stopped = FakeSwitch(Wanted(state=FlowState.STOPPED, reason="a try"))
+    move = Move(route, Wishes(groups=("g",), timeout_s=3600), print, switch(stopped))
+    plan = asyncio.run(move.execute())
+    assert plan.is_done is is_there
+    (verdict,) = [each for each in plan.verdicts if each.check == "flow"]
+    assert verdict.reason.startswith("is stopped (a try)")
+    assert verdict.stops(forced=False) is not is_there

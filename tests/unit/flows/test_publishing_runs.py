@@ -299,7 +299,7 @@ async def _turns(records: AsyncIterator[Record], *, tidying: bool) -> int:
         await stored.read(records)
         assert stored.runs.keys() == {_where(0)}
     else:
-        await feed_all_runs(RunStore(), records)
+        await feed_all_runs(RunStore(), [record async for record in records])
     task.cancel()
     return turns
 

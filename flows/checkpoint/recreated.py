@@ -1,0 +1,86 @@
+"""
+Sees that topics were made anew, and takes back what checkpoints say of the former ones.
+
+An offset in a log that is gone may lie anywhere in the one that has its name now: a group that went
+on there would skip records. So, as soon as the other topic is seen, its checkpoints say that
+nothing of it has been read; what groups then read and commit is translated as ever. Not tombstones:
+Java's clients fail on these (C144, C429).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from flows.checkpoint.store import CheckpointStore
+from mm2.client.live_logs import LiveLogs
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation import OffsetTranslation
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S: Final = 5.0
+"""As often as the tasks that copy look for the same."""
+
+_TOPICS_IN_A_SECOND: Final = 400
+"""Thousands of topics are looked at less often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """
+    A flow whose translations make checkpoints.
+
+    Attributes:
+        translation: of its offsets.
+        live: its topics as they are; what ``translation`` compares with.
+        upstream: names the partition of a checkpoint as the flow's source does.
+    """
+
+    translation: OffsetTranslation
+    live: LiveLogs
+    upstream: Callable[[TopicPartition], TopicPartition]
+
+
+class RecreatedTopics:
+    """
+    Keeps translations and checkpoints from believing in topics that are gone.
+
+    Args:
+        flows: those whose translations are used.
+        store: has the checkpoints.
+    """
+
+    def __init__(self, flows: Iterable[Translated], store: CheckpointStore) -> None:
+        self._flows = list(flows)
+        self._store = store
+
+    @property
+    def interval_s(self) -> float:
+        """How long until the next look."""
+        topics = sum(len(flow.translation.topics) for flow in self._flows)
+        return LOOK_EVERY_S + topics / _TOPICS_IN_A_SECOND
+
+    async def look(self) -> int:
+        """Looks once; returns how many checkpoints are due because of what was seen."""
+        return sum([await self._look(flow) for flow in self._flows])
+
+    async def _look(self, flow: Translated) -> int:
+        changed = await flow.live.look(flow.translation.topics)
+        former = flow.translation.former()
+        if not changed and not former:
+            return 0
+
+        def is_of_former(partition: TopicPartition) -> bool:
+            original = flow.upstream(partition)
+            return original.topic in changed or original in former
+
+        count = self._store.start_over(is_of_former, time.time_ns() // 1_000_000)
+        if count:
+            topics = sorted(changed | {TopicName(each.topic) for each in former})
+            log.warning("checkpoint.started_over", topics=topics, records=count)
+        return count

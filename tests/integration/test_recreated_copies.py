@@ -1,0 +1,95 @@
+"""A copy that is deleted and made anew: nobody believes what was known of the former one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from confluent_kafka.admin import AdminClient
+
+from flows.checkpoint.follow import SyncFollower
+from mm2.cli.mm2 import main
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.runs import Run
+from tests.support.checkpointing import make_pair, text_bytes
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually, eventually_async
+from tests.support.records import Sample, create_topic, produce
+
+pytestmark = pytest.mark.broker
+
+
+async def test_when_a_copy_is_made_anew_translations_and_checkpoints_forget_the_former(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """A group that went on where the former copy had its place would skip records of the new."""
+    pair = make_pair(cluster_a, cluster_b, unique, tmp_path, {})
+    group, file = f"g-{unique[-8:]}", tmp_path / "mm2.properties"
+    words = ("translate", str(file), "--topic", f"{pair.topic}:0", "--offset", "10")
+
+    def translated() -> list[tuple[int | None, str]]:
+        result = CliRunner().invoke(main, [*words, "--format", "json"])
+        rows = json.loads(result.stdout)
+        return [(row["translated"], row["accuracy"]) for row in rows]
+
+    async with pair.with_topics():
+        pair.exact_runs(0, 20, Run(0, 5, 20), logs=await pair.logs())
+        pair.sync((0, 0, 5))
+        pair.commit(group, {0: 10})
+    assert await asyncio.to_thread(translated) == [(15, "exact")]
+    async with pair.running():
+        assert await pair.emitted(1) == [(group, 0, 10, 15)]
+        await asyncio.to_thread(_make_anew, cluster_b.bootstrap, pair.remote)
+        assert (await pair.emitted(2))[1:] == [(group, 0, 0, 0)]
+        assert await asyncio.to_thread(translated) == [(None, "unknown")]
+        pair.exact_runs(0, 20, Run(0, 0, 20), logs=await pair.logs())
+        pair.sync((0, 0, 0))
+        last = await eventually_async(
+            lambda: asyncio.to_thread(pair.raw),
+            until=lambda found: found[-1].headers == (("mm2.exact", b"1"),),
+        )
+        assert (await pair.emitted(len(last)))[-1] == (group, 0, 10, 10)
+    assert await asyncio.to_thread(translated) == [(10, "exact")]
+
+
+def _make_anew(bootstrap: str, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.delete_topics([topic])[topic].result(10)
+    eventually(lambda: topic not in admin.list_topics(timeout=10).topics)
+    create_topic(bootstrap, topic, 2)
+
+
+async def test_offset_syncs_are_read_as_far_as_they_were_and_then_as_they_come(
+    cluster_a: Cluster, unique: str
+) -> None:
+    """C237: of partition 0 only, of a topic that may appear a little later."""
+    one, other = (TopicPartition(TopicName(f"{unique}-t"), number) for number in (0, 1))
+    store = OffsetSyncStore(must_read_to_end=False)
+    properties = {"bootstrap.servers": cluster_a.bootstrap}
+    following = asyncio.create_task(SyncFollower("A", properties, unique, store).run())
+
+    def write(where: TopicPartition, at: int, partition: int = 0) -> None:
+        key = text_bytes(where.topic) + where.partition.to_bytes(4, "big")
+        value = at.to_bytes(8, "big") * 2
+        produce(cluster_a.bootstrap, unique, [Sample(key=key, value=value, partition=partition)])
+
+    async def until(at: int, expected: int) -> None:
+        await eventually_async(
+            lambda: asyncio.sleep(0, store.translate(one, at)),
+            until=lambda found: found == expected,
+            timeout=40,
+        )
+
+    assert store.translate(one, 7) is None, "not before the backlog is read"
+    await asyncio.to_thread(create_topic, cluster_a.bootstrap, unique, 2)
+    await asyncio.to_thread(write, other, 7, 1)
+    await asyncio.to_thread(write, one, 7)
+    await until(7, 7)
+    await asyncio.to_thread(write, one, 9)
+    await until(9, 9)
+    assert store.translate(other, 7) is None
+    following.cancel()

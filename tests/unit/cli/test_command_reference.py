@@ -1,0 +1,21 @@
+"""The page of commands is made from the commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mm2.cli.mm2 import main
+from mm2.cli.reference import reference_page
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "commands.md"
+
+
+def test_the_page_of_commands_is_current() -> None:
+    assert PAGE.read_text() == reference_page(), "run scripts/generate-docs"
+
+
+def test_every_command_is_on_the_page_with_its_options() -> None:
+    page = reference_page()
+    assert all(f"\n## mm2 {name}\n" in page for name in main.commands)
+    assert "### mm2 failover execute" in page
+    assert "--without-checkpoint" in page
