@@ -30,7 +30,7 @@ from tests.support.records import (
     produce_transaction,
 )
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
 
 
 _KINDS = ("both", "same", "whole")
@@ -70,7 +70,7 @@ def scenes(
     }
     folder = tmp_path_factory.mktemp("failover")
     with Mirror(folder, properties(clusters, settings)) as mirror:
-        eventually(lambda: mirror.text().count("flow.assigned") >= len(_KINDS) + 1, timeout=90)
+        eventually(lambda: mirror.text().count("flow.assigned") >= len(_KINDS) + 1, timeout=150)
         yield {
             kind: Scene(
                 mirror.file,
