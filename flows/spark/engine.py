@@ -111,6 +111,8 @@ class SparkEngine:
             while not job.done():
                 await loop.run_in_executor(self._threads, self._cancel, context, spec)
                 await asyncio.wait({job}, timeout=_CANCEL_AGAIN_S)
+            if not job.cancelled():
+                job.exception()  # That it was cancelled is no news; asyncio wants it to be seen.
             raise
 
     async def stop(self) -> None:
