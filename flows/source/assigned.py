@@ -16,14 +16,13 @@ import structlog
 from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
 from flows.source.lane import Lane, Outgoing, Verdict
+from flows.source.offset_maps import OffsetMaps
 from flows.source.overlap import Overlap, find_overlaps
 from flows.source.partition import Mirrored
 from flows.source.positions import Committer
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.resume import Resumed, read_positions
-from flows.source.runs import OffsetRuns
-from flows.source.syncs import OffsetSyncs
 from flows.source.tolerance import Tolerance
 from flows.source.watching import Watch
 from mm2.core.model import TopicName, TopicPartition
@@ -65,8 +64,7 @@ class Assigned:
         fetcher: is told what changed.
         watch: is told what changed.
         reporter: is told what changed.
-        syncs: None when offset syncs are off.
-        runs: None when exact runs are off.
+        maps: tells others where the target has what.
         tolerance: decides about what the target refuses.
         records: acknowledged records of partitions that were given up.
         bytes: acknowledged bytes of those.
@@ -82,8 +80,7 @@ class Assigned:
     fetcher: Fetcher
     watch: Watch
     reporter: Reporter
-    syncs: OffsetSyncs | None
-    runs: OffsetRuns | None
+    maps: OffsetMaps
     tolerance: Tolerance
     records: int = 0
     bytes: int = 0
@@ -137,8 +134,7 @@ class Assigned:
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.watch.wake()
-        if self.runs is not None:
-            self.runs.wake()
+        self.maps.wake()
 
     async def _overlaps(
         self,
@@ -164,8 +160,7 @@ class Assigned:
         given = [self.partitions.pop(source) for source in partitions]
         is_drained = await self.producer.flush([m.lane for m in given], within_s=_GIVE_UP_WITHIN_S)
         await self.positions.commit(given)
-        if self.runs is not None:
-            await self.runs.settle(given)
+        await self.maps.settle(given)
         if not is_drained:
             # What is still under way must not be written after another bundle has taken over.
             await self.positions.commit(list(self.partitions.values()))
@@ -173,8 +168,7 @@ class Assigned:
         for mirrored in given:
             self.records += mirrored.records
             self.bytes += mirrored.bytes
-            if self.syncs is not None:
-                self.syncs.forget(mirrored.source)
+            self.maps.forget(mirrored.source)
         log.info("source.partitions_revoked", partitions=len(given))
 
     def _mirrored(
@@ -183,7 +177,7 @@ class Assigned:
         # A lane lives as long as its producer id: the broker remembers its sequence numbers.
         lane = self._lanes.setdefault(target, Lane(target, merges=True))
         mirrored = Mirrored(source, lane)
-        mirrored.runs = None if self.runs is None else self.runs.tracker(generation)
+        mirrored.runs = self.maps.tracker(generation)
 
         def acknowledged(batch: Outgoing) -> None:
             self.budget.give(batch.size)

@@ -11,7 +11,8 @@ from flows.source.produce import Producer
 from flows.source.transactions import Transactions
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundle import BundleSpec
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.transactions import TransactionalProducer
 
 

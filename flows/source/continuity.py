@@ -10,7 +10,6 @@ from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.remote import RemoteTopics
 from flows.source.settling import Settler
-from flows.source.syncs import OffsetSyncs
 from flows.source.watching import Watch
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundle import BundleSpec
@@ -30,7 +29,7 @@ class Continuity:
         target: the target cluster.
         producer: the task's.
         writer: a producer of the target cluster for what is noted.
-        syncs: None when offset syncs are off.
+        forget: called with a partition that goes back, for those who remember where it was.
         now_ms: the clock.
         changed: called when partitions may be fetched again, or have other leaders.
         report: called when something should be reported at once.
@@ -49,17 +48,16 @@ class Continuity:
         target: WireClient,
         producer: Producer,
         writer: Writer,
-        syncs: OffsetSyncs | None,
+        forget: Callable[[TopicPartition], None],
         now_ms: Callable[[], int],
         changed: Callable[[], None],
         report: Callable[[], None],
     ) -> None:
         self._spec = spec
         self._writer = writer
-        self._syncs = syncs
         self._gaps = Gaps(spec, writer, now_ms=now_ms, wake=report)
         self.settler = Settler(
-            client=source, spec=spec.fetch, gaps=self._gaps, now_ms=now_ms, forget=self._forget
+            client=source, spec=spec.fetch, gaps=self._gaps, now_ms=now_ms, forget=forget
         )
         remote = RemoteTopics(
             source=source,
@@ -69,7 +67,7 @@ class Continuity:
             fails=spec.gaps.remote_fails,
             now_ms=now_ms,
             ask_for=self._ask_for,
-            forget=self._forget,
+            forget=forget,
         )
         self.watch = Watch(
             partitions=partitions,
@@ -90,7 +88,3 @@ class Continuity:
     async def _ask_for(self, topic: TopicName) -> None:
         missing = MissingTopic(topic=topic, epoch=self._spec.epoch)
         await self._writer.send(self._spec.control_topic, *encode_missing(missing), partition=0)
-
-    def _forget(self, partition: TopicPartition) -> None:
-        if self._syncs is not None:
-            self._syncs.forget(partition)

@@ -21,12 +21,12 @@ from flows.source.partition import Mirrored
 from flows.source.reading import Reading
 from flows.source.replicas import NO_NODE, ReadReplicas
 from flows.source.settling import Settler
-from mm2.core.model import TopicName, TopicPartition
+from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.herder.bundle import FetchSpec
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
-from mm2.kafka.wire.requests import FetchedPartition, FetchRequest
+from mm2.kafka.wire.fetch import FetchedPartition, FetchRequest
 
 log = structlog.get_logger()
 
@@ -188,6 +188,7 @@ class Fetcher:
                     session=step.session,
                     epoch=step.epoch,
                     forgotten=step.forgotten,
+                    by_id=step.by_id,
                 ),
             )
         finally:
@@ -204,11 +205,10 @@ class Fetcher:
         return min(self._spec.max_bytes, max(self._budget.limit // (2 * brokers), 1))
 
     async def _accept(self, node: int, reading: Reading, answer: FetchedPartition) -> None:
-        source = TopicPartition(TopicName(answer.topic), answer.partition)
-        partition = reading.answered(source)
+        partition = reading.answered(answer)
         if partition is None or not self._is_wanted(partition):
             return
-        if self._is_redirected(source, answer):
+        if self._is_redirected(partition.source, answer):
             return
         if answer.error == Code.NONE:
             self._settler.observe(partition, answer)

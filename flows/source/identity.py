@@ -8,7 +8,8 @@ import structlog
 
 from mm2.errors import ClusterError, NotAuthorized
 from mm2.herder.bundle import UNUSED_TIMEOUT_MS, BundleSpec
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
 
 log = structlog.get_logger()
 
@@ -30,18 +31,21 @@ async def bundle_identity(spec: BundleSpec, target: WireClient) -> ProducerIdent
     """
     if spec.exactly_once is not None:
         try:
-            return await target.producer_identity(
-                spec.transactional_id, transaction_timeout_ms=spec.exactly_once.timeout_ms
+            return await producer_identity(
+                target,
+                spec.transactional_id,
+                transaction_timeout_ms=spec.exactly_once.timeout_ms,
             )
         except NotAuthorized as error:
             needs = f"exactly once needs Write and Describe on {spec.transactional_id!r}"
             raise NotAuthorized(target.alias, f"{error}; {needs}") from error
     try:
-        return await target.producer_identity(
+        return await producer_identity(
+            target,
             spec.transactional_id,
             transaction_timeout_ms=UNUSED_TIMEOUT_MS,
             within_s=_PLAIN_AFTER_S,
         )
     except ClusterError as error:
         log.warning("source.fencing_unavailable", error=str(error))
-        return await target.producer_identity(None)
+        return await producer_identity(target, None)

@@ -19,7 +19,7 @@ from flows.source.strips import Piece, each_batch, pieces
 from flows.source.tolerance import Tolerance
 from mm2.core.lineage import UNKNOWN_EPOCH
 from mm2.kafka.wire.codecs import Compression
-from mm2.kafka.wire.requests import FetchedPartition
+from mm2.kafka.wire.fetch import FetchedPartition
 
 _MOST_CORRUPT_READS: Final = 5
 _FIRST_PAUSE_S: Final = 0.1

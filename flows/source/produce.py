@@ -19,15 +19,15 @@ from typing import Final, Protocol
 from flows.source.backlog import merged
 from flows.source.batch import restamp
 from flows.source.grouping import Policy
-from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing
+from flows.source.lane import Lane, Outgoing
 from flows.source.leaders import Leaders
 from flows.source.recovery import Recovery, SequenceLost, after
+from flows.source.under_way import UnderWay
 from mm2.core.model import NO_OFFSET
 from mm2.errors import Unavailable
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
-from mm2.kafka.wire.codes import (
-    Code,
-)
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.identity import ProducerIdentity
 
 REQUEST_TIMEOUT_MS: Final = 30_000
 """Java's default of ``request.timeout.ms``."""
@@ -92,10 +92,8 @@ class Producer:
             refresh=self._leaders.refresh,
         )
         self._ready: dict[Lane, None] = {}
-        self._in_flight: dict[int, int] = {}
-        self._resting: set[int] = set()
         self._work = asyncio.Event()
-
+        self._under_way = UnderWay(client.throttle, self._work.set)
         self._settled = asyncio.Event()
 
     def send(
@@ -224,23 +222,7 @@ class Producer:
                 self._leaders.refresh()
             elif self._gate is None or self._gate.admits(lane):
                 by_node.setdefault(node, []).append(lane)
-        return {node: lanes for node, lanes in by_node.items() if self._has_room(node)}
-
-    def _has_room(self, node: int) -> bool:
-        """Whether a broker may be sent one more request now."""
-        throttle, in_flight = self._client.throttle, self._in_flight.get(node, 0)
-        if node in self._resting:
-            return False
-        if delay_s := throttle.delay(node):
-            self._resting.add(node)
-            asyncio.get_running_loop().call_later(delay_s, self._rested, node)
-            return False
-        # What is sent behind a request that is throttled would wait in vain, and time out.
-        return in_flight < (1 if throttle.is_throttled(node) else MAX_IN_FLIGHT)
-
-    def _rested(self, node: int) -> None:
-        self._resting.discard(node)
-        self._work.set()
+        return {node: lanes for node, lanes in by_node.items() if self._under_way.has_room(node)}
 
     def _launch(self, group: asyncio.TaskGroup, node: int, lanes: list[Lane]) -> None:
         """Starts one request with one batch of as many lanes as fit."""
@@ -258,7 +240,7 @@ class Producer:
             taken.append((lane, batch))
             del self._ready[lane]
             self._offer(lane)
-        self._in_flight[node] = self._in_flight.get(node, 0) + 1
+        self._under_way.begin(node)
         group.create_task(self._request(node, taken), name=f"produce-{node}")
         if self._ready:
             self._work.set()
@@ -287,7 +269,7 @@ class Producer:
         except Unavailable as error:
             trouble = str(error)
         finally:
-            self._in_flight[node] -= 1
+            self._under_way.end(node)
         lost = (int(Code.NETWORK_EXCEPTION), NO_OFFSET)
         for lane, batch in taken:
             batch.answer, batch.base_offset = answers.get(lane.target, lost)

@@ -13,6 +13,7 @@ from typing import Final
 
 from flows.source.partition import Mirrored
 from mm2.core.model import TopicPartition
+from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.sessions import FetchSession
 
 _ALL_EVERY_S: Final = 0.5
@@ -62,21 +63,23 @@ class Reading:
         self.are_waiting = False
         for source, partition in list(self._lively.items()):
             if self._may_fetch(partition):
-                self.session.want(source, partition.position or 0)
+                self.session.want(source, partition.position or 0, partition.topic_id)
                 if not partition.queued:
                     del self._lively[source]
             else:
                 self.session.drop(source)
                 self.are_waiting |= partition.error is None and partition.is_remote_there
 
-    def answered(self, source: TopicPartition) -> Mirrored | None:
+    def answered(self, answer: FetchedPartition) -> Mirrored | None:
         """
         The partition of an answer, which is to be looked at again.
 
-        None if the answer is not to what is now asked: it is gone, or stopped or moved meanwhile.
+        None if the answer is not to what is now asked: it is gone, or stopped or moved meanwhile,
+        or of a topic that was there before.
         """
-        partition = self._all.get(source)
-        if partition is None:
+        source = self.session.partition(answer.topic, answer.partition)
+        partition = None if source is None else self._all.get(source)
+        if source is None or partition is None:
             return None
         self._lively[source] = partition
         return partition if partition.position == self.session.offset(source) else None

@@ -26,8 +26,8 @@ from mm2.core.starts import Begin
 from mm2.herder.bundle import FetchSpec
 from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
+from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.metadata import TopicMetadata
-from mm2.kafka.wire.requests import FetchedPartition
 
 log = structlog.get_logger()
 

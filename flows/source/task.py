@@ -35,21 +35,21 @@ from flows.source.identity import bundle_identity
 from flows.source.intake import Intake
 from flows.source.lane import Outgoing
 from flows.source.lease import TaskLease
+from flows.source.offset_maps import OffsetMaps
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
 from flows.source.report import Reporter
 from flows.source.retention import with_refresh
-from flows.source.runs import BATCH_BYTES, OffsetRuns
-from flows.source.syncs import OffsetSyncs
-from flows.source.tidying import RunTidying
+from flows.source.runs import BATCH_BYTES
 from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.progress import PaceProgress
 from mm2.kafka.settings import aiokafka_settings, milliseconds
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.writer import Writer
 from mm2.telemetry.logs import configure_task_logs
 
@@ -59,8 +59,6 @@ Connect = Callable[[str, Mapping[str, object]], WireClient]
 """Makes the client of the target from its alias and settings."""
 
 _DRAIN_WITHIN_S: Final = 8.0
-_PROMOTE_EVERY_S: Final = 60.0
-"""Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
 
 
 def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
@@ -115,61 +113,13 @@ class SourceTask:
         self._spec = spec
         self._lease = lease
         self._partitions: dict[TopicPartition, Mirrored] = {}
-        budget = Budget(spec.buffer_memory)
-        gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
-        policy = Policy(compression=spec.compression, most_bytes=spec.merge_bytes)
-        self._producer = Producer(
-            flow=str(spec.flow),
-            client=target,
-            identity=identity,
-            request_timeout_ms=milliseconds(spec.target, "request.timeout.ms", REQUEST_TIMEOUT_MS),
-            max_request_size=spec.max_request_size,
-            gate=gate,
-            policy=policy,
-            may_send=lambda: lease.is_valid,
-        )
-        self._syncs: OffsetSyncs | None = None
-        self._runs: OffsetRuns | None = None
-        self._tidying: RunTidying | None = None
-        if spec.offset_syncs is not None and syncs_writer is not None:
-            self._syncs = OffsetSyncs(spec.offset_syncs, syncs_writer)
-            if spec.offset_syncs.runs_topic is not None:
-                self._runs = OffsetRuns(
-                    spec.offset_syncs.runs_topic,
-                    syncs_writer,
-                    self._partitions,
-                    is_transactional=spec.exactly_once is not None,
-                    epoch=spec.epoch,
-                    producer_epoch=identity.epoch,
-                )
-                self._tidying = RunTidying(
-                    spec.offset_syncs, self._runs, self._partitions, source=source, target=target
-                )
-        self._positions = make_committer(
+        self._maps = OffsetMaps(
             spec,
-            gate=gate,
-            producer=self._producer,
+            syncs_writer,
+            self._partitions,
+            source=source,
             target=target,
-            identity=identity,
-            partitions=self._partitions,
-            on_settled=self._settled,
-            before_commit=None if self._runs is None else self._runs.settle,
-            now_ms=now_ms,
-        )
-        self._tolerance = Tolerance(
-            spec.errors,
-            task=spec.index,
-            producer=self._producer,
-            budget=budget,
-            partitions=self._partitions,
-            changed=self._trouble_changed,
-        )
-        intake = Intake(
-            self._producer,
-            budget,
-            self._tolerance,
-            read_committed=spec.fetch.read_committed,
-            policy=policy,
+            producer_epoch=identity.epoch,
         )
         limit = RateLimit(time.monotonic)
         self._reporter = Reporter(
@@ -183,6 +133,63 @@ class SourceTask:
                 target_throttled_ms=target.throttle.total_ms,
             ),
         )
+        policy = Policy(compression=spec.compression, most_bytes=spec.merge_bytes)
+        self._writes_to(target, identity, policy)
+        self._control = ControlFollower(spec, limit, lease, self._positions.keep_pace)
+        self._reads_from(source, target, writer, policy, limit)
+
+    def _writes_to(self, target: WireClient, identity: ProducerIdentity, policy: Policy) -> None:
+        """Makes what sends, and what has it count."""
+        spec = self._spec
+        gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
+        self._budget = Budget(spec.buffer_memory)
+        self._producer = Producer(
+            flow=str(spec.flow),
+            client=target,
+            identity=identity,
+            request_timeout_ms=milliseconds(spec.target, "request.timeout.ms", REQUEST_TIMEOUT_MS),
+            max_request_size=spec.max_request_size,
+            gate=gate,
+            policy=policy,
+            may_send=lambda: self._lease.is_valid,
+        )
+        self._tolerance = Tolerance(
+            spec.errors,
+            task=spec.index,
+            producer=self._producer,
+            budget=self._budget,
+            partitions=self._partitions,
+            changed=self._trouble_changed,
+        )
+        self._positions = make_committer(
+            spec,
+            gate=gate,
+            producer=self._producer,
+            target=target,
+            identity=identity,
+            partitions=self._partitions,
+            on_settled=self._settled,
+            before_commit=self._maps.settle,
+            now_ms=now_ms,
+        )
+
+    def _reads_from(
+        self,
+        source: WireClient,
+        target: WireClient,
+        writer: Writer,
+        policy: Policy,
+        limit: RateLimit,
+    ) -> None:
+        """Makes what fetches, what watches that nothing is missed, and what tells both of work."""
+        spec = self._spec
+        intake = Intake(
+            self._producer,
+            self._budget,
+            self._tolerance,
+            read_committed=spec.fetch.read_committed,
+            policy=policy,
+        )
         self._continuity = Continuity(
             spec,
             self._partitions,
@@ -190,7 +197,7 @@ class SourceTask:
             target=target,
             producer=self._producer,
             writer=writer,
-            syncs=self._syncs,
+            forget=self._maps.forget,
             now_ms=now_ms,
             changed=lambda: self._fetcher.changed(),  # noqa: PLW0108 - made below
             report=self._reporter.wake,
@@ -199,36 +206,31 @@ class SourceTask:
             client=source,
             partitions=self._partitions,
             spec=spec.fetch,
-            budget=budget,
+            budget=self._budget,
             settler=self._continuity.settler,
             limit=limit,
             take=intake.take,
             stop=self._tolerance.stop,
         )
-        self._control = ControlFollower(spec, limit, lease, self._positions.keep_pace)
         self._assigned = Assigned(
             spec=spec,
             partitions=self._partitions,
             source=source,
             target=target,
-            budget=budget,
+            budget=self._budget,
             producer=self._producer,
             positions=self._positions,
             fetcher=self._fetcher,
             watch=self._continuity.watch,
             reporter=self._reporter,
-            syncs=self._syncs,
-            runs=self._runs,
+            maps=self._maps,
             tolerance=self._tolerance,
         )
 
     def _settled(self, partition: Mirrored, batch: Outgoing) -> None:
         """What the target has for good is counted, and Java's clients may learn its offset."""
         partition.acknowledge(batch, now_ms())
-        if self._syncs is not None:
-            self._syncs.acknowledged(partition, batch)
-        if self._runs is not None:
-            self._runs.wake()
+        self._maps.settled(partition, batch)
 
     @classmethod
     async def open(
@@ -273,14 +275,8 @@ class SourceTask:
                 group.create_task(self._reporter.run(), name="report"),
                 group.create_task(self._tolerance.run(), name="tolerance"),
                 group.create_task(self._positions.run(), name="commit"),
+                group.create_task(self._maps.run(), name="offset-maps"),
             ]
-            if self._syncs is not None:
-                lasting.append(group.create_task(self._syncs.run(), name="offset-syncs"))
-                lasting.append(group.create_task(self._promote_syncs(), name="promote"))
-            if self._runs is not None:
-                lasting.append(group.create_task(self._runs.run(), name="offset-runs"))
-            if self._tidying is not None:
-                lasting.append(group.create_task(self._tidying.run(), name="tidy-runs"))
             obeying = group.create_task(self._obey(), name="assignments")
             intake = [
                 group.create_task(self._fetcher.run(), name="fetcher"),
@@ -315,10 +311,8 @@ class SourceTask:
             stuck = [str(lane.target) for lane in lanes if not lane.is_idle]
             log.warning("source.not_drained", partitions=stuck, within_s=_DRAIN_WITHIN_S)
         committed = await self._positions.commit(partitions)
-        if self._runs is not None:
-            await self._runs.settle(partitions)
-        if self._syncs is not None:
-            await self._syncs.promote()
+        await self._maps.settle(partitions)
+        await self._maps.promote()
         await self._reporter.report()
         if is_drained:
             await self._reporter.last_word()
@@ -328,8 +322,3 @@ class SourceTask:
         """Carries out assignments as they come."""
         while True:
             await self._assigned.carry_out(await self._control.next_assignment())
-
-    async def _promote_syncs(self) -> None:
-        while self._syncs is not None:
-            await asyncio.sleep(_PROMOTE_EVERY_S)
-            await self._syncs.promote()

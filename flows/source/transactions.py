@@ -23,16 +23,16 @@ from typing import Final
 
 import structlog
 
+from flows.source.enrolment import Enrolment, now_s
 from flows.source.gate import TransactionGate
 from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
 from flows.source.positions import Position, PositionsTopic, Settled, has_moved, position_of
 from flows.source.produce import Producer
 from mm2.core.model import TopicPartition
-from mm2.errors import FlowError, Mm2Error, NotAuthorized
+from mm2.errors import FlowError, Mm2Error
 from mm2.herder.bundle import ExactlyOnceSpec
 from mm2.herder.control_steering import LiveSettings
-from mm2.kafka.wire.codes import Code, code_name
 from mm2.kafka.wire.transactions import TransactionalProducer, TransactionLost
 
 log = structlog.get_logger()
@@ -45,11 +45,6 @@ _SOON_S: Final = 0.001
 
 _OF_TIMEOUT: Final = 0.7
 """A transaction that takes this part of ``transaction.timeout.ms`` is given up."""
-
-
-def _now_s() -> float:
-    """Seconds, by the clock of the event loop."""
-    return asyncio.get_running_loop().time()
 
 
 class TransactionStuck(FlowError):
@@ -89,19 +84,17 @@ class Transactions:
         self._flow = flow
         self._gate = gate
         self._producer = producer
-        self._coordinators = coordinators
         self._topic = topic
         self._partitions = partitions
         self._on_settled = on_settled
         self._limit_s = _OF_TIMEOUT * spec.timeout_ms / 1000
+        self._open = Enrolment(gate, coordinators, group=spec.group, limit_s=self._limit_s)
         self._landed: dict[Mirrored, list[Outgoing]] = {}
         self._size = 0
-        self._began: float | None = None
-        self._has_group = self._has_letters = False
-        self._is_offset_sent = False
+        self._has_letters = False
         self._moved: dict[Mirrored, None] = {}
         self._waiting: list[asyncio.Future[None]] = []
-        self._looked = self._refreshed = _now_s()
+        self._looked = self._refreshed = now_s()
 
     def appended(self, partition: Mirrored, batch: Outgoing) -> None:
         """Takes note of a batch that the target has in the open transaction."""
@@ -172,29 +165,29 @@ class Transactions:
     def _is_over(self) -> bool:
         if self._waiting or self._moved:
             return True
-        if self._began is None:
+        if self._open.began_s is None:
             return False
         return self._spec.boundary.is_reached(
-            age_s=_now_s() - self._began,
+            age_s=now_s() - self._open.began_s,
             size=self._size,
             is_drained=bool(self._landed) and all(lane.is_idle for lane in self._gate.members),
         )
 
     async def _stir(self) -> None:
         """Waits until there is something to do."""
-        due_s = self._looked + _LOOK_EVERY_S - _now_s()
-        if self._began is not None:
-            due_s = min(due_s, self._began + self._spec.boundary.most_s - _now_s())
+        due_s = self._looked + _LOOK_EVERY_S - now_s()
+        if self._open.began_s is not None:
+            due_s = min(due_s, self._open.began_s + self._spec.boundary.most_s - now_s())
         with suppress(TimeoutError):
             async with asyncio.timeout(max(due_s, _SOON_S)):
                 await self._gate.stirred.wait()
         self._gate.stirred.clear()
-        if _now_s() >= self._looked + _LOOK_EVERY_S:
+        if now_s() >= self._looked + _LOOK_EVERY_S:
             self._look()
 
     def _look(self) -> None:
         """Finds what no batch brings to light."""
-        self._looked = now = _now_s()
+        self._looked = now = now_s()
         self._moved |= dict.fromkeys(filter(has_moved, self._partitions.values()))
         if now >= self._refreshed + self._spec.refresh_s:
             self._refreshed = now
@@ -210,34 +203,9 @@ class Transactions:
         positions = {self._topic.lane_of(sources[lane]) for lane in wanted if lane in sources}
         # Dead letters let positions pass what is in them, and in the same transaction.
         self._has_letters |= any(lane not in sources for lane in wanted)
-        await self._add([*wanted, *positions], limit)
+        await self._open.add([*wanted, *positions], limit)
         self._producer.wake()
-        await self._add_group()
-
-    async def _add(self, lanes: Iterable[Lane], limit: asyncio.Timeout) -> None:
-        """Adds partitions; those that the target does not have must wait, and try again."""
-        new = {lane.target: lane for lane in lanes if lane not in self._gate.members}
-        while new:
-            refused = await self._coordinators.add_partitions(new)
-            if not refused:
-                self._gate.members.update(new.values())
-                self._begin(limit)
-                return
-            for where, code in refused.items():
-                if code != Code.OPERATION_NOT_ATTEMPTED:
-                    lane = new.pop(where)
-                    lane.last_error = f"the target answers {code_name(code)}"
-                    self._gate.bar(lane)
-
-    def _begin(self, limit: asyncio.Timeout) -> None:
-        if self._began is None:
-            self._began = _now_s()
-            limit.reschedule(_now_s() + self._limit_s)
-
-    async def _add_group(self) -> None:
-        if self._began is not None and not self._has_group:
-            await self._coordinators.add_offsets()
-            self._has_group = True
+        await self._open.add_group()
 
     async def _end(self, limit: asyncio.Timeout) -> None:
         """Commits what has landed and what has moved; who waits for that, waits no longer."""
@@ -254,8 +222,7 @@ class Transactions:
         }
         if offsets:
             await self._write(offsets, limit)
-        if self._began is not None:
-            await self._coordinators.end(commit=True)
+        await self._open.end(commit=True)
         self._settle(offsets)
         for each in waiting:
             if not each.done():
@@ -267,40 +234,21 @@ class Transactions:
         for partition, offset in offsets.items():
             lane = self._topic.lane_of(partition.source)
             lanes.setdefault(lane, []).append(position_of(partition, offset))
-        await self._add(lanes, limit)
+        await self._open.add(lanes, limit)
         for lane in lanes.keys() - self._gate.members:
             raise TransactionLost(self._flow, f"{lane.target} cannot be written: {lane.last_error}")
-        await self._add_group()
+        await self._open.add_group()
         self._gate.last = lanes
         for lane, positions in lanes.items():
             self._topic.write(lane, positions)
+        group_offsets = {each.lane.target: offset + 1 for each, offset in offsets.items()}
         async with asyncio.TaskGroup() as group:
             group.create_task(self._producer.flush(lanes), name="positions")
-            group.create_task(self._commit_group(offsets), name="group-offsets")
+            group.create_task(self._open.commit_offsets(group_offsets), name="group-offsets")
         self._topic.check(self._flow)
 
     def _are_batches_settled(self) -> bool:
         return all(lane.is_settled for lane in self._gate.members)
-
-    async def _commit_group(self, offsets: Mapping[Mirrored, int]) -> None:
-        self._is_offset_sent = True
-        refused = await self._coordinators.commit_offsets(
-            {partition.lane.target: offset + 1 for partition, offset in offsets.items()}
-        )
-        self._is_offset_sent = False
-        for where, code in refused.items():
-            if code == Code.TOPIC_AUTHORIZATION_FAILED:
-                needs = f"offsets of {self._spec.group} need Read on topic {where.topic}"
-                raise NotAuthorized(self._coordinators.alias, needs)
-        if refused:
-            # Their topics are gone, say; the positions stand in the other place.
-            where, code = next(iter(refused.items()))
-            log.warning(
-                "positions.group_refused",
-                partitions=len(refused),
-                first=str(where),
-                error=code_name(code),
-            )
 
     def _settle(self, offsets: Mapping[Mirrored, int]) -> None:
         landed, self._landed = self._landed, {}
@@ -311,9 +259,8 @@ class Transactions:
         for partition, offset in offsets.items():
             partition.committed = offset
             self._moved.pop(partition, None)
-        self._size, self._began = 0, None
-        self._has_group = self._has_letters = False
-        self._gate.reset()
+        self._size, self._has_letters = 0, False
+        self._open.reset()
         self._producer.wake()
 
     def _doubts(self) -> str:
@@ -329,9 +276,10 @@ class Transactions:
         and fences what is late.
         """
         self._gate.last = ()
-        if self._began is None or self._is_offset_sent or not self._are_batches_settled():
+        is_open = self._open.began_s is not None
+        if not is_open or self._open.is_offset_sent or not self._are_batches_settled():
             return
         with suppress(Mm2Error, TimeoutError):
             async with asyncio.timeout(_ABORT_WITHIN_S):
-                await self._coordinators.end(commit=False)
+                await self._open.end(commit=False)
                 log.info("source.transaction_aborted", batches=sum(map(len, self._landed.values())))

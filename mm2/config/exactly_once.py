@@ -12,9 +12,12 @@ from datetime import timedelta
 from typing import Final
 
 from mm2.config.definition import Definition, Key, Type, between, one_of_any_case, parse_all
+from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
 
 _TIMEOUT_MS: Final = 60_000
+WORKER_KEY: Final = "exactly.once.source.support"
+_ASKING: Final = ("enabled", "preparing")
 _ISOLATION: Final = ("consumer.isolation.level", "source.consumer.isolation.level")
 
 
@@ -92,6 +95,29 @@ def read_transactions(
     return TransactionSettings(
         every=flush_interval if own is None else timedelta(milliseconds=int(own))
     )
+
+
+def misplaced(
+    raw: Mapping[str, str], flow: SourceAndTarget, mode: str, mode_key: str
+) -> Iterable[str]:
+    """
+    A sentence for each key that asks in vain for what only the worker's key gives (C043).
+
+    Java passes over ``exactly.once.source.support`` at top level and in a flow, and mirrors at
+    least once; so do we, but not in silence.
+
+    Args:
+        raw: the file, as written.
+        flow: the flow that may not be mirrored as its user thinks.
+        mode: its worker's ``exactly.once.source.support``.
+        mode_key: that key as the user would write it.
+    """
+    for written in (WORKER_KEY, f"{flow}.{WORKER_KEY}"):
+        if mode == "disabled" and raw.get(written, "").strip().lower() in _ASKING:
+            yield (
+                f"{written} = {raw[written].strip()} has no effect there: the flow {flow} mirrors "
+                f"at least once; write {mode_key} = {raw[written].strip()}"
+            )
 
 
 def exactly_once_mistakes(

@@ -20,7 +20,7 @@ from mm2.config.clients import (
 )
 from mm2.config.data_clients import DataSettings, read_data, without_effect
 from mm2.config.definition import Definition, by_line, parse_all, split_list
-from mm2.config.exactly_once import exactly_once_mistakes
+from mm2.config.exactly_once import WORKER_KEY, exactly_once_mistakes, misplaced
 from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.layers import FlowLayers, Setting, plain
@@ -233,11 +233,14 @@ class _Draft:
 
     def check_exactly_once(self, worker: Parsed, properties: Mapping[str, str]) -> None:
         """Checks what only Connect's framework looks at; not if the worker's keys are wrong."""
-        if {"exactly.once.source.support", "offset.storage.topic"} <= worker.values.keys():
+        if {WORKER_KEY, "offset.storage.topic"} <= worker.values.keys():
+            mode = worker.text(WORKER_KEY).lower()
+            mode_key = self.layers.written(self.flow, "worker", WORKER_KEY)
+            self.warnings += misplaced(self.layers.raw, self.flow, mode, mode_key)
             mistakes = exactly_once_mistakes(
                 properties,
-                mode=worker.text("exactly.once.source.support").lower(),
-                mode_key=self.layers.written(self.flow, "worker", "exactly.once.source.support"),
+                mode=mode,
+                mode_key=mode_key,
                 offsets_topic=worker.text("offset.storage.topic"),
             )
             own = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)

@@ -87,8 +87,15 @@ class Advice:
     key: Key | None = None
 
 
-def advice(written: str, clusters: tuple[str, ...]) -> Advice:
-    """Classifies a key as written, given the aliases of ``clusters``."""
+def advice(written: str, clusters: tuple[str, ...], targets: tuple[str, ...] = ()) -> Advice:
+    """
+    Classifies a key as written.
+
+    Args:
+        written: the key.
+        clusters: the aliases.
+        targets: of the flows that are switched on.
+    """
     for source in clusters:
         for target in clusters:
             prefix = f"{source}->{target}."
@@ -100,7 +107,7 @@ def advice(written: str, clusters: tuple[str, ...]) -> Advice:
             return _in_cluster(f"{alias}.", written.removeprefix(f"{alias}."))
     if "->" in written:
         return _unknown_flow(written, clusters)
-    return _at_top(written, clusters)
+    return _at_top(written, clusters, targets)
 
 
 def is_of_worker(name: str) -> bool:
@@ -167,7 +174,7 @@ def _in_cluster(prefix: str, name: str) -> Advice:
     return _unknown(prefix, name, _CLUSTER_NAMES)
 
 
-def _at_top(written: str, clusters: tuple[str, ...]) -> Advice:
+def _at_top(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -> Advice:
     if written in _TOP_NAMES:
         # What Java checks at top level is reported by the check itself.
         return Advice(key=None if written in MAKER_KEYS else TABLE[written])
@@ -175,14 +182,22 @@ def _at_top(written: str, clusters: tuple[str, ...]) -> Advice:
         return _old(spelling, "")
     if written.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, *_STORAGE)):
         return Advice(key=TABLE.get(written))
+    if written in _WORKER_NAMES | _CLIENT_KEYS | _FLOW_NAMES:
+        return _belongs_below(written, clusters, targets)
+    return _unknown("", written, _TOP_NAMES | _cluster_keys(written, clusters))
+
+
+def _belongs_below(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -> Advice:
     cluster = clusters[0] if clusters else "A"
-    if written in _WORKER_NAMES | _CLIENT_KEYS:
+    if written in _WORKER_NAMES:
+        message = "no effect at top level, it belongs to a cluster that is written to."
+        suggestion = " or ".join(f"{target}.{written}" for target in targets or (cluster,))
+        return Advice(message=message, suggestion=suggestion)
+    if written in _CLIENT_KEYS:
         message = "no effect at top level, it belongs to a cluster."
         return Advice(message=message, suggestion=f"{cluster}.{written}")
-    if written in _FLOW_NAMES:
-        message = "no effect at top level, it belongs to a flow."
-        return Advice(message=message, suggestion=f"S->T.{written}")
-    return _unknown("", written, _TOP_NAMES | _cluster_keys(written, clusters))
+    message = "no effect at top level, it belongs to a flow."
+    return Advice(message=message, suggestion=f"S->T.{written}")
 
 
 def _cluster_keys(written: str, clusters: tuple[str, ...]) -> frozenset[str]:

@@ -8,10 +8,10 @@ silence and which are nearly always a slip. Notes are older spellings that we re
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from mm2.config.definition import Key, by_line, split_list
+from mm2.config.definition import Key, by_line, lenient_boolean, split_list
 from mm2.config.flow import effective_settings, flow_config
 from mm2.config.known import Advice, advice
 from mm2.config.layers import plain
@@ -124,12 +124,22 @@ def _wrong_patterns(maker: MirrorMakerConfig, flow: SourceAndTarget) -> Iterator
 def _about_keys(file: PropertiesFile, clusters: tuple[str, ...] | list[str]) -> list[Finding]:
     """Keys that nobody reads, spellings of another age, and flow keys whose text is wrong."""
     found: list[Finding] = []
+    targets = _targets(file, clusters)
     for written, value in file.values.items():
-        told = advice(written, tuple(clusters))
+        told = advice(written, tuple(clusters), targets)
         found += _advised(written, value, told)
         if told.key is not None and "${" not in value:
             found += _mistyped(written, value, told.key)
     return found
+
+
+def _targets(file: PropertiesFile, clusters: Collection[str]) -> tuple[str, ...]:
+    """The clusters that flows are switched on into."""
+    return tuple(
+        target
+        for target in clusters
+        if any(lenient_boolean(file.values.get(f"{each}->{target}.enabled")) for each in clusters)
+    )
 
 
 def _advised(written: str, value: str, told: Advice) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from mm2.errors import ClusterError, NotAuthorized
 from mm2.herder.bundle import BOUNDARY, UNUSED_TIMEOUT_MS, ExactlyOnceSpec
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.identity import producer_identity
 
 log = structlog.get_logger()
 
@@ -101,8 +102,8 @@ async def _fence(client: WireClient, ids: list[str], *, timeout_ms: int, within_
     async def fence(each: str) -> None:
         async with room:
             try:
-                await client.producer_identity(
-                    each, transaction_timeout_ms=timeout_ms, within_s=within_s
+                await producer_identity(
+                    client, each, transaction_timeout_ms=timeout_ms, within_s=within_s
                 )
             except NotAuthorized as error:
                 needs = f"the mirror needs Write and Describe on transactional id {each}"

@@ -24,7 +24,7 @@ EVENTS: Final = {
     "checkpoint.unwritable": "A checkpoint cannot be encoded.",
     "checkpoints.loaded": "Earlier checkpoints were read back.",
     "cluster.unreachable": "A cluster does not answer, or refuses us; it is asked again.",
-    "config.spelling": "A key has an older spelling; the message names today's.",
+    "config.spelling": "A key has an older spelling, or no effect; the message says what to write.",
     "connector.refused": "A connector does not run because its settings contradict each other.",
     "control.unreadable": "A record of the control topic is damaged; it is passed over.",
     "driver.failed": "The process ends because of an error; see the exit status.",

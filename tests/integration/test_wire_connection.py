@@ -17,8 +17,8 @@ from mm2.errors import Unavailable
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.connection import Connection
+from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.metadata import MetadataRequest
-from mm2.kafka.wire.requests import FetchRequest
 from tests.support.batches import Plain, write_batch
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.cluster import Cluster, KafkaCluster

@@ -9,7 +9,7 @@ import pytest
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.requests import FetchAnswer, FetchRequest
+from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest
 from mm2.kafka.wire.sessions import FetchSession, Step
 from tests.support.batches import Plain, write_batch
 from tests.support.cluster import Cluster
@@ -32,6 +32,7 @@ def _request(step: Step) -> FetchRequest:
         session=step.session,
         epoch=step.epoch,
         forgotten=step.forgotten,
+        by_id=step.by_id,
     )
 
 

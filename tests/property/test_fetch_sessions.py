@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -10,19 +11,29 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.requests import FetchAnswer
+from mm2.kafka.wire.fetch import FetchAnswer, Topic
 from mm2.kafka.wire.sessions import NO_SESSION, FetchSession, Step
 
 _MOST = 100
 _LAST_EPOCH = (1 << 31) - 1
 _partitions = st.builds(TopicPartition, st.sampled_from([TopicName("a"), TopicName("b")]),
                         st.integers(0, 3))  # fmt: skip
+_ids = st.sampled_from([None, 1, 2, 3])
+"""Numbers of topics that were there under one name, one after the other; None of old brokers."""
+
+Fetched = dict[tuple[Topic, int], int]
+"""Offsets by what a topic is called, and partition."""
+
+
+def _id(topic: str, number: int | None) -> UUID | None:
+    return None if number is None else UUID(int=256 * ord(topic) + number)
 
 
 @dataclass
 class _Cached:
     epoch: int
-    offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    by_id: bool
+    offsets: Fetched = field(default_factory=dict)
 
 
 class _Broker:
@@ -33,7 +44,7 @@ class _Broker:
         self.has_room = True
         self._next = 7
 
-    def fetch(self, step: Step) -> tuple[FetchAnswer, dict[TopicPartition, int]]:
+    def fetch(self, step: Step) -> tuple[FetchAnswer, Fetched]:
         """The answer, and what is fetched."""
         if step.epoch == 0:
             return self._begin(step)
@@ -42,31 +53,30 @@ class _Broker:
             return FetchAnswer(0, Code.FETCH_SESSION_ID_NOT_FOUND, NO_SESSION, ()), {}
         if cached.epoch != step.epoch:
             return FetchAnswer(0, Code.INVALID_FETCH_SESSION_EPOCH, NO_SESSION, ()), {}
-        for partition in _named(step.forgotten):
-            del cached.offsets[partition]
+        assert cached.by_id == step.by_id, "a session knows either names or ids"
+        # What is forgotten goes last, as in Kafka.
         cached.offsets |= _offsets(step)
+        for topic, numbers in step.forgotten.items():
+            for number in numbers:
+                del cached.offsets[topic, number]
         cached.epoch = 1 if cached.epoch == _LAST_EPOCH else cached.epoch + 1
         return FetchAnswer(0, 0, step.session, ()), dict(cached.offsets)
 
-    def _begin(self, step: Step) -> tuple[FetchAnswer, dict[TopicPartition, int]]:
+    def _begin(self, step: Step) -> tuple[FetchAnswer, Fetched]:
         assert not step.forgotten
         self.sessions.pop(step.session, None)
         if not self.has_room:
             return FetchAnswer(0, 0, NO_SESSION, ()), _offsets(step)
         self._next += 1
-        self.sessions[self._next] = _Cached(1, _offsets(step))
+        self.sessions[self._next] = _Cached(1, step.by_id, _offsets(step))
         return FetchAnswer(0, 0, self._next, ()), _offsets(step)
 
 
-def _named(topics: dict[str, list[int]]) -> list[TopicPartition]:
-    return [TopicPartition(TopicName(t), n) for t, numbers in topics.items() for n in numbers]
-
-
-def _offsets(step: Step) -> dict[TopicPartition, int]:
+def _offsets(step: Step) -> Fetched:
     for partitions in step.topics.values():
         assert {most for _, _, most in partitions} == {_MOST}
     return {
-        TopicPartition(TopicName(topic), number): offset
+        (topic, number): offset
         for topic, partitions in step.topics.items()
         for number, offset, _ in partitions
     }
@@ -79,7 +89,7 @@ class Sessions(RuleBasedStateMachine):
         super().__init__()
         self.broker = _Broker()
         self.session = FetchSession(_MOST)
-        self.wanted: dict[TopicPartition, int] = {}
+        self.wanted: dict[TopicPartition, tuple[int, UUID | None]] = {}
         self.largest = 0
 
     @initialize()
@@ -89,11 +99,17 @@ class Sessions(RuleBasedStateMachine):
         for cached in self.broker.sessions.values():
             cached.epoch = self.session._epoch = _LAST_EPOCH - 2
 
-    @rule(partition=_partitions, offset=st.integers(0, 3))
-    def want(self, partition: TopicPartition, offset: int) -> None:
-        """A partition is wanted, or moves."""
-        self.wanted[partition] = offset
-        self.session.want(partition, offset)
+    @rule(partition=_partitions, offset=st.integers(0, 3), number=_ids)
+    def want(self, partition: TopicPartition, offset: int, number: int | None) -> None:
+        """A partition is wanted, or moves, perhaps to another topic of that name."""
+        self.wanted[partition] = offset, _id(partition.topic, number)
+        self.session.want(partition, *self.wanted[partition])
+
+    @rule(number=st.integers(1, 3))
+    def learn(self, number: int) -> None:
+        """The ids of all topics are known."""
+        for partition, (offset, _) in list(self.wanted.items()):
+            self.want(partition, offset, number)
 
     @rule(partition=_partitions)
     def drop(self, partition: TopicPartition) -> None:
@@ -104,7 +120,7 @@ class Sessions(RuleBasedStateMachine):
     @rule(partitions=st.sets(_partitions))
     def retain(self, partitions: set[TopicPartition]) -> None:
         """Partitions are led by others."""
-        self.wanted = {p: offset for p, offset in self.wanted.items() if p in partitions}
+        self.wanted = {p: wanted for p, wanted in self.wanted.items() if p in partitions}
         self.session.retain(partitions)
 
     @rule()
@@ -113,7 +129,17 @@ class Sessions(RuleBasedStateMachine):
         answer, fetched = self.broker.fetch(self.session.next())
         self.session.answered(answer)
         if not answer.error:
-            assert fetched == self.wanted
+            self.expect(fetched)
+
+    def expect(self, fetched: Fetched) -> None:
+        """By ids when all are known, and by names otherwise."""
+        by_id = all(topic_id is not None for _, topic_id in self.wanted.values())
+        expected: Fetched = {}
+        for partition, (offset, topic_id) in self.wanted.items():
+            called = topic_id if by_id and topic_id is not None else partition.topic
+            expected[called, partition.partition] = offset
+            assert self.session.partition(called, partition.partition) == partition
+        assert fetched == expected
 
     @rule()
     def lose_request(self) -> None:
@@ -146,7 +172,8 @@ class Sessions(RuleBasedStateMachine):
     @invariant()
     def wants_what_was_asked_for(self) -> None:
         """Offsets can be looked up, and one session at most is left behind."""
-        assert {p: self.session.offset(p) for p in self.wanted} == self.wanted
+        offsets = {partition: offset for partition, (offset, _) in self.wanted.items()}
+        assert {p: self.session.offset(p) for p in self.wanted} == offsets
         assert self.session.is_empty == (not self.wanted)
 
 
@@ -179,3 +206,16 @@ def test_without_a_session_a_partition_that_had_data_goes_last() -> None:
     session.want(TopicPartition(TopicName("t"), 0), 9)
     order = [number for number, _, _ in session.next().topics["t"]]
     assert order == [1, 2, 0]
+
+
+def test_a_topic_in_the_place_of_another_is_asked_for_by_its_own_id() -> None:
+    session, broker = FetchSession(_MOST), _Broker()
+    before, now = UUID(int=1), UUID(int=2)
+    partition = TopicPartition(TopicName("t"), 0)
+    session.want(partition, 5, before)
+    session.answered(broker.fetch(session.next())[0])
+    session.want(partition, 0, now)
+    assert session.next() == Step(8, 1, {now: [(0, 0, _MOST)]}, {before: [0]}, by_id=True)
+    assert session.partition(now, 0) == partition
+    assert session.partition(before, 0) is None
+    assert session.partition(UUID(int=3), 0) is None

@@ -19,8 +19,9 @@ from flows.source.produce import Producer
 from flows.source.recovery import SequenceLost
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import root_cause
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.identity import ProducerIdentity
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import POISON, FakeCluster, Trouble
 from tests.support.virtual_time import run

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mm2.kafka.wire.client import WireClient
-from mm2.kafka.wire.requests import ProduceAnswer
+from mm2.kafka.wire.produce import ProduceAnswer
 
 
 class Stopped(Exception):

@@ -14,7 +14,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.requests import FetchRequest
+from mm2.kafka.wire.fetch import FetchRequest
 from tests.support.batches import Plain, read_batch
 from tests.support.eventually import PATIENCE_S, eventually_async
 

@@ -1,27 +1,25 @@
-"""A cluster as the data plane sees it: leaders, fetches, produces, producer ids."""
+"""A cluster as the data plane sees it: leaders, fetches, produces, coordinators."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
-import stamina
 from aiokafka import errors
 from aiokafka.client import CoordinationType
 from aiokafka.protocol.offset import OffsetRequest
-from aiokafka.protocol.transaction import InitProducerIdRequest
 from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import AuthenticationFailed, ClusterError, NotAuthorized, Unavailable
+from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.kafka.login import raise_if_refused
-from mm2.kafka.wire.codes import RETRIABLE, SESSION_LOST, Code, code_name
+from mm2.kafka.wire.codes import SESSION_LOST, Code, code_name
 from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
+from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest
 from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.nodes import NodesClient, Traffic
-from mm2.kafka.wire.requests import FetchAnswer, FetchRequest, ProduceAnswer, ProduceRequest
+from mm2.kafka.wire.produce import ProduceAnswer, ProduceRequest
 from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.wire.topic_settings import (
     broker_settings_request,
@@ -34,20 +32,6 @@ EARLIEST: Final = -2
 
 LATEST: Final = -1
 """Asks ``list_offsets`` for the offset of the next record."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProducerIdentity:
-    """
-    What a broker knows an idempotent producer by.
-
-    Attributes:
-        producer_id: given out by the cluster.
-        epoch: grows each time the same transactional id asks again; older epochs are refused.
-    """
-
-    producer_id: int
-    epoch: int
 
 
 class WireClient:
@@ -125,6 +109,18 @@ class WireClient:
         """A broker as of the last refresh, with its rack."""
         return self._client.broker(node)
 
+    def any_node(self) -> int:
+        """
+        A broker to ask what all of them know.
+
+        Raises:
+            Unavailable: none is known.
+        """
+        node = self._client.get_random_node()
+        if node is None:
+            raise Unavailable(self.alias, "no broker is known")
+        return int(node)
+
     async def describe(self, topics: Iterable[str]) -> dict[str, TopicMetadata]:
         """
         Asks a broker about topics, tracked or not; each is answered, if with an error.
@@ -175,9 +171,8 @@ class WireClient:
             Unavailable: no answer.
         """
         async with self._translated():
-            node = self._client.get_random_node()
             response = await self._client.send(
-                node, settings_request(topics, names), group=Traffic.COORDINATOR
+                self.any_node(), settings_request(topics, names), group=Traffic.COORDINATOR
             )
         return settings_of(response)
 
@@ -188,7 +183,7 @@ class WireClient:
         Raises:
             Unavailable: no answer.
         """
-        node = self._client.get_random_node()
+        node = self.any_node()
         answer = await self.ask(node, broker_settings_request(node, names))
         return settings_of(answer).get(str(node), {})
 
@@ -258,50 +253,6 @@ class WireClient:
                     if error == Code.NONE:
                         found[TopicPartition(topic, number)] = offset
         return found
-
-    async def producer_identity(
-        self,
-        transactional_id: str | None,
-        *,
-        transaction_timeout_ms: int = 60_000,
-        within_s: float = 60.0,
-    ) -> ProducerIdentity:
-        """
-        Asks for a producer id; with a transactional id this fences all who had it before.
-
-        Raises:
-            NotAuthorized: the cluster does not let us use the transactional id, or write at all.
-            ClusterError: the cluster does not let transactions take so long.
-            Unavailable: no coordinator could be found in ``within_s`` seconds.
-        """
-        request = InitProducerIdRequest(transactional_id, transaction_timeout_ms)
-        async for attempt in stamina.retry_context(
-            on=Unavailable, attempts=None, timeout=within_s, wait_initial=0.02, wait_max=0.25
-        ):
-            with attempt:
-                return await self._ask_identity(request, transactional_id)
-        raise AssertionError("the retry context either returns or raises")
-
-    async def _ask_identity(
-        self, request: InitProducerIdRequest, transactional_id: str | None
-    ) -> ProducerIdentity:
-        if transactional_id is None:
-            node = int(self._client.get_random_node())
-        else:
-            node = await self.coordinator(CoordinationType.TRANSACTION, transactional_id)
-        response = await self.ask(node, request)
-        code = response.error_code
-        if code == Code.NONE:
-            return ProducerIdentity(response.producer_id, response.producer_epoch)
-        message = f"a producer id for {transactional_id!r} is refused: {code_name(code)}"
-        if code in RETRIABLE and code != Code.CLUSTER_AUTHORIZATION_FAILED:
-            raise Unavailable(self.alias, message)
-        if code == Code.INVALID_TRANSACTION_TIMEOUT:
-            remedy = (
-                "set transaction.timeout.ms to transaction.max.timeout.ms of the brokers or less"
-            )
-            raise ClusterError(self.alias, f"{message}; {remedy}")
-        raise NotAuthorized(self.alias, message)
 
     async def coordinator(self, kind: CoordinationType, key: str) -> int:
         """

@@ -51,6 +51,9 @@ class Code(IntEnum):
     INVALID_RECORD = 87
     THROTTLING_QUOTA_EXCEEDED = 89
     PRODUCER_FENCED = 90
+    UNKNOWN_TOPIC_ID = 100
+    INCONSISTENT_TOPIC_ID = 103
+    FETCH_SESSION_TOPIC_ID_ERROR = 106
 
 
 RETRIABLE: Final = frozenset(
@@ -75,6 +78,8 @@ RETRIABLE: Final = frozenset(
         Code.UNKNOWN_LEADER_EPOCH,
         Code.OFFSET_NOT_AVAILABLE,
         Code.THROTTLING_QUOTA_EXCEEDED,
+        Code.UNKNOWN_TOPIC_ID,
+        Code.INCONSISTENT_TOPIC_ID,
     }
 )
 """
@@ -100,7 +105,13 @@ A leader that is deposed while it waits for its replicas says that it leads no l
 may have the batch.
 """
 
-SESSION_LOST: Final = frozenset({Code.FETCH_SESSION_ID_NOT_FOUND, Code.INVALID_FETCH_SESSION_EPOCH})
+SESSION_LOST: Final = frozenset(
+    {
+        Code.FETCH_SESSION_ID_NOT_FOUND,
+        Code.INVALID_FETCH_SESSION_EPOCH,
+        Code.FETCH_SESSION_TOPIC_ID_ERROR,
+    }
+)
 """The broker has forgotten a fetch session, or we are no longer of one mind: begin a new one."""
 
 TOO_LARGE: Final = frozenset({Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})

@@ -132,6 +132,12 @@ class Frame:
         self.at += size
         return self.view[self.at - size : self.at]
 
+    def compact_blob(self) -> memoryview:
+        """The same in a flexible version."""
+        size = max(self.uvarint() - 1, 0)
+        self.at += size
+        return self.view[self.at - size : self.at]
+
     def array(self, item: Callable[[], T]) -> list[T]:
         """What ``item`` reads, as often as the number before them says; empty if null."""
         return [item() for _ in range(self.int32())]

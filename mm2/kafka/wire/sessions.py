@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
-from mm2.core.model import TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.requests import FetchAnswer
+from mm2.kafka.wire.fetch import FetchAnswer, Topic
 
 NO_SESSION: Final = 0
 _FIRST_EPOCH: Final = 0
@@ -27,12 +28,22 @@ class Step:
         epoch: number of the request in it; 0 begins it with all that is wanted.
         topics: for each topic (partition, offset, max bytes) of what is new or has moved.
         forgotten: partitions of each topic that are no longer wanted.
+        by_id: whether topics are given by their ids.
     """
 
     session: int
     epoch: int
-    topics: dict[str, list[tuple[int, int, int]]]
-    forgotten: dict[str, list[int]]
+    topics: dict[Topic, list[tuple[int, int, int]]]
+    forgotten: dict[Topic, list[int]]
+    by_id: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """From where a partition is wanted, and of which topic; None if nobody knows its id."""
+
+    offset: int
+    topic_id: UUID | None
 
 
 class FetchSession:
@@ -42,16 +53,22 @@ class FetchSession:
     Within a session the broker moves partitions that had data to the end of its list; without one
     (it may have no room for it) partitions whose offset moved go to the end here. So none starves.
 
+    Topics are asked for by their ids once the ids of all are known; a session knows either ids or
+    names, so that a new one begins when that changes.
+
     Args:
         max_partition_bytes: asked of each partition.
     """
 
     def __init__(self, max_partition_bytes: int) -> None:
         self._most = max_partition_bytes
-        self._wanted: dict[TopicPartition, int] = {}
+        self._wanted: dict[TopicPartition, _Wanted] = {}
         self._changed: dict[TopicPartition, None] = {}
-        self._known: set[TopicPartition] = set()
-        self._gone: set[TopicPartition] = set()
+        self._known: dict[TopicPartition, UUID | None] = {}
+        self._gone: set[tuple[TopicPartition, UUID | None]] = set()
+        self._no_id: set[TopicPartition] = set()
+        self._names: dict[UUID, TopicName] = {}
+        self._by_id = False
         self._session = NO_SESSION
         self._epoch = _FIRST_EPOCH
 
@@ -62,22 +79,45 @@ class FetchSession:
 
     def offset(self, partition: TopicPartition) -> int | None:
         """Where a partition is wanted from; None if it is not."""
-        return self._wanted.get(partition)
+        wanted = self._wanted.get(partition)
+        return None if wanted is None else wanted.offset
 
-    def want(self, partition: TopicPartition, offset: int) -> None:
-        """From now on fetches the partition from this offset."""
-        if self._wanted.get(partition) != offset:
+    def partition(self, topic: Topic, number: int) -> TopicPartition | None:
+        """The partition that an answer means; None if it is of a topic that was there before."""
+        if isinstance(topic, str):
+            return TopicPartition(TopicName(topic), number)
+        name = self._names.get(topic)
+        found = None if name is None else TopicPartition(name, number)
+        wanted = None if found is None else self._wanted.get(found)
+        return found if wanted is not None and wanted.topic_id == topic else None
+
+    def want(self, partition: TopicPartition, offset: int, topic_id: UUID | None = None) -> None:
+        """From now on fetches the partition from this offset, of the topic with this id."""
+        wanted = _Wanted(offset, topic_id)
+        if self._wanted.get(partition) != wanted:
             self._wanted.pop(partition, None)
-            self._wanted[partition] = offset
+            self._wanted[partition] = wanted
             self._changed[partition] = None
-            self._gone.discard(partition)
+            self._note_id(partition, topic_id)
+
+    def _note_id(self, partition: TopicPartition, topic_id: UUID | None) -> None:
+        if topic_id is None:
+            self._no_id.add(partition)
+        else:
+            self._no_id.discard(partition)
+            self._names[topic_id] = partition.topic
+        self._gone.discard((partition, topic_id))
+        known = self._known.get(partition, topic_id)
+        if known != topic_id:
+            self._gone.add((partition, known))
 
     def drop(self, partition: TopicPartition) -> None:
         """From now on does not fetch the partition."""
         if self._wanted.pop(partition, None) is not None:
             self._changed.pop(partition, None)
+            self._no_id.discard(partition)
             if partition in self._known:
-                self._gone.add(partition)
+                self._gone.add((partition, self._known[partition]))
 
     def retain(self, partitions: Container[TopicPartition]) -> None:
         """From now on fetches none but these."""
@@ -86,13 +126,24 @@ class FetchSession:
 
     def next(self) -> Step:
         """What to ask now."""
+        by_id = bool(self._wanted) and not self._no_id
+        if self._wanted and by_id != self._by_id:
+            self._by_id, self._epoch = by_id, _FIRST_EPOCH
         if self._epoch == _FIRST_EPOCH:
             self._known.clear()
             self._gone.clear()
             self._changed = dict.fromkeys(self._wanted)
-        step = Step(self._session, self._epoch, self._asked(self._changed), _by_topic(self._gone))
-        self._known -= self._gone
-        self._known |= self._changed.keys()
+        step = Step(
+            self._session,
+            self._epoch,
+            self._asked(self._changed),
+            self._forgotten(),
+            by_id=self._by_id,
+        )
+        for partition, topic_id in self._gone:
+            if self._known.get(partition) == topic_id:
+                self._known.pop(partition, None)
+        self._known |= {each: self._wanted[each].topic_id for each in self._changed}
         self._gone.clear()
         self._changed.clear()
         return step
@@ -112,16 +163,24 @@ class FetchSession:
             self._session = answer.session
             self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
 
-    def _asked(self, partitions: Iterable[TopicPartition]) -> dict[str, list[tuple[int, int, int]]]:
-        topics: dict[str, list[tuple[int, int, int]]] = {}
+    def _asked(
+        self, partitions: Iterable[TopicPartition]
+    ) -> dict[Topic, list[tuple[int, int, int]]]:
+        topics: dict[Topic, list[tuple[int, int, int]]] = {}
         for partition in partitions:
-            asked = (partition.partition, self._wanted[partition], self._most)
-            topics.setdefault(partition.topic, []).append(asked)
+            wanted = self._wanted[partition]
+            asked = (partition.partition, wanted.offset, self._most)
+            topics.setdefault(self._called(partition, wanted.topic_id), []).append(asked)
         return topics
 
+    def _forgotten(self) -> dict[Topic, list[int]]:
+        topics: dict[Topic, list[int]] = {}
+        for partition, topic_id in self._gone:
+            called, wanted = self._called(partition, topic_id), self._wanted.get(partition)
+            # What is called the same is not another one to the broker.
+            if wanted is None or called != self._called(partition, wanted.topic_id):
+                topics.setdefault(called, []).append(partition.partition)
+        return topics
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in partitions:
-        topics.setdefault(topic, []).append(partition)
-    return topics
+    def _called(self, partition: TopicPartition, topic_id: UUID | None) -> Topic:
+        return topic_id if self._by_id and topic_id is not None else partition.topic

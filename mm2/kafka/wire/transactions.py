@@ -22,8 +22,9 @@ from aiokafka.protocol.transaction import (
 
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.errors import Fenced, FlowError, NotAuthorized, Unavailable
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import FENCED, Code, code_name
+from mm2.kafka.wire.identity import ProducerIdentity
 
 T = TypeVar("T")
 

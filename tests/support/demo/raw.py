@@ -12,7 +12,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import LATEST, WireClient
 from mm2.kafka.wire.codes import code_name
-from mm2.kafka.wire.requests import FetchRequest
+from mm2.kafka.wire.fetch import FetchRequest
 from tests.support.demo.batches import Record, decode
 
 _BYTES: Final = 1 << 20

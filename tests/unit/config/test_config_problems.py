@@ -14,6 +14,7 @@ A.bootstrap.servers = a:1
 B.bootstrap.servers = b:1
 A->B.enabled = true
 """
+_MODE = "exactly.once.source.support"
 
 
 def _found(text: str) -> list[Finding]:
@@ -63,7 +64,8 @@ A->B.ssl.key.password = ${env:X}
         ("zzz = x", Severity.WARNING, None),
         ("a.bootstrap.servers = x:1", Severity.WARNING, "A.bootstrap.servers"),
         ("producer.acks = 1", Severity.WARNING, "A.producer.acks"),
-        ("offset.flush.interval.ms = 1", Severity.WARNING, "A.offset.flush.interval.ms"),
+        ("offset.flush.interval.ms = 1", Severity.WARNING, "B.offset.flush.interval.ms"),
+        ("exactly.once.source.support = enabled", Severity.WARNING, f"B.{_MODE}"),
         (
             "source.consumer.fetch.max.bytes = 1",
             Severity.WARNING,

@@ -89,6 +89,29 @@ def test_what_cannot_be_obeyed_is_refused(key: str, value: str) -> None:
     assert value in message
 
 
+@pytest.mark.parametrize("level", ["", "A->B."])
+def test_a_mode_that_no_cluster_is_given_is_warned_of_with_the_remedy(level: str) -> None:
+    """C043: Java passes over it in silence, and mirrors at least once."""
+    raw = {
+        "clusters": "A, B",
+        "A.bootstrap.servers": "a:1",
+        "B.bootstrap.servers": "b:1",
+        f"{level}exactly.once.source.support": "Enabled ",
+    }
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+
+    def warnings(more: dict[str, str]) -> tuple[str, ...]:
+        return flow_config(
+            MirrorMakerConfig(raw=raw | more, lines={}, environment={}), flow
+        ).warnings
+
+    (warning,) = warnings({})
+    assert "at least once" in warning
+    assert f"write {_MODE} = Enabled" in warning
+    assert warnings({_MODE: "enabled"}) == ()
+    assert warnings({f"{level}exactly.once.source.support": "disabled"}) == ()
+
+
 def test_what_can_be_obeyed_is_not() -> None:
     assert (
         _mistakes(

@@ -20,11 +20,12 @@ from flows.source.tolerance import Tolerance
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundle import ErrorSpec, FetchSpec
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.epochs import EpochEnd
+from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
+from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
-from mm2.kafka.wire.requests import FetchAnswer, FetchedPartition, FetchRequest
 from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.writer import Writer
 from tests.support.specs import sample_spec

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from flows.source.lane import Lane
 from flows.source.partition import Mirrored
 from flows.source.reading import Reading
 from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.fetch import FetchedPartition, Topic
 
 
 def _partitions(count: int) -> list[Mirrored]:
     wheres = [TopicPartition(TopicName("t"), number) for number in range(count)]
     return [Mirrored(where, Lane(where), position=10, is_remote_there=True) for where in wheres]
+
+
+def _answer(partition: int, topic: Topic = "t") -> FetchedPartition:
+    return FetchedPartition(topic, partition, 0, 20, 20, 0, (), memoryview(b""))
 
 
 def _reading(partitions: list[Mirrored]) -> Reading:
@@ -24,7 +31,7 @@ def test_only_partitions_that_something_happens_to_are_looked_at() -> None:
     partitions = _partitions(3)
     reading = _reading(partitions)
     assert (reading.lively, reading.are_waiting) == ([], False)
-    assert reading.answered(partitions[1].source) is partitions[1]
+    assert reading.answered(_answer(1)) is partitions[1]
     partitions[1].queued, partitions[1].position = 5, 20
     reading.sort()
     assert (reading.lively, reading.are_waiting) == ([partitions[1]], True)
@@ -39,9 +46,21 @@ def test_answers_to_what_is_not_asked_any_more_are_passed_over() -> None:
     partitions = _partitions(2)
     reading = _reading(partitions)
     partitions[0].position = 3
-    assert reading.answered(partitions[0].source) is None
+    assert reading.answered(_answer(0)) is None
     assert reading.lively == [partitions[0]], "asked again, from where it is now"
-    assert reading.answered(TopicPartition(TopicName("gone"), 0)) is None
+    assert reading.answered(_answer(0, "gone")) is None
+
+
+def test_an_answer_of_a_topic_that_was_there_before_is_passed_over() -> None:
+    before, now = UUID(int=1), UUID(int=2)
+    partitions = _partitions(1)
+    partitions[0].topic_id = before
+    reading = _reading(partitions)
+    assert reading.answered(_answer(0, before)) is partitions[0]
+    partitions[0].topic_id = now
+    reading.sort()
+    assert reading.answered(_answer(0, before)) is None
+    assert reading.answered(_answer(0, now)) is partitions[0]
 
 
 def test_all_are_looked_at_after_changes_and_now_and_then() -> None:

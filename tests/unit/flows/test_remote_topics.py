@@ -17,8 +17,9 @@ from flows.source.remote import RemoteTopics
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundle import GapSpec
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.writer import Writer
 from tests.support.batches import Plain, write_batch

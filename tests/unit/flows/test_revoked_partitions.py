@@ -11,6 +11,7 @@ from flows.source.assigned import Assigned
 from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
 from flows.source.lane import Lane, Outgoing
+from flows.source.offset_maps import OffsetMaps
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.report import Reporter
@@ -20,7 +21,8 @@ from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.control import Assignment, BundleState
 from mm2.herder.control_steering import LiveSettings
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.identity import ProducerIdentity
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
@@ -64,8 +66,7 @@ def _assigned(partition: Mirrored, committer: _SlowCommitter) -> Assigned:
         fetcher=cast("Fetcher", None),
         watch=cast("Watch", None),
         reporter=cast("Reporter", SimpleNamespace(wake=lambda: None)),
-        syncs=None,
-        runs=None,
+        maps=OffsetMaps(sample_spec(), None, {}, source=client, target=client, producer_epoch=1),
         tolerance=cast("Tolerance", None),
     )
 

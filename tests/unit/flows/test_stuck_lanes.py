@@ -14,8 +14,9 @@ from flows.source.lane import Lane, Outgoing, Verdict
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.identity import ProducerIdentity
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.virtual_time import run

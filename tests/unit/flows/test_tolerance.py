@@ -16,8 +16,9 @@ from flows.source.produce import Producer
 from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundle import ErrorSpec
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.identity import ProducerIdentity
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import FakeCluster, Trouble
 

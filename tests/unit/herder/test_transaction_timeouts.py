@@ -16,8 +16,9 @@ from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ClusterError
 from mm2.herder.exactly_once import fence_earlier_tasks
 from mm2.herder.specs import bundle_spec
-from mm2.kafka.wire.client import ProducerIdentity, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.identity import ProducerIdentity
 
 _IDENTITY = ProducerIdentity(7, 1)
 _USERS_MS = 30_000

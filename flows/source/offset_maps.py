@@ -1,0 +1,113 @@
+"""
+What lets others translate offsets: offset syncs for all clients, and exact runs for ours.
+
+A flow may want both, the syncs alone, or nothing; the rest of the task need not know which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from flows.source.lane import Outgoing
+from flows.source.partition import Mirrored
+from flows.source.runs import OffsetRuns
+from flows.source.syncs import OffsetSyncs
+from flows.source.tidying import RunTidying
+from mm2.core.model import TopicPartition
+from mm2.core.run_tracker import RunTracker
+from mm2.herder.bundle import BundleSpec
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.writer import Writer
+
+_PROMOTE_EVERY_S: Final = 60.0
+"""Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
+
+
+class OffsetMaps:
+    """
+    Publishes where the target has the records of a task.
+
+    Args:
+        spec: the bundle.
+        writer: a producer of the cluster that holds the topics; None if nothing is published.
+        partitions: of the task; may change at any time.
+        source: the source cluster.
+        target: the target cluster.
+        producer_epoch: of the task.
+    """
+
+    def __init__(
+        self,
+        spec: BundleSpec,
+        writer: Writer | None,
+        partitions: Mapping[TopicPartition, Mirrored],
+        *,
+        source: WireClient,
+        target: WireClient,
+        producer_epoch: int,
+    ) -> None:
+        self._syncs: OffsetSyncs | None = None
+        self._runs: OffsetRuns | None = None
+        self._tidying: RunTidying | None = None
+        syncs = spec.offset_syncs
+        if syncs is None or writer is None:
+            return
+        self._syncs = OffsetSyncs(syncs, writer)
+        if syncs.runs_topic is not None:
+            self._runs = OffsetRuns(
+                syncs.runs_topic,
+                writer,
+                partitions,
+                is_transactional=spec.exactly_once is not None,
+                epoch=spec.epoch,
+                producer_epoch=producer_epoch,
+            )
+            self._tidying = RunTidying(syncs, self._runs, partitions, source=source, target=target)
+
+    def tracker(self, generation: int) -> RunTracker | None:
+        """What gathers the runs of a partition assigned then; None if nobody wants to know them."""
+        return None if self._runs is None else self._runs.tracker(generation)
+
+    def wake(self) -> None:
+        """There is something new to tell."""
+        if self._runs is not None:
+            self._runs.wake()
+
+    def settled(self, partition: Mirrored, batch: Outgoing) -> None:
+        """Learns that the target has a batch for good."""
+        if self._syncs is not None:
+            self._syncs.acknowledged(partition, batch)
+        self.wake()
+
+    async def settle(self, partitions: Iterable[Mirrored]) -> None:
+        """Publishes the runs of some partitions before their positions are committed."""
+        if self._runs is not None:
+            await self._runs.settle(partitions)
+
+    def forget(self, partition: TopicPartition) -> None:
+        """The task copies this partition no longer, or goes back in it."""
+        if self._syncs is not None:
+            self._syncs.forget(partition)
+
+    async def promote(self) -> None:
+        """Publishes also the syncs that are not due yet."""
+        if self._syncs is not None:
+            await self._syncs.promote()
+
+    async def run(self) -> None:
+        """Publishes until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            if self._syncs is not None:
+                group.create_task(self._syncs.run(), name="offset-syncs")
+                group.create_task(self._promote_now_and_then(), name="promote")
+            if self._runs is not None:
+                group.create_task(self._runs.run(), name="offset-runs")
+            if self._tidying is not None:
+                group.create_task(self._tidying.run(), name="tidy-runs")
+
+    async def _promote_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(_PROMOTE_EVERY_S)
+            await self.promote()

@@ -1,0 +1,166 @@
+"""What a flow finds to mirror, look after look: behaviours 5.1 and 5.3, on clusters in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from mm2.config.flow import flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.configs import ConfigEntry
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
+from mm2.errors import ClusterError, NotAuthorized, Unavailable
+from mm2.herder.clusters import FlowClusters
+from mm2.herder.discovery import Discovery
+from mm2.kafka.admin import Admin
+
+
+@dataclass
+class _Cluster:
+    """
+    A cluster's topics, and what was asked of it.
+
+    Attributes:
+        alias: its alias, and its id.
+        topics: numbers of partitions.
+        failure: what it answers to everything; None if it works.
+        secret: topics whose settings it does not show.
+        asked: what was described, look after look.
+        changes: what was created and grown.
+    """
+
+    alias: str
+    topics: dict[str, int] = field(default_factory=dict)
+    failure: ClusterError | None = None
+    secret: frozenset[str] = frozenset()
+    asked: list[set[str]] = field(default_factory=list)
+    changes: list[CreateTopic | GrowTopic] = field(default_factory=list)
+
+    def _answers(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    async def cluster_id(self) -> str:
+        self._answers()
+        return self.alias
+
+    async def list_topics(self) -> set[TopicName]:
+        self._answers()
+        return {TopicName(name) for name in self.topics}
+
+    async def describe_topics(
+        self, names: Iterable[TopicName]
+    ) -> dict[TopicName, TopicDescription]:
+        self._answers()
+        found = set(names)
+        self.asked.append({*found})
+        return {n: TopicDescription(n, self.topics[n]) for n in found if n in self.topics}
+
+    async def describe_configs(
+        self, names: Iterable[TopicName]
+    ) -> dict[TopicName, list[ConfigEntry]]:
+        self._answers()
+        found = list(names)
+        if self.secret.intersection(found):
+            raise NotAuthorized(self.alias, "describe configs")
+        return {name: [] for name in found}
+
+    async def create_topics(self, topics: Iterable[CreateTopic]) -> dict[TopicName, ClusterError]:
+        self._answers()
+        for topic in topics:
+            self.changes.append(topic)
+            self.topics[topic.name] = topic.partitions
+        return {}
+
+    async def create_partitions(self, topics: Iterable[GrowTopic]) -> dict[TopicName, ClusterError]:
+        self._answers()
+        for topic in topics:
+            self.changes.append(topic)
+            self.topics[topic.name] = topic.partitions
+        return {}
+
+
+class _Flow:
+    """The flow A->B."""
+
+    def __init__(self, source: dict[str, int], target: dict[str, int] | None = None) -> None:
+        self.source, self.target = _Cluster("A", source), _Cluster("B", target or {})
+        raw = {
+            "clusters": "A, B",
+            "A.bootstrap.servers": "a:1",
+            "B.bootstrap.servers": "b:1",
+            "A->B.topics": "orders.*",
+        }
+        config = flow_config(
+            MirrorMakerConfig(raw=raw), SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+        )
+        clusters = FlowClusters(cast("Admin", self.source), cast("Admin", self.target))
+        self._discovery = Discovery(config, clusters)
+
+    def look(self) -> set[tuple[str, int, str]]:
+        """Looks once; what can be copied, as source topic, partition and remote topic."""
+        found: dict[TopicPartition, TopicName] = asyncio.run(self._discovery.refresh())
+        return {(where.topic, where.partition, remote) for where, remote in found.items()}
+
+
+def test_accepted_topics_are_described_and_all_their_partitions_copied() -> None:
+    """C161: what the filter does not want is not even described."""
+    flow = _Flow({"orders": 2, "orders.eu": 1, "other": 5, "A.orders": 1, "B.orders": 1})
+    assert flow.look() == {
+        ("orders", 0, "A.orders"),
+        ("orders", 1, "A.orders"),
+        ("orders.eu", 0, "A.orders.eu"),
+    }
+    assert flow.source.asked == [{"orders", "orders.eu"}]
+
+
+def test_copies_exist_before_anything_is_copied() -> None:
+    """C148: Java assigns what could not be created as well, and its tasks fail."""
+    flow = _Flow({"orders": 1, "orders-secret": 1})
+    flow.source.secret = frozenset({"orders-secret"})
+    assert flow.look() == {("orders", 0, "A.orders")}
+    assert flow.target.topics == {"A.orders": 1}
+
+
+def test_a_look_at_what_has_not_changed_changes_nothing() -> None:
+    """C165."""
+    flow = _Flow({"orders": 2})
+    first = flow.look()
+    changes = list(flow.target.changes)
+    assert len(changes) == 1
+    assert flow.look() == first
+    assert flow.target.changes == changes
+
+
+def test_what_differs_on_either_side_is_acted_on() -> None:
+    """C165, C166: partitions and topics that came, that went, and copies that went."""
+    flow = _Flow({"orders": 1, "orders.eu": 1})
+    flow.look()
+    flow.source.topics["orders"] = 3
+    assert {partition for topic, partition, _ in flow.look() if topic == "orders"} == {0, 1, 2}
+    assert flow.target.changes[-1] == GrowTopic(name=TopicName("A.orders"), partitions=3)
+    del flow.source.topics["orders"]
+    assert flow.look() == {("orders.eu", 0, "A.orders.eu")}
+    assert flow.target.topics == {"A.orders": 3, "A.orders.eu": 1}, "nothing is deleted"
+    del flow.target.topics["A.orders.eu"]
+    assert flow.look() == {("orders.eu", 0, "A.orders.eu")}
+    assert "A.orders.eu" in flow.target.topics
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_after_a_look_that_failed_the_next_one_finds_everything_new(side: str) -> None:
+    """C151."""
+    flow = _Flow({"orders": 1})
+    cluster: _Cluster = getattr(flow, side)
+    cluster.failure = Unavailable(cluster.alias, "away")
+    with pytest.raises(Unavailable):
+        flow.look()
+    assert flow.target.topics == {}
+    cluster.failure = None
+    assert flow.look() == {("orders", 0, "A.orders")}
+    assert flow.target.topics == {"A.orders": 1}
