@@ -22,6 +22,7 @@ from mm2.config.keys_data import (
 from mm2.errors import ConfigError
 
 _LEAST_MEMORY: Final = 1 << 20
+_ADMIN: Final = "forwarding.admin.class"
 _KEYS: Final[Mapping[ClientKind, Mapping[str, Key]]] = {
     "consumer": {key.name: key for key in CONSUMER_KEYS},
     "producer": {key.name: key for key in PRODUCER_KEYS},
@@ -97,6 +98,9 @@ def without_effect(worker: Mapping[str, str], connector: Mapping[str, str]) -> I
                 f"{key} = {said[key]} of the {kind} of mirrored records has no effect: "
                 f"{WITHOUT_EFFECT[key]}"
             )
+    admin = connector.get(_ADMIN, "").strip()
+    if admin.rpartition(".")[2] not in ("", "ForwardingAdmin"):
+        yield f"{_ADMIN} = {admin} has no effect: mm2 cannot load Java classes"
 
 
 def _said(

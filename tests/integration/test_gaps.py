@@ -85,9 +85,20 @@ def test_a_recreated_topic_is_copied_again_from_its_start(
     is_running: bool,
     exactly_once: bool,
 ) -> None:
-    """The new log is longer than the position, so that no offset tells."""
+    """
+    The new log is longer than the position, so that no offset tells.
+
+    Nor does a look, which comes too late: what tells are the ids that topics are asked for by.
+    """
     create_topic(cluster_a.bootstrap, topic_name)
-    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, exactly_once=exactly_once)
+    bench = Bench(
+        cluster_a,
+        cluster_b,
+        unique,
+        {topic_name: 1},
+        exactly_once=exactly_once,
+        gaps=GapSpec(look_every_s=3_600),
+    )
     old, new = [b"1", b"2", b"3"], [b"a", b"b", b"c", b"d", b"e"]
     with bench.running():
         _write(cluster_a, topic_name, *old)
@@ -104,9 +115,7 @@ def test_a_recreated_topic_is_copied_again_from_its_start(
             _copied(bench, topic_name, old + new)
             report = _report(bench, topic_name, "topic-recreated")
     assert _gaps(report, "topic-recreated")[0].first >= len(old)
-    found = _values(cluster_b, bench.remote(topic_name))
-    assert found[: len(old)] == old
-    assert found[-len(new) :] == new
+    assert _values(cluster_b, bench.remote(topic_name)) == old + new, "nothing is repeated"
     assert _kept(bench, "topic-recreated")[0]["topic"] == topic_name
     with bench.running() as totals:
         _write(cluster_a, topic_name, b"f")

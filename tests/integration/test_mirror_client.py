@@ -188,6 +188,7 @@ async def test_heartbeats_tell_which_clusters_live(
 async def test_lag_is_what_positions_have_not_reached(
     cluster_a: Cluster, cluster_b: Cluster, client: MirrorClient, unique: str, alias: str
 ) -> None:
+    """C416: Java's positions are nowhere to be compared with the source's ends."""
     create_topic(cluster_a.bootstrap, unique, 3)
     samples = [Sample(value=b"v", partition=n % 3) for n in range(12)]
     produce(cluster_a.bootstrap, unique, samples)

@@ -65,6 +65,7 @@ def _values(cluster: Cluster, topic: str) -> Callable[[], list[object]]:
 def test_every_shape_with_every_codec_is_copied_byte_for_byte(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
+    """C415: Java keeps neither batches nor their codec."""
     topics = {f"{unique}-{codec}": 2 for codec in CODECS}
     many = [record for first in range(0, 70, 7) for record in _shapes(first)]
     for codec, topic in zip(CODECS, topics, strict=True):

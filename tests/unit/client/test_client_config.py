@@ -29,7 +29,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 
 def test_settings_of_a_kind_of_client_reach_that_kind_only() -> None:
-    """Unlike Java's, which drops all but connection and security (C033)."""
+    """C438: unlike Java's, which drops all but connection and security (C033)."""
     config = ClientConfig.of(
         {
             **SERVERS,

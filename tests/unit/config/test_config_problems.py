@@ -90,6 +90,7 @@ A->B.ssl.key.password = ${env:X}
 def test_a_doubtful_line_is_found_with_its_number(
     line: str, severity: Severity, suggestion: str | None
 ) -> None:
+    """C437: keys of a worker that stand in a flow are among them."""
     finding = _only(line)
     assert finding.severity is severity
     assert finding.problem.line == 5

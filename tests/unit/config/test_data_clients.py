@@ -120,3 +120,11 @@ def test_what_is_not_followed_is_said() -> None:
         "acks = 1 of the producer of mirrored records",
     ]
     assert _config("A.producer.acks = 1", "B.consumer.max.poll.records = 9").warnings == ()
+
+
+def test_a_java_class_for_administration_is_passed_over_aloud() -> None:
+    """C085."""
+    (warning,) = _config("A->B.forwarding.admin.class = com.acme.Admin").warnings
+    assert warning.startswith("forwarding.admin.class = com.acme.Admin has no effect")
+    default = "A->B.forwarding.admin.class = org.apache.kafka.clients.admin.ForwardingAdmin"
+    assert _config(default).warnings == ()

@@ -118,9 +118,10 @@ def test_filters_that_were_never_configured_accept_nothing() -> None:
     "chosen", [DefaultConfigPropertyFilter(), build_config_property_filter({})]
 )
 def test_default_property_filter(chosen: ConfigPropertyFilter) -> None:
-    """C096, C461."""
+    """C096, C461, C470; C489: as Java, which means to exclude the last but one, and does not."""
     assert not chosen.should_replicate_config_property("min.insync.replicas")
     assert not chosen.should_replicate_config_property("minXinsyncYreplicas")
+    assert not chosen.should_replicate_config_property("log.message.timestamp.after.max.ms")
     assert chosen.should_replicate_config_property("message.timestamp.after.max.ms")
     assert not chosen.should_replicate_source_default("any")
 

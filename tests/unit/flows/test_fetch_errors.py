@@ -127,6 +127,7 @@ class _Bench:
 
 @pytest.mark.parametrize("code", [Code.CORRUPT_MESSAGE, 9_999])
 def test_a_partition_stopped_by_a_broken_leader_tries_again_with_the_next_one(code: int) -> None:
+    """C213, C434: Java logs a warning, and its task seems to run."""
     first, then = run(_Bench(code).errors())
     assert (first or "").startswith("the source answers ")
     assert then is None

@@ -100,6 +100,16 @@ def test_groups_with_offsets_on_accepted_topics_are_followed() -> None:
     assert [each["event"] for each in events] == ["groups.changed"]
 
 
+def test_groups_are_followed_whatever_they_are_called() -> None:
+    """C099, C420, C463: Java joins ids with commas for its tasks, and loses or confuses these."""
+    source, names = FakeGroups("A"), ["a,b", "x,x", ",", " g", "g "]
+    groups = following(source, groups=".*")
+    for name in names:
+        source.put(name, {at("t"): 1})
+    run(groups.keep_current())
+    assert groups.current == set(names)
+
+
 def test_the_first_look_is_repeated_until_it_succeeds() -> None:
     """C270, C275: without it nobody would know whom to follow."""
     source = FakeGroups("A", is_away=True)

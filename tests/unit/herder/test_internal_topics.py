@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+from typing import cast
 
-from mm2.config.flow import flow_config
+import pytest
+from structlog.testing import capture_logs
+
+from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
-from mm2.herder.topics import internal_topics
+from mm2.herder.clusters import FlowClusters
+from mm2.herder.topics import create_internal_topics, internal_topics
+from mm2.kafka.admin import Admin
+from mm2.kafka.errors import Refused
 
 _ALWAYS = {
     "mm2-configs.A.internal",
@@ -20,8 +27,7 @@ _ALWAYS = {
 }
 
 
-def _topics(**settings: str) -> tuple[set[str], set[str]]:
-    """Names on the source and on the target."""
+def _config(**settings: str) -> FlowConfig:
     raw = {
         "clusters": "A, B",
         "A.bootstrap.servers": "a:1",
@@ -29,7 +35,12 @@ def _topics(**settings: str) -> tuple[set[str], set[str]]:
         **{f"A->B.{key}": value for key, value in settings.items()},
     }
     flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-    config = flow_config(MirrorMakerConfig(raw=raw), flow)
+    return flow_config(MirrorMakerConfig(raw=raw), flow)
+
+
+def _topics(**settings: str) -> tuple[set[str], set[str]]:
+    """Names on the source and on the target."""
+    config = _config(**settings)
     topics = internal_topics(config, build_policy(config.source.properties))
     on_source = {topic.name for topic in topics if topic.is_on_source}
     return on_source, {topic.name for topic in topics} - on_source
@@ -54,6 +65,34 @@ def test_without_offset_syncs_there_is_no_topic_for_them_nor_for_checkpoints() -
     """C150, C392."""
     found = _topics(enabled="true", **{"emit.offset-syncs.enabled": "false"})
     assert found == (set(), _ALWAYS)
+
+
+class _Cluster:
+    """Refuses to make some topics."""
+
+    def __init__(self, *refused: str) -> None:
+        self.refused = refused
+        self.made: list[str] = []
+
+    async def create_internal_topic(self, name: str, **_: object) -> bool:
+        if name in self.refused:
+            raise Refused("B", f"{name}: INVALID_REPLICATION_FACTOR")
+        self.made.append(name)
+        return True
+
+
+def test_a_topic_that_cannot_be_made_is_an_error_after_the_others_were_made() -> None:
+    """C330, C433: Java's connectors start without the topic, and are shown as running."""
+    config = _config(enabled="true")
+    target = _Cluster("mm2-offsets.A.internal")
+    admin = cast("Admin", target)
+    making = create_internal_topics(
+        config, build_policy({}), FlowClusters(admin, admin), on_source=False
+    )
+    with capture_logs() as logs, pytest.raises(Refused, match=r"mm2-offsets\.A\.internal"):
+        asyncio.run(making)
+    assert {*target.made} == {*_ALWAYS, "A.checkpoints.internal"} - {"mm2-offsets.A.internal"}
+    assert [each["event"] for each in logs] == ["internal_topic.not_created"]
 
 
 def test_a_flow_that_is_off_needs_no_topics_but_those_of_herder_and_heartbeats() -> None:

@@ -37,6 +37,7 @@ from mm2.kafka.errors import (
     ],
 )
 def test_codes_have_a_meaning(code: int, expected: type[ClusterError]) -> None:
+    """C185: a missing permission is told from other errors, with what was being done."""
     error = from_librdkafka("A", KafkaError(code, "reason"), "do it")
     assert type(error) is expected
     assert str(error).startswith("cluster A: do it: reason (")
