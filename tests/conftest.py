@@ -42,14 +42,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves the long tests out unless they are asked for, or named one by one."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # What takes long comes first, so that several processes end together.
+        items.sort(key=lambda item: not _takes_long(item))
     if config.getoption("--thorough"):
         return
-    named = tuple(str(word) for word in config.invocation_params.args if "::" in str(word))
+    named = tuple(word for word in config.args if "::" in word)
     long = [item for item in items if item.get_closest_marker("thorough")]
     left_out = [item for item in long if not item.nodeid.startswith(named)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def _takes_long(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("broker", "spark", "reference"))
 
 
 def _session_cluster(name: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:

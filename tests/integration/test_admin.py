@@ -256,7 +256,7 @@ async def test_nobody_there_is_unavailable_within_the_timeout() -> None:
     for call in (admin.cluster_id, admin.list_topics):
         with pytest.raises(Unavailable, match="cluster X"):
             await call()
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 30
     await admin.close()
 
 
@@ -316,7 +316,7 @@ async def _all_unavailable(admin: Admin, group: str) -> None:
     assert isinstance(committed, dict)
     for failure in (described[group], committed[group], *others):
         assert isinstance(failure, Unavailable)
-    assert time.monotonic() - started < 9
+    assert time.monotonic() - started < 30
 
 
 async def _answers(admin: Admin) -> bool:

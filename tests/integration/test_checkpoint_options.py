@@ -76,7 +76,7 @@ async def test_checkpoints_of_a_deleted_group_are_kept_or_taken_back(
             pair.commit(group, {0: 100, 1: 100})
         await pair.emitted(4)
         admin = AdminClient({"bootstrap.servers": pair.source})
-        admin.delete_consumer_groups([gone])[gone].result(10)
+        admin.delete_consumer_groups([gone])[gone].result(60)
         if policy == "tombstone":
             records = await eventually_async(
                 lambda: asyncio.to_thread(pair.raw), until=lambda found: len(found) == 6

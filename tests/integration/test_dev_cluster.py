@@ -88,7 +88,7 @@ def test_processes_do_not_outlive_a_killed_owner() -> None:
         pid = int(owner.stdout.readline())
         assert psutil.pid_exists(pid)
         owner.kill()
-    eventually(lambda: not psutil.pid_exists(pid), timeout=10)
+    eventually(lambda: not psutil.pid_exists(pid))
 
 
 def _cluster_id(cluster: Cluster) -> object:

@@ -142,7 +142,7 @@ def test_following_goes_on_with_new_records_until_interrupted(
             produce(cluster_b.bootstrap, checkpoints, [_sample(4)])
             assert process.stdout.readline() == f"{_line(4)}\n"
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=60)
             assert (process.returncode, errors) == (0, "")
         finally:
             process.kill()

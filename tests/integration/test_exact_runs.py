@@ -94,14 +94,14 @@ def _set(cluster: Cluster, topic: str, name: str, value: str) -> None:
     entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    admin.incremental_alter_configs([resource])[resource].result(10)
+    admin.incremental_alter_configs([resource])[resource].result(60)
 
 
 def _delete_records(cluster: Cluster, topic: str) -> None:
     """All of them."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (future,) = admin.delete_records([ClientPartition(topic, 0, OFFSET_END)]).values()
-    future.result(10)
+    future.result(60)
 
 
 def _where(bench: Bench, at: str) -> Cluster:

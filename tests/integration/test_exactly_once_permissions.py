@@ -108,4 +108,4 @@ def _grant(cluster: KafkaCluster, kind: ResourceType, prefix: str, operation: Ac
     )
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (granted,) = admin.create_acls([binding]).values()
-    granted.result(10)
+    granted.result(60)

@@ -44,8 +44,8 @@ def _copied(bench: Bench, topic: str, values: Sequence[bytes]) -> None:
 
 def _delete(cluster: Cluster, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    admin.delete_topics([topic])[topic].result(10)
-    eventually(lambda: topic not in admin.list_topics(timeout=10).topics)
+    admin.delete_topics([topic])[topic].result(60)
+    eventually(lambda: topic not in admin.list_topics(timeout=60).topics)
 
 
 def _recreate(cluster: Cluster, topic: str, partitions: int = 1) -> None:
@@ -171,10 +171,10 @@ def test_a_marker_that_is_deleted_behind_the_last_copied_record_is_no_loss(
     create_topic(cluster_a.bootstrap, topic_name)
     bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, exactly_once=exactly_once)
     producer = Producer({"bootstrap.servers": cluster_a.bootstrap, "transactional.id": unique})
-    producer.init_transactions(10)
+    producer.init_transactions(60)
     producer.begin_transaction()
     producer.produce(topic_name, b"0")
-    producer.commit_transaction(10)
+    producer.commit_transaction(60)
     with bench.running():
         _copied(bench, topic_name, [b"0"])
         eventually(lambda: bench.progress()[topic_name, 0].position == 1)
@@ -188,7 +188,7 @@ def test_a_marker_that_is_deleted_behind_the_last_copied_record_is_no_loss(
 def _delete_before(cluster: Cluster, topic: str, offset: int) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (future,) = admin.delete_records([TopicPartition(topic, 0, offset)]).values()
-    future.result(10)
+    future.result(60)
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +258,7 @@ def test_a_hanging_transaction_is_reported_while_it_holds_mirroring_back(
     _write(cluster_a, topic_name, b"0")
     settings = {"bootstrap.servers": cluster_a.bootstrap, "transactional.id": unique}
     producer = Producer(settings)
-    producer.init_transactions(10)
+    producer.init_transactions(60)
     with bench.running():
         _copied(bench, topic_name, [b"0"])
         producer.begin_transaction()
@@ -267,7 +267,7 @@ def test_a_hanging_transaction_is_reported_while_it_holds_mirroring_back(
         _write(cluster_a, topic_name, b"2")
         (gap,) = _gaps(_report(bench, topic_name, "transaction-hanging"), "transaction-hanging")
         assert (gap.first, gap.end, gap.is_open) == (1, 3, True)
-        producer.commit_transaction(10)
+        producer.commit_transaction(60)
         _copied(bench, topic_name, [b"0", b"1", b"2"])
         eventually(
             lambda: _gaps(_report(bench, topic_name, gap.kind), gap.kind)[0],

@@ -18,11 +18,11 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 def _delete(cluster: Cluster, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    admin.delete_topics([topic])[topic].result(10)
+    admin.delete_topics([topic])[topic].result(60)
 
 
 def _partitions(cluster: Cluster, topic: str) -> int:
-    topics = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).topics
+    topics = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=60).topics
     return len(topics[topic].partitions) if topic in topics else 0
 
 

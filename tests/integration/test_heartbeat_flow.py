@@ -71,7 +71,7 @@ def _own(bootstrap: str, key: bytes) -> list[Sample]:
 
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused"})
     try:
-        end = consumer.get_watermark_offsets(TopicPartition("heartbeats", 0), timeout=10)[1]
+        end = consumer.get_watermark_offsets(TopicPartition("heartbeats", 0), timeout=60)[1]
     finally:
         consumer.close()
     return [sample for sample in consume(bootstrap, "heartbeats", end) if sample.key == key]

@@ -72,6 +72,6 @@ def test_a_paused_task_that_wakes_up_writes_nothing_more(
             paused.send_signal(signal.SIGCONT)
             for more in range(20, 100, 10):
                 write(cluster_a.bootstrap, topic_name, _numbered(more, 10))
-            assert paused.wait(30) != 0, "it ends with an error"
+            assert paused.wait(60) != 0, "it ends with an error"
             _await(cluster_b, remote, 100)
     assert _numbers(cluster_b, remote) == list(range(100))

@@ -32,14 +32,14 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
 def _topics(cluster: Cluster) -> dict[str, int]:
-    listed = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).topics
+    listed = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=60).topics
     return {name: len(topic.partitions) for name, topic in listed.items()}
 
 
 def _configs(cluster: Cluster, topic: str) -> dict[str, str]:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (future,) = admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]).values()
-    return {name: entry.value for name, entry in future.result(10).items()}
+    return {name: entry.value for name, entry in future.result(60).items()}
 
 
 def _numbered(first: int, count: int, partitions: int = 1) -> list[Sample]:
@@ -269,7 +269,7 @@ def test_new_topics_and_partitions_are_picked_up_while_it_runs(
         produce(cluster_a.bootstrap, f"{unique}-2", _numbered(0, 2, 2))
         consume(cluster_b.bootstrap, f"A.{unique}-2", 2)
         admin = AdminClient({"bootstrap.servers": cluster_a.bootstrap})
-        admin.create_partitions([NewPartitions(f"{unique}-1", 3)])[f"{unique}-1"].result(10)
+        admin.create_partitions([NewPartitions(f"{unique}-1", 3)])[f"{unique}-1"].result(60)
         eventually(lambda: _topics(cluster_b).get(f"A.{unique}-1") == 3)
         produce(cluster_a.bootstrap, f"{unique}-1", [Sample(value=b"new", partition=2)])
         copied = consume(cluster_b.bootstrap, f"A.{unique}-1", 2)
@@ -316,9 +316,7 @@ def test_heartbeats_need_the_target_only(cluster_b: Cluster, unique: str, tmp_pa
     key = Heartbeat(ClusterAlias(source), ClusterAlias(target), 0).key()
     with Mirror(tmp_path, text) as mirror:
         eventually(lambda: "heartbeats" in _topics(cluster_b))
-        eventually(
-            lambda: key in {beat.key() for beat in _messages(cluster_b, "heartbeats")}, timeout=40
-        )
+        eventually(lambda: key in {beat.key() for beat in _messages(cluster_b, "heartbeats")})
         assert mirror.stop() == 0
         mirror.wait_gone()
 
@@ -357,7 +355,7 @@ def test_an_outage_of_the_target_loses_nothing_and_does_not_hold_up_a_stop(
 def _messages(cluster: Cluster, topic: str) -> list[Message]:
     """What a small topic holds now."""
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
-    numbers = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+    numbers = consumer.list_topics(topic, timeout=60).topics[topic].partitions
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
     found = consumer.consume(10_000, timeout=1)
     consumer.close()
@@ -427,7 +425,7 @@ def test_bad_arguments_end_with_javas_statuses(
         ],
     )
     with mirror:
-        assert mirror.process.wait(30) == status
+        assert mirror.process.wait(90) == status
     assert message in mirror.text()
 
 
@@ -466,7 +464,7 @@ def _alter(cluster: Cluster, topic: str, name: str, value: str | None) -> None:
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (future,) = admin.incremental_alter_configs([resource]).values()
-    future.result(10)
+    future.result(60)
 
 
 def _acl(topic: str, operation: AclOperation) -> AclBinding:
@@ -484,7 +482,7 @@ def _acl(topic: str, operation: AclOperation) -> AclBinding:
 def _allow(cluster: Cluster, topic: str, operation: AclOperation) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (future,) = admin.create_acls([_acl(topic, operation)]).values()
-    future.result(10)
+    future.result(60)
 
 
 def _allowed(cluster: Cluster, topic: str) -> set[str]:
@@ -498,4 +496,4 @@ def _allowed(cluster: Cluster, topic: str) -> set[str]:
         AclOperation.ANY,
         AclPermissionType.ANY,
     )
-    return {binding.operation.name for binding in admin.describe_acls(wanted).result(10)}
+    return {binding.operation.name for binding in admin.describe_acls(wanted).result(60)}

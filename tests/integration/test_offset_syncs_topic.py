@@ -68,4 +68,4 @@ def _checkpoints(cluster: Cluster, source: str) -> list[Checkpoint]:
 
 
 def _topics(cluster: Cluster) -> set[str]:
-    return set(AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).topics)
+    return set(AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=60).topics)

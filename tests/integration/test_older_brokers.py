@@ -59,12 +59,12 @@ def _fill(cluster: KafkaCluster, topic: str) -> int:
 
 def _exists(cluster: KafkaCluster, topic: str) -> bool:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    return topic in admin.list_topics(timeout=10).topics
+    return topic in admin.list_topics(timeout=60).topics
 
 
 def _committed(cluster: KafkaCluster, group: str, topic: str) -> int:
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group})
-    (found,) = consumer.committed([TopicPartition(topic, 2)], timeout=10)
+    (found,) = consumer.committed([TopicPartition(topic, 2)], timeout=60)
     consumer.close()
     return int(found.offset)
 

@@ -38,7 +38,7 @@ def _samples(first: int) -> list[Sample]:
 
 
 def _leaders(cluster: Cluster, topic: str) -> set[int]:
-    listed = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(topic, timeout=10)
+    listed = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(topic, timeout=60)
     return {partition.leader for partition in listed.topics[topic].partitions.values()}
 
 

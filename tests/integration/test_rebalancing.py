@@ -130,7 +130,8 @@ def test_a_driver_killed_while_a_partition_moves_loses_nothing_and_keeps_the_ord
             sent = traffic.sent + 20
             eventually(lambda: traffic.sent, until=lambda n: n > sent)
             eventually(
-                lambda: consume(cluster_b.bootstrap, f"A.{unique}", 2 * sent, timeout=5), timeout=40
+                lambda: consume(cluster_b.bootstrap, f"A.{unique}", 2 * sent, timeout=5),
+                timeout=100,
             )
             assert mirror.stop() == 0
     copied = consume(cluster_b.bootstrap, f"A.{unique}", 2 * sent)

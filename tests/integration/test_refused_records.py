@@ -186,4 +186,4 @@ def _allow(cluster: Cluster, topic: str, size: str) -> None:
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (done,) = admin.incremental_alter_configs([resource]).values()
-    done.result(10)
+    done.result(60)

@@ -161,7 +161,7 @@ def _stop_cleaning(route: Route) -> None:
     entry = ConfigEntry("cleanup.policy", "delete", incremental_operation=AlterConfigOpType.SET)
     topic = ConfigResource(ResourceType.TOPIC, route.topic, incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": route.here})
-    admin.incremental_alter_configs([topic])[topic].result(10)
+    admin.incremental_alter_configs([topic])[topic].result(60)
     seen: list[list[int]] = []
 
     def is_settled() -> bool:

@@ -140,7 +140,7 @@ async def test_a_tail_catches_up_and_then_follows(
     assert not tail.caught_up.is_set()
     records: asyncio.Queue[Record] = asyncio.Queue()
     following = asyncio.create_task(_copy(tail, records), name="following")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert (await records.get()).value == b"old"
         await tail.caught_up.wait()
         await writer.send(topic_name, b"k", b"new", partition=0)
@@ -157,7 +157,7 @@ async def test_a_tail_can_begin_at_the_end(
     tail = LogTail("A", properties, topic_name, from_end=True)
     records: asyncio.Queue[Record] = asyncio.Queue()
     following = asyncio.create_task(_copy(tail, records), name="following")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await tail.caught_up.wait()
         await writer.send(topic_name, b"k", b"new", partition=0)
         assert (await records.get()).value == b"new"
@@ -213,7 +213,7 @@ async def test_a_writer_closes_while_its_cluster_is_away(topic_name: str) -> Non
 
 async def _close_while(away: Callable[[], None], cluster: KafkaCluster, topic: str) -> None:
     before = asyncio.all_tasks()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         writer = Writer("A", {"bootstrap.servers": cluster.bootstrap})
         await writer.start()
         await writer.send(topic, None, b"there", partition=0)
@@ -222,7 +222,7 @@ async def _close_while(away: Callable[[], None], cluster: KafkaCluster, topic: s
         await asyncio.sleep(0.5)
         started = time.monotonic()
         await writer.close()
-        assert time.monotonic() - started < 9
+        assert time.monotonic() - started < 25
         with pytest.raises(Unavailable):
             await waiting
     assert asyncio.all_tasks() == before
@@ -257,7 +257,7 @@ async def test_nobody_there_is_unavailable() -> None:
             pass
     with pytest.raises(Unavailable, match="cluster X"):
         await read_to_end("X", properties, "any")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
 
 
 async def _copy(tail: LogTail, records: asyncio.Queue[Record]) -> None:

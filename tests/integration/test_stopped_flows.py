@@ -83,7 +83,7 @@ def test_a_stopped_flow_copies_nothing_until_it_is_resumed(flow: _Flow, tmp_path
         flow.ok("resume")
         consume(flow.target.bootstrap, remote, 2, timeout=70)
         flow.write(b"3")
-        consume(flow.target.bootstrap, remote, 3, timeout=20)
+        consume(flow.target.bootstrap, remote, 3, timeout=70)
         assert flow.copied() == [b"1", b"2", b"3"], "each once, where it had stopped"
         assert flow.shown()["running"] is True
         assert mirror.stop() == 0

@@ -197,7 +197,7 @@ def test_it_goes_on_until_it_is_told_to_stop(setup: _Setup, unique: str) -> None
                     until=lambda found, at=downstream: found == {topic: at},  # type: ignore[misc]
                 )
             process.send_signal(signal.SIGTERM)
-            said, errors = process.communicate(timeout=20)
+            said, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, errors) == (0, "")

@@ -46,7 +46,7 @@ def test_java_and_mm2_offsets_speak_of_the_same_positions(
     remote = f"{source}.{unique}"
     admin = AdminClient({"bootstrap.servers": cluster_b.bootstrap})
     with Mirror(tmp_path, text, command=java_mirror) as java:
-        eventually(lambda: remote in admin.list_topics(timeout=10).topics, timeout=90)
+        eventually(lambda: remote in admin.list_topics(timeout=60).topics, timeout=90)
         copied = consume(cluster_b.bootstrap, remote, 16)
         numbers = {p: [int(s.value or b"") for s in copied if s.partition == p] for p in range(3)}
         assert numbers == {0: list(range(12, 30, 3)), 1: [], 2: list(range(2, 30, 3))}

@@ -115,7 +115,7 @@ def _written(cluster: Cluster, topic: str) -> int:
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
     try:
         return sum(
-            consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10)[1]
+            consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=60)[1]
             for number in range(_PARTITIONS)
         )
     except KafkaException:
@@ -130,7 +130,7 @@ def _newest(cluster: Cluster, topic: str) -> list[int]:
     found = []
     for number in range(_PARTITIONS):
         where = TopicPartition(topic, number)
-        where.offset = max(0, consumer.get_watermark_offsets(where, timeout=10)[1] - 1)
+        where.offset = max(0, consumer.get_watermark_offsets(where, timeout=60)[1] - 1)
         consumer.assign([where])
         message = consumer.poll(5)
         found.append(-1 if message is None else int(message.value() or b""))

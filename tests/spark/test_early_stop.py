@@ -38,7 +38,7 @@ def test_a_stop_before_anything_runs_leaves_no_process_behind(
         )
         process.send_signal(number)
         assert eventually(lambda: mirror.status, until=lambda status: status is not None) == 0
-        _, alive = psutil.wait_procs(family, timeout=5)
+        _, alive = psutil.wait_procs(family, timeout=60)
         assert alive == []
     finally:
         mirror.end(timeout=10)

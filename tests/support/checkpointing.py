@@ -121,7 +121,7 @@ class Pair:
         consumer = Consumer({"bootstrap.servers": self.target, "group.id": "unused"})
         try:
             where = TopicPartition(self.checkpoints, 0)
-            end = consumer.get_watermark_offsets(where, timeout=10)[1]
+            end = consumer.get_watermark_offsets(where, timeout=60)[1]
         except KafkaException as error:
             raise AssertionError("the topic does not appear") from error
         finally:

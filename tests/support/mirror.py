@@ -147,7 +147,7 @@ def worker_pids(bootstrap: str, source: str, since_ms: int) -> dict[int, int]:
     """Process ids of the workers that run the bundles, by bundle, as reported since a time."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none"})
     where = TopicPartition(f"mm2-progress.{source}.internal", 0)
-    _, end = consumer.get_watermark_offsets(where, timeout=10)
+    _, end = consumer.get_watermark_offsets(where, timeout=60)
     where.offset = max(0, end - 50)
     consumer.assign([where])
     found: dict[int, int] = {}
