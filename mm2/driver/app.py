@@ -21,10 +21,12 @@ from flows.checkpoint.flow import run_checkpoints
 from flows.heartbeat.flow import run_heartbeats
 from mm2.config.flow import FlowConfig
 from mm2.core.model import ClusterAlias
-from mm2.errors import FatalError, root_cause
+from mm2.driver.rest import entrance_of, serve_rest
+from mm2.errors import ConfigError, FatalError, root_cause
 from mm2.herder.election import NodeShare
 from mm2.herder.herder import Herder
 from mm2.herder.ports import BundleRunner
+from mm2.rest.entrance import Entrance
 
 log = structlog.get_logger()
 
@@ -54,10 +56,15 @@ class MirrorMaker:
     Args:
         flows: what to run.
         engine: runs their bundles.
+        entrance: of the REST interface; None if there is to be none.
     """
 
-    def __init__(self, flows: Sequence[FlowConfig], engine: Engine) -> None:
+    def __init__(
+        self, flows: Sequence[FlowConfig], engine: Engine, entrance: Entrance | None = None
+    ) -> None:
         self._flows = flows
+        self._entrance = entrance
+        self._is_up = asyncio.Event()
         self._engine = engine
         share = NodeShare(could=frozenset(str(flow.flow) for flow in flows))
         self._herders = [
@@ -95,9 +102,11 @@ class MirrorMaker:
 
     async def _run_herders(self) -> None:
         async with asyncio.TaskGroup() as group:
-            if any(flow.source.runs for flow in self._flows):
-                # Spark takes seconds to start; topics are looked at and created meanwhile.
-                group.create_task(self._engine.start(), name="spark")
+            # Spark takes seconds to start; topics are looked at and created meanwhile.
+            group.create_task(self._start_engine(), name="spark")
+            rest = group.create_task(
+                serve_rest(lambda: self._flows, self._entrance, after=self._is_up), name="rest"
+            )
             tasks = [
                 group.create_task(herder.run(), name=f"herder-{herder.target}")
                 for herder in self._herders
@@ -110,6 +119,12 @@ class MirrorMaker:
             for task in late:
                 log.error("herder.not_stopped", herder=task.get_name(), within_s=STOP_WITHIN_S)
                 task.cancel()
+            rest.cancel()
+
+    async def _start_engine(self) -> None:
+        if any(flow.source.runs for flow in self._flows):
+            await self._engine.start()
+        self._is_up.set()
 
 
 def _worker_ids(flows: Sequence[FlowConfig]) -> dict[ClusterAlias, str]:
@@ -125,7 +140,12 @@ def run_flows(flows: Sequence[FlowConfig], engine: Engine) -> int:
     SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once.
     """
     log.info("driver.started", flows=[str(flow.flow) for flow in flows])
-    return run_program(lambda: MirrorMaker(flows, engine))
+    try:
+        entrance = entrance_of(flows)
+    except (ConfigError, FatalError) as error:
+        log.critical("driver.failed", error=str(error))
+        return EXIT_START
+    return run_program(lambda: MirrorMaker(flows, engine, entrance))
 
 
 class Program(Protocol):

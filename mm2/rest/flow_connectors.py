@@ -1,0 +1,387 @@
+"""
+The connectors of a dedicated node: those of the flows in its file, called ``A->B.MirrorSource...``.
+
+Whatever is shown is seen through Kafka, and whatever is asked for is written to the flow's control
+topic. So every node answers for every flow alike, whoever leads it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Final, NoReturn
+
+from mm2.config.altering import tolerated
+from mm2.config.flow import FlowConfig, effective_settings
+from mm2.config.layers import plain
+from mm2.config.redact import redacted
+from mm2.core.connect_offsets import SourcePartition
+from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
+from mm2.errors import ConfigErrors
+from mm2.herder.clusters import admin_clients
+from mm2.herder.commands import FlowCommands
+from mm2.herder.control_steering import ConnectorState
+from mm2.herder.flow_view import ConnectorView, FlowView
+from mm2.herder.repositioning import Change, Repositioning
+from mm2.kafka.admin import Admin
+from mm2.rest.altering import Difference, partial, whole
+from mm2.rest.errors import RestError, bad_request, conflict, not_found, unknown_connector
+from mm2.rest.ports import (
+    ConnectorInfo,
+    ConnectorStatus,
+    ConnectorType,
+    JsonObject,
+    Position,
+    State,
+    Target,
+)
+from mm2.rest.views import FlowViews
+
+_FAILED: Final = "FAILED"
+_RESTARTING: Final = "RESTARTING"
+_ASSIGNED: Final = "task.assigned.partitions"
+
+
+class FlowConnectors:
+    """
+    The connectors of flows; implements ``Connectors``.
+
+    Args:
+        flows: the flows as their file has them now.
+        views: how flows are.
+    """
+
+    def __init__(self, flows: Callable[[], Sequence[FlowConfig]], views: FlowViews) -> None:
+        self._flows = flows
+        self._views = views
+
+    async def cluster_id(self) -> str:
+        """
+        The id of the first target, where this node has its topics.
+
+        Raises:
+            ClusterError: it does not answer, or refuses.
+        """
+        return await _cluster_id(self._flows()[0])
+
+    async def check(self) -> None:
+        """
+        Makes sure that there is something that this node can do: a target that answers.
+
+        Raises:
+            ClusterError: none does; what the last of them says.
+        """
+        targets = {config.flow.target: config for config in self._flows()}
+        answers = await asyncio.gather(*map(_cluster_id, targets.values()), return_exceptions=True)
+        problems = [answer for answer in answers if isinstance(answer, BaseException)]
+        if len(problems) == len(answers):
+            raise problems[-1]
+
+    async def names(self) -> Sequence[str]:
+        """All connectors of all flows, whether they run or not."""
+        return [_name(config, connector) for config, connector in self._all()]
+
+    async def info(self, name: str) -> ConnectorInfo:
+        """A connector's configuration, alterations included."""
+        config, connector = self._find(name)
+        async with _commands(config) as commands:
+            changes = (await commands.steering()).alterations.changes
+        view = await self._view(config, connector)
+        return ConnectorInfo(
+            name=name,
+            type=ConnectorType.SOURCE,
+            config=_shown(tolerated(config, changes).config, connector),
+            tasks=[task.task for task in view.tasks],
+        )
+
+    async def status(self, name: str) -> ConnectorStatus:
+        """How a connector is."""
+        return _status(name, await self._view(*self._find(name)))
+
+    async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
+        """The connector's configuration for each task, with the partitions that it has."""
+        config, connector = self._find(name)
+        shown = (await self.info(name)).config
+        view = await self._views.of(config)
+        return {
+            task.task: {**shown, **_assigned(view, connector, task.task)}
+            for task in _connector(view, name, connector).tasks
+        }
+
+    async def topics(self, name: str) -> Sequence[str]:
+        """The topics that a connector writes to."""
+        return (await self._view(*self._find(name))).topics
+
+    async def reset_topics(self, name: str) -> None:
+        """
+        Cannot be done: topics are those of the assignment, and not collected.
+
+        Raises:
+            RestError: always.
+        """
+        self._find(name)
+        raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
+
+    async def create(self, name: str, config: Mapping[str, str], target: Target) -> ConnectorInfo:
+        """
+        Cannot be done here.
+
+        Raises:
+            RestError: always.
+        """
+        del config, target
+        self._refuse(f"Connector {name} cannot be made here", "add the flow to its file")
+
+    async def delete(self, name: str) -> None:
+        """
+        Cannot be done here.
+
+        Raises:
+            RestError: always.
+        """
+        self._find(name)
+        self._refuse(
+            f"Connector {name} cannot be deleted here",
+            f"stop it with PUT /connectors/{name}/stop, or take the flow out of the file",
+        )
+
+    async def put_config(self, name: str, config: Mapping[str, str]) -> tuple[ConnectorInfo, bool]:
+        """
+        Alters the flow by what differs from its present configuration.
+
+        Raises:
+            RestError: there is no such connector.
+            ConfigErrors: the configuration is wrong.
+        """
+        await self._alter(name, lambda present, altered: whole(present, config, altered))
+        return await self.info(name), False
+
+    async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
+        """
+        Alters the flow.
+
+        Raises:
+            RestError: there is no such connector.
+            ConfigErrors: the configuration would be wrong.
+        """
+        await self._alter(name, lambda present, _: partial(present, changes))
+        return await self.info(name)
+
+    async def want(self, name: str, target: Target) -> None:
+        """Has a connector run, pause or stop."""
+        config, connector = self._find(name)
+        async with _commands(config) as commands:
+            match target:
+                case Target.RUNNING:
+                    await commands.resume(connector)
+                case Target.PAUSED:
+                    await commands.pause(connector)
+                case Target.STOPPED:
+                    await commands.stop(connector)
+
+    async def restart(
+        self, name: str, *, include_tasks: bool, only_failed: bool
+    ) -> ConnectorStatus:
+        """
+        Has a connector start anew, which takes its tasks along; or failed tasks alone.
+
+        Returns:
+            How it is, with RESTARTING for what is about to.
+        """
+        config, connector = self._find(name)
+        status = _status(name, await self._view(config, connector))
+        failed = [number for number, task in status.tasks.items() if task.state == _FAILED]
+        async with _commands(config) as commands:
+            if not only_failed or status.connector.state == _FAILED:
+                await commands.restart(connector)
+                return _restarting(status, status.tasks if include_tasks else ())
+            for number in failed if include_tasks else ():
+                await commands.restart(connector, number)
+        return replace(
+            _restarting(status, failed if include_tasks else ()), connector=status.connector
+        )
+
+    async def restart_task(self, name: str, task: int) -> None:
+        """
+        Has one task start anew.
+
+        Raises:
+            RestError: there is no such task.
+        """
+        config, connector = self._find(name)
+        view = await self._view(config, connector)
+        if task not in {each.task for each in view.tasks}:
+            raise not_found(f"Unknown task: {name}-{task}")
+        async with _commands(config) as commands:
+            await commands.restart(connector, task)
+
+    async def offsets(self, name: str) -> Sequence[Position]:
+        """Positions of copying; the other connectors have none."""
+        config, connector = self._find(name)
+        if connector != SOURCE_CONNECTOR:
+            return []
+        async with Repositioning.of(config) as repositioning:
+            stored = await repositioning.stored()
+        return [
+            Position(
+                partition=SourcePartition(config.flow.source, *where).fields(),
+                offset={"offset": at},
+            )
+            for where, at in sorted(stored.items())
+        ]
+
+    async def alter_offsets(self, name: str, document: JsonObject) -> str:
+        """
+        Moves a stopped flow.
+
+        Raises:
+            RestError: it is not stopped, or has not drained yet.
+            ConfigErrors: the request is wrong.
+        """
+        config = await self._stopped(name)
+        async with Repositioning.of(config) as repositioning:
+            await _execute(repositioning, await repositioning.from_request(dict(document)))
+        return "The offsets for this connector have been altered successfully"
+
+    async def reset_offsets(self, name: str) -> str:
+        """
+        Has a stopped flow begin as a new one would.
+
+        Raises:
+            RestError: it is not stopped, or has not drained yet.
+        """
+        config = await self._stopped(name)
+        async with Repositioning.of(config) as repositioning:
+            await _execute(repositioning, await repositioning.deleted(None))
+        return "The offsets for this connector have been reset successfully"
+
+    async def _stopped(self, name: str) -> FlowConfig:
+        """The flow of a connector that has positions and is to be stopped."""
+        config, connector = self._find(name)
+        if connector != SOURCE_CONNECTOR:
+            raise bad_request(f"Connector {name} has no offsets of its own; see {SOURCE_CONNECTOR}")
+        async with _commands(config) as commands:
+            steering = await commands.steering()
+        if steering.state_of(connector) is not ConnectorState.STOPPED:
+            raise bad_request(
+                "Connectors must be in the STOPPED state before their offsets can be modified. This"
+                " can be done for the specified connector by issuing a 'PUT' request to the"
+                f" '/connectors/{name}/stop' endpoint"
+            )
+        return config
+
+    async def _alter(
+        self, name: str, difference: Callable[[Mapping[str, str], Sequence[str]], Difference]
+    ) -> None:
+        config, connector = self._find(name)
+        async with _commands(config) as commands:
+            altered = (await commands.steering()).alterations.changes
+            present = _shown(tolerated(config, altered).config, connector)
+            asked = difference(present, list(altered))
+            if asked:
+                await commands.alter(asked.changes, reset=asked.resets)
+
+    async def _view(self, config: FlowConfig, connector: str) -> ConnectorView:
+        view = await self._views.of(config)
+        return _connector(view, _name(config, connector), connector)
+
+    def _all(self) -> list[tuple[FlowConfig, str]]:
+        return [(config, connector) for config in self._flows() for connector in _exist(config)]
+
+    def _find(self, name: str) -> tuple[FlowConfig, str]:
+        for config, connector in self._all():
+            if _name(config, connector) == name:
+                return config, connector
+        raise unknown_connector(name)
+
+    def _refuse(self, what: str, advice: str) -> NoReturn:
+        raise bad_request(
+            f"{what}: connectors of a dedicated node are those of the flows in its file. To change"
+            f" them, {advice}; or run connectors in Connect's way."
+        )
+
+
+def _name(config: FlowConfig, connector: str) -> str:
+    return f"{config.flow}.{connector}"
+
+
+def _exist(config: FlowConfig) -> list[str]:
+    """The connectors that Java would have made (C112)."""
+    settings = zip(CONNECTORS, (config.source, config.checkpoint, config.heartbeat), strict=True)
+    return [connector for connector, each in settings if not each.refusals]
+
+
+def _shown(config: FlowConfig, connector: str) -> dict[str, str]:
+    """A connector's configuration as written, so that providers' secrets are not in it."""
+    assert config.maker is not None  # noqa: S101 - a dedicated node's flows come from its file
+    written = plain(effective_settings(config.maker, config.flow, connector, []))
+    return dict(sorted({**redacted(written), "name": _name(config, connector)}.items()))
+
+
+def _connector(view: FlowView, name: str, connector: str) -> ConnectorView:
+    found = view.connector(connector)
+    if found is None:
+        raise not_found(f"No status found for connector {name}")
+    return found
+
+
+def _status(name: str, view: ConnectorView) -> ConnectorStatus:
+    return ConnectorStatus(
+        name=name,
+        type=ConnectorType.SOURCE,
+        connector=State(state=view.state.value, worker_id=view.worker_id, trace=view.trace or ""),
+        tasks={
+            task.task: State(
+                state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
+            )
+            for task in view.tasks
+        },
+    )
+
+
+def _restarting(
+    status: ConnectorStatus, tasks: Sequence[int] | Mapping[int, State]
+) -> ConnectorStatus:
+    def then(state: State) -> State:
+        return State(state=_RESTARTING, worker_id=state.worker_id)
+
+    return replace(
+        status,
+        connector=then(status.connector),
+        tasks={
+            number: then(state) if number in tasks else state
+            for number, state in status.tasks.items()
+        },
+    )
+
+
+def _assigned(view: FlowView, connector: str, task: int) -> dict[str, str]:
+    if connector != SOURCE_CONNECTOR:
+        return {}
+    partitions = [str(each.source) for each in view.partitions if each.task == task]
+    return {_ASSIGNED: ",".join(partitions)}
+
+
+@asynccontextmanager
+async def _commands(config: FlowConfig) -> AsyncIterator[FlowCommands]:
+    async with admin_clients(config) as clusters:
+        yield FlowCommands(config, clusters)
+
+
+async def _execute(repositioning: Repositioning, changes: Sequence[Change]) -> None:
+    try:
+        await repositioning.check_stopped()
+    except ConfigErrors as errors:
+        raise conflict(str(errors)) from errors
+    await repositioning.execute(changes)
+
+
+async def _cluster_id(config: FlowConfig) -> str:
+    admin = Admin(config.flow.target, config.source.target_admin("rest-admin"))
+    try:
+        return await admin.cluster_id()
+    finally:
+        await admin.close()
