@@ -113,7 +113,12 @@ class FlowConnectors:
 
     async def topics(self, name: str) -> Sequence[str]:
         """The topics that a connector writes to."""
-        return (await self._view(*self._find(name))).topics
+        config, connector = self._find(name)
+        view = await self._views.of(config)
+        topics = set(_connector(view, name, connector).topics)
+        if connector == SOURCE_CONNECTOR:
+            topics.update(each.remote for each in view.partitions)
+        return sorted(topics)
 
     async def reset_topics(self, name: str) -> None:
         """
