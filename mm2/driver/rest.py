@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Final
 
 from mm2.config.flow import FlowConfig
 from mm2.config.rest import rest_of_file
 from mm2.rest.entrance import Entrance, prepare
+
+_FLOWS_FIRST_S: Final = 2.0
 
 Flows = Callable[[], Sequence[FlowConfig]]
 
@@ -34,11 +36,13 @@ async def serve_rest(flows: Flows, entrance: Entrance | None, *, after: asyncio.
     Args:
         flows: the flows as their file has them now.
         entrance: where and to whom; None serves nothing.
-        after: is waited for, because the HTTP library takes long to import, and flows come first.
+        after: is waited for, and some seconds more, because the HTTP library takes long to import,
+            and the first records come first.
     """
     if entrance is None:
         return
     await after.wait()
+    await asyncio.sleep(_FLOWS_FIRST_S)
     serve = await asyncio.to_thread(_service)
     await serve(flows, entrance)
 
