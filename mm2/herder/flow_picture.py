@@ -133,12 +133,21 @@ class FlowPicture:
         return RunState[self.steering.state_of(connector).name]
 
     def heard_ms(self) -> int:
-        """When the leader or one of its tasks was heard last, by their clocks; 0 for never."""
-        if self.lease is None:
-            return 0
+        """
+        When the leader was heard last, by its clock; 0 for never.
+
+        Tasks outlive a leader by a while, so they tell only where a lease is not renewed.
+        """
+        if self.lease is None or self.lease.lasts_ms:
+            return self.lease_ms
         epoch = self.lease.epoch
         reports = (each.time_ms for each in self.reports.values() if each.epoch == epoch)
         return max([self.lease_ms, *reports])
+
+    @property
+    def newest_ms(self) -> int:
+        """The time of the newest word of the flow, by its clocks; 0 for none."""
+        return max([self.lease_ms, *(each.time_ms for each in self.reports.values())])
 
     def _take_report(self, report: BundleProgress) -> None:
         self.reports[report.bundle] = report

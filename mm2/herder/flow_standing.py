@@ -20,8 +20,9 @@ from mm2.core.model import (
     TopicName,
     TopicPartition,
 )
+from mm2.core.placement import Member
 from mm2.core.run_rules import connector_state, task_state, trace_of
-from mm2.herder.control import Assignment
+from mm2.herder.control import Assignment, Lease
 from mm2.herder.flow_picture import FlowPicture, SeenPartition
 from mm2.herder.flow_states import (
     ConnectorView,
@@ -31,10 +32,11 @@ from mm2.herder.flow_states import (
     PartitionView,
     TaskView,
 )
-from mm2.kafka.groups import GroupMember
+from mm2.herder.membership import decode_member
+from mm2.kafka.groups import GroupMember, GroupMembers, GroupState
 
-_ALIVE_MS: Final = 15_000
-"""Tasks report each second; this leaves time for a machine that does much else."""
+_LASTS_MS: Final = 15_000
+"""For leases that do not say how long they count; tasks report each second."""
 
 _CONNECT: Final = "connect"
 """Protocol of a group of Connect's workers, as Kafka's own MirrorMaker has them."""
@@ -55,6 +57,7 @@ def seen(config: FlowConfig, picture: FlowPicture, now_ms: int) -> FlowView:
         flow=config.flow,
         time_ms=now_ms,
         leader=look.leader(),
+        config_digest=picture.lease.digest or None if picture.lease else None,
         nodes=tuple(look.nodes()),
         steering=picture.steering,
         connectors=tuple(look.connectors()),
@@ -98,11 +101,12 @@ class _Look:
         self._is_java = picture.members.protocol_type == _CONNECT
         lease = picture.lease
         self._epoch, self._worker = (lease.epoch, lease.owner) if lease else (0, "")
-        self._heard_ms = picture.heard_ms()
-        self._age_ms = max(0, now_ms - self._heard_ms)
-        self._is_led = is_own or (lease is not None and self._age_ms < _ALIVE_MS)
+        heard_ms = picture.heard_ms()
+        self._age_ms = max(0, now_ms - heard_ms)
+        self._members = [] if self._is_java else list(_members(picture.members))
+        self._is_led = is_own or (lease is not None and self._is_alive(lease))
         # Clocks differ: while a leader is there, its tasks' last word is what is now.
-        self._now_ms = now_ms if is_own or not self._is_led else self._heard_ms
+        self._now_ms = picture.newest_ms if self._is_led and not is_own else now_ms
 
     def leader(self) -> LeaderView | None:
         """Who leads, or led last."""
@@ -117,8 +121,30 @@ class _Look:
 
     def nodes(self) -> Iterator[NodeView]:
         """Who is in the flow's group."""
-        for member in self._picture.members.members:
-            yield _node(member, is_java=self._is_java)
+        members = self._picture.members.members
+        if self._is_java:
+            for each in members:
+                yield NodeView(node=each.client_id, host=_host(each), is_java=True)
+        for each, member in zip(members, self._members, strict=False):
+            yield NodeView(
+                node=member.node,
+                host=_host(each),
+                release=member.release or None,
+                config_digest=member.digest or None,
+                leads=self._is_led and member.node == self._worker,
+            )
+
+    def _is_alive(self, lease: Lease) -> bool:
+        """
+        Whether who wrote the lease still leads.
+
+        The broker knows best, by its own clock, as long as nobody comes or goes.
+        """
+        if lease.is_released or self._is_java:
+            return False
+        if self._picture.members.state is GroupState.STABLE and self._members:
+            return lease.owner in {member.node for member in self._members}
+        return self._age_ms < (lease.lasts_ms or _LASTS_MS)
 
     def connectors(self) -> Iterator[ConnectorView]:
         """All connectors, with their tasks."""
@@ -276,10 +302,10 @@ class _Look:
         )
 
 
-def _node(member: GroupMember, *, is_java: bool) -> NodeView:
-    return NodeView(
-        node=member.client_id,
-        host=member.host.removeprefix("/"),
-        leads=bool(member.assigned),
-        is_java=is_java,
-    )
+def _members(group: GroupMembers) -> Iterator[Member]:
+    """What our nodes say of themselves."""
+    return (decode_member(each.user_data, each.member_id) for each in group.members)
+
+
+def _host(member: GroupMember) -> str:
+    return member.host.removeprefix("/")

@@ -13,13 +13,15 @@ from collections.abc import Sequence
 import structlog
 
 from mm2.config.flow import FlowConfig
-from mm2.core.model import ClusterAlias
+from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, ClusterAlias
 from mm2.core.policy import build_policy
 from mm2.herder.clusters import FlowClusters, admin_clients, wait_for
 from mm2.herder.election import NodeShare
+from mm2.herder.hearing import HeardRunner, heard_flow
 from mm2.herder.leading import FlowLeading, Term
 from mm2.herder.ports import BundleRunner, SmallFlow
 from mm2.herder.source import SourceFlow
+from mm2.herder.status_topic import StatusTopic
 from mm2.herder.supervision import keep_running, unless_stopped
 from mm2.herder.topics import create_internal_topics
 
@@ -100,9 +102,11 @@ class FlowHerder:
         share: NodeShare | None = None,
     ) -> None:
         self.config = config
-        self._runner = runner
-        self._heartbeats = heartbeats
-        self._checkpoints = checkpoints
+        self._status = StatusTopic(config, owner=worker_id)
+        hear = self._status.hear
+        self._runner = HeardRunner(runner, hear)
+        self._heartbeats = heard_flow(heartbeats, HEARTBEAT_CONNECTOR, hear)
+        self._checkpoints = heard_flow(checkpoints, CHECKPOINT_CONNECTOR, hear)
         self._worker_id = worker_id
         self._share = share or NodeShare(could=frozenset({str(config.flow)}))
         self._leading: FlowLeading | None = None
@@ -133,7 +137,7 @@ class FlowHerder:
                 self.config,
                 node=self._worker_id,
                 share=self._share,
-                work=lambda term: self._lead(term, clusters),
+                work=lambda term: self._status.beside(self._lead(term, clusters)),
             )
             try:
                 await self._leading.run()

@@ -53,23 +53,13 @@ class StatusLedger:
 
     Args:
         config: the flow.
-        picture: what its topics say, the status topic among them.
         owner: of this node's leases; under others' there is nothing to write.
         worker_id: how Connect names this node (C480).
         release: what is told as the connectors' version.
     """
 
-    def __init__(
-        self,
-        config: FlowConfig,
-        picture: FlowPicture,
-        *,
-        owner: str,
-        worker_id: str,
-        release: str,
-    ) -> None:
+    def __init__(self, config: FlowConfig, *, owner: str, worker_id: str, release: str) -> None:
         self._config = config
-        self._picture = picture
         self._owner = owner
         self._worker_id = worker_id
         self._release = release
@@ -90,33 +80,38 @@ class StatusLedger:
         elif before is not None:
             self._failures[key] = replace(before, until_ms=now_ms + _STEADY_MS)
 
-    def changes(self, now_ms: int) -> list[Written]:
-        """All that has to be written now, tombstones first."""
-        if not self._leads:
+    def changes(self, picture: FlowPicture, now_ms: int) -> list[Written]:
+        """
+        All that has to be written now, tombstones first.
+
+        Args:
+            picture: what the flow's topics say, the status topic among them.
+            now_ms: the time.
+        """
+        if not self._leads(picture):
             return []
-        self._picture.failures = self._standing(now_ms)
-        wanted = dict(self._statuses(own_connectors(self._config, self._picture, now_ms)))
-        table = self._picture.statuses
+        picture.failures = self._standing(now_ms)
+        wanted = dict(self._statuses(own_connectors(self._config, picture, now_ms)))
+        table = picture.statuses
         gone = [k for k in table.statuses if k not in wanted and k.connector in CONNECTORS]
         return [
             *(encode_status(key, None) for key in gone),
             *(encode_status(k, s) for k, s in wanted.items() if table.statuses.get(k) != s),
-            *(encode_topic(k, found) for k, found in self._used() if k not in table.topics),
+            *(encode_topic(k, found) for k, found in self._used(picture) if k not in table.topics),
         ]
 
-    def ends(self) -> list[Written]:
+    def ends(self, picture: FlowPicture) -> list[Written]:
         """What to write when this node gives the flow up."""
-        if not self._leads:
+        if not self._leads(picture):
             return []
         return [
             encode_status(key, replace(status, state=RunState.UNASSIGNED, trace=None))
-            for key, status in self._picture.statuses.statuses.items()
+            for key, status in picture.statuses.statuses.items()
             if status.worker_id == self._worker_id and status.state not in _ENDED
         ]
 
-    @property
-    def _leads(self) -> bool:
-        lease = self._picture.lease
+    def _leads(self, picture: FlowPicture) -> bool:
+        lease = picture.lease
         return lease is not None and lease.owner == self._owner
 
     def _standing(self, now_ms: int) -> dict[Key, str]:
@@ -128,9 +123,9 @@ class StatusLedger:
         }
         return {key: failure.reason for key, failure in self._failures.items()}
 
-    def _used(self) -> Iterator[tuple[TopicKey, ActiveTopic]]:
+    def _used(self, picture: FlowPicture) -> Iterator[tuple[TopicKey, ActiveTopic]]:
         """Topics that connectors write to."""
-        picture, policy = self._picture, build_policy(self._config.source.properties)
+        policy = build_policy(self._config.source.properties)
         yield from picture.used.items()
         if beats := picture.heartbeats:
             found = ActiveTopic(task=0, discovered_ms=beats.time_ms)

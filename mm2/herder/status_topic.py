@@ -8,17 +8,19 @@ Connect's status topic read it, and Kafka's own MirrorMaker when it takes the fl
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from collections.abc import Coroutine, Iterable
+from typing import Final
 
 import structlog
 
 from mm2 import __version__
 from mm2.config.flow import FlowConfig
+from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError
 from mm2.herder.flow_topics import now_ms
 from mm2.herder.flow_view import FlowFollower
 from mm2.herder.status_ledger import Key, StatusLedger, Written
+from mm2.herder.supervision import keep_running
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -26,59 +28,66 @@ log = structlog.get_logger()
 _LOOK_EVERY_S: Final = 1.0
 _GIVE_UP_WITHIN_S: Final = 3.0
 
-Heard: TypeAlias = Callable[[str | None], None]
-"""Told that a part begins (None), or why it has failed."""
-
 
 class StatusTopic:
     """
-    Writes what the connectors of a flow do, while this node leads it.
+    Writes what the connectors of a flow do, whenever this node leads it.
 
     Args:
         config: the flow.
         owner: of this node's leases; under others' it writes nothing.
-        worker_id: how Connect names this node (C480).
     """
 
-    def __init__(self, config: FlowConfig, *, owner: str, worker_id: str) -> None:
+    def __init__(self, config: FlowConfig, *, owner: str) -> None:
         self._config = config
-        self._follower = FlowFollower(config)
-        self._ledger = StatusLedger(
-            config,
-            self._follower.picture,
-            owner=owner,
-            worker_id=worker_id,
-            release=__version__,
-        )
+        worker_id = worker_id_of(owner, config.flow)
+        self._ledger = StatusLedger(config, owner=owner, worker_id=worker_id, release=__version__)
 
-    def hear(self, key: Key) -> Heard:
-        """Who is to be told whenever a connector or task begins or fails."""
-        return lambda reason: self._ledger.heard(key, reason, now_ms())
-
-    async def run(self) -> None:
+    def hear(self, key: Key, reason: str | None) -> None:
         """
-        Writes until cancelled; what cannot be written is tried again a second later.
+        Learns that a connector or task begins, or why it has failed.
 
-        Raises:
-            ClusterError: the target does not answer.
+        Args:
+            key: which.
+            reason: why it has failed; None if it begins.
         """
+        self._ledger.heard(key, reason, now_ms())
+
+    async def beside(self, work: Coroutine[object, object, None]) -> None:
+        """
+        Awaits what a leader does, and writes meanwhile.
+
+        When it ends, the node is said to run nothing any more; not so when it is cancelled, because
+        then others may lead already.
+        """
+        follower = FlowFollower(self._config)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follower.run(), name="status-follower")
-            await self._follower.until_ready()
+            writing = tasks.create_task(
+                keep_running("status", lambda: self._run(follower)), name="status"
+            )
+            await work
+            writing.cancel()
+        await self._give_up(follower)
+
+    async def _run(self, follower: FlowFollower) -> None:
+        """Writes until cancelled; what cannot be written is tried again a second later."""
+        if not self._config.herder.status_topic:
+            return
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(follower.run(), name="status-follower")
+            await follower.until_ready()
             async with self._writer() as writer:
                 while True:
-                    await self._write(writer, self._ledger.changes(now_ms()))
+                    await self._write(writer, self._ledger.changes(follower.picture, now_ms()))
                     await asyncio.sleep(_LOOK_EVERY_S)
 
-    async def give_up(self) -> None:
-        """
-        Says that this node runs nothing any more; before it gives the lead to another one.
-
-        Takes no longer than a few seconds: if the target is away, others see that by themselves.
-        """
+    async def _give_up(self, follower: FlowFollower) -> None:
+        """Takes no longer than a few seconds; if the target is away, others see that themselves."""
+        if not (ends := self._ledger.ends(follower.picture)):
+            return
         try:
             async with asyncio.timeout(_GIVE_UP_WITHIN_S), self._writer() as writer:
-                await self._write(writer, self._ledger.ends())
+                await self._write(writer, ends)
         except (TimeoutError, ClusterError) as error:
             log.warning("status.not_written", error=str(error))
 
@@ -91,3 +100,15 @@ class StatusTopic:
                 await writer.send(self._config.herder.status_topic, key, value)
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
+
+
+def worker_id_of(owner: str, flow: SourceAndTarget) -> str:
+    """
+    How Connect names this node: host, flow, and what changes at each start (C480).
+
+    Args:
+        owner: of its leases: host and what changes at each start, maybe more.
+        flow: the flow.
+    """
+    host, _, rest = owner.partition("/")
+    return "/".join(part for part in (host, str(flow), rest.partition("/")[0]) if part)

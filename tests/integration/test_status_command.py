@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
+from mm2.core.connect_status import RunState, Status
+from mm2.core.model import SOURCE_CONNECTOR
+from mm2.core.status_table import StatusTable
+from mm2.kafka.log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.layout import free_ports
@@ -28,6 +34,7 @@ class _Flow:
 
     file: Path
     source: Cluster
+    target: Cluster
     alias: str
     good: str
     picky: str
@@ -45,6 +52,17 @@ class _Flow:
         rows = {row["flow"]: row for row in self.seen(status=status)}
         return rows[f"{self.alias}->T"]
 
+    def statuses(self) -> StatusTable:
+        """What the status topic says."""
+        topic = f"mm2-status.{self.alias}.internal"
+        records = asyncio.run(
+            read_to_end("T", {"bootstrap.servers": self.target.bootstrap}, topic, newest_only=True)
+        )
+        table = StatusTable()
+        for record in records:
+            table.take(record.key, record.value)
+        return table
+
     def states(self, *, status: int) -> dict[tuple[str, int | None], str]:
         rows = self.seen("--flow", f"{self.alias}->T", "--by", "task", status=status)
         return {(row["connector"], row["task"]): row["state"] for row in rows}
@@ -56,6 +74,7 @@ def flow(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) ->
     found = _Flow(
         file=tmp_path / "mm2.properties",
         source=cluster_a,
+        target=cluster_b,
         alias=alias,
         good=f"{unique}-good",
         picky=f"{unique}-picky",
@@ -99,6 +118,7 @@ def test_a_flow_is_seen_as_it_is(flow: _Flow, tmp_path: Path) -> None:
             (flow.picky, 0): 4,
         }
         _fails(flow)
+        eventually(lambda: flow.statuses().tasks(SOURCE_CONNECTOR), until=_one_has_failed)
         assert mirror.process.poll() is None
         mirror.kill()
         gone = eventually(
@@ -107,6 +127,11 @@ def test_a_flow_is_seen_as_it_is(flow: _Flow, tmp_path: Path) -> None:
         assert gone["leader"] is None
         assert gone["problems"].startswith("nobody leads it; ")
         assert set(flow.states(status=1).values()) == {"UNASSIGNED"}
+
+
+def _one_has_failed(tasks: Mapping[int, Status]) -> bool:
+    failed = [task for task in tasks.values() if task.state is RunState.FAILED]
+    return len(failed) == 1 and "MESSAGE_TOO_LARGE" in (failed[0].trace or "")
 
 
 def _fails(flow: _Flow) -> None:

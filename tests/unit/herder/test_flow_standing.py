@@ -20,12 +20,14 @@ from mm2.core.connect_status import (
     encode_topic,
 )
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.placement import Member
 from mm2.herder.checkpoint_progress import CheckpointProgress, encode_checkpoint_progress
 from mm2.herder.control import (
     Assignment,
     BundleState,
     FlowState,
     Lease,
+    LeaseState,
     Wanted,
     encode_assignment,
     encode_lease,
@@ -34,8 +36,9 @@ from mm2.herder.control import (
 from mm2.herder.control_steering import ConnectorState, ConnectorWanted, encode_steering
 from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.flow_standing import own_connectors, seen
-from mm2.herder.flow_states import ConnectorView, FlowView
+from mm2.herder.flow_states import ConnectorView, FlowView, NodeView
 from mm2.herder.heartbeat_progress import HeartbeatProgress, encode_heartbeats
+from mm2.herder.membership import encode_member
 from mm2.herder.progress import (
     BundleProgress,
     GapReport,
@@ -332,3 +335,62 @@ def test_a_connector_that_operators_pause_is_paused_and_is_as_wanted(flow: _Flow
 def test_a_part_of_a_flow_has_only_its_connector() -> None:
     config = replace(_config(), parts=(CHECKPOINT,))
     assert [each.name for each in seen(config, FlowPicture(), NOW).connectors] == [CHECKPOINT]
+
+
+def _group(*nodes: str, state: GroupState = GroupState.STABLE) -> GroupMembers:
+    members = (
+        GroupMember(
+            member_id=f"id-{node}",
+            client_id="c",
+            host="/10.0.0.1",
+            user_data=encode_member(Member(node=node, release="0.2", digest=f"of {node}")),
+        )
+        for node in nodes
+    )
+    return GroupMembers(state=state, protocol_type="consumer", members=tuple(members))
+
+
+def test_nodes_are_shown_with_what_they_say_of_themselves(flow: _Flow) -> None:
+    lease = Lease(epoch=7, owner="n", lasts_ms=10_000, digest="of n")
+    flow.control(*encode_lease(lease))
+    flow.picture.members = _group("n", "m")
+    view = flow.view()
+    n = NodeView(node="n", host="10.0.0.1", release="0.2", config_digest="of n", leads=True)
+    m = replace(n, node="m", config_digest="of m", leads=False)
+    assert view.nodes == (n, m)
+    assert view.other_nodes == (m,)
+
+
+@pytest.mark.parametrize(
+    ("group", "age_ms", "is_alive"),
+    [
+        (_group("n", "m"), 60_000, True),
+        (_group("m"), 0, False),
+        (_group("m", state=GroupState.PREPARING_REBALANCE), 9_000, True),
+        (_group("m", state=GroupState.PREPARING_REBALANCE), 10_000, False),
+        (_group(state=GroupState.EMPTY), 9_000, True),
+        (_group(state=GroupState.EMPTY), 10_000, False),
+        (GroupMembers(state=GroupState.UNKNOWN), 9_000, True),
+    ],
+)
+def test_the_broker_knows_who_lives_and_else_the_lease_tells(
+    flow: _Flow, group: GroupMembers, age_ms: int, *, is_alive: bool
+) -> None:
+    flow.control(*encode_lease(Lease(epoch=7, owner="n", lasts_ms=10_000)))
+    flow.picture.members = group
+    assert flow.view(NOW + age_ms).is_led is is_alive
+
+
+def test_a_leader_that_has_released_the_flow_does_not_lead(flow: _Flow) -> None:
+    lease = Lease(epoch=7, owner="n", lasts_ms=10_000, state=LeaseState.RELEASED)
+    flow.control(*encode_lease(lease))
+    flow.picture.members = _group("n")
+    assert not flow.view().is_led
+
+
+def test_tasks_that_outlive_their_leader_are_no_sign_of_it(flow: _Flow) -> None:
+    flow.control(*encode_lease(Lease(epoch=7, owner="n", lasts_ms=10_000)))
+    flow.report(0, at_ms=NOW + 10_000)
+    view = flow.view(NOW + 11_000)
+    assert view.leader is not None
+    assert (view.is_led, view.leader.age_ms) == (False, 11_000)

@@ -57,9 +57,7 @@ class _Leader:
     offsets: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
-        self.ledger = StatusLedger(
-            _config(), self.picture, owner="n", worker_id="h/A->B/1", release="0.1"
-        )
+        self.ledger = StatusLedger(_config(), owner="n", worker_id="h/A->B/1", release="0.1")
         self.picture.take_control(self.record(*encode_lease(Lease(epoch=7, owner="n"))))
         self.assign(0, 1)
 
@@ -101,7 +99,7 @@ class _Leader:
 
     def written(self, now_ms: int = NOW) -> list[Written]:
         """What is written now; it is read back before the next look."""
-        found = self.ledger.changes(now_ms)
+        found = self.ledger.changes(self.picture, now_ms)
         for key, value in found:
             self.picture.take_status(self.record(key, value))
         return found
@@ -151,9 +149,8 @@ def test_who_does_not_lead_is_silent(leader: _Leader) -> None:
     leader.report(0, error="no")
     lease = encode_lease(Lease(epoch=8, owner="other"))
     leader.picture.take_control(leader.record(*lease))
-    assert leader.written() == leader.ledger.ends() == []
-    ledger = StatusLedger(_config(), FlowPicture(), owner="n", worker_id="w", release="")
-    assert ledger.changes(NOW) == ledger.ends() == [], "nobody leads yet"
+    assert leader.written() == leader.ledger.ends(leader.picture) == []
+    assert leader.ledger.changes(FlowPicture(), NOW) == [], "nobody leads yet"
 
 
 def test_a_partition_that_stands_and_goes_on(leader: _Leader) -> None:
@@ -235,7 +232,7 @@ def test_a_node_that_gives_the_flow_up_says_so_of_what_it_ran(leader: _Leader) -
     leader.stands(TaskKey(HEARTBEAT, 0), other)
     stopped = Status(state=RunState.STOPPED, worker_id="h/A->B/1", generation=7)
     leader.stands(ConnectorKey(CHECKPOINT), stopped)
-    ends = {key: decode_status(value or b"") for key, value in leader.ledger.ends()}
+    ends = {key: decode_status(value or b"") for key, value in leader.ledger.ends(leader.picture)}
     assert {each.state for each in ends.values()} == {RunState.UNASSIGNED}
     assert {each.trace for each in ends.values()} == {None}
     assert sorted(ends) == [
