@@ -59,6 +59,7 @@ _OF_WORKERS: Final = (
     | _REST_NAMES
     | {
         *MAKER_KEYS.keys() - {"clusters", "dedicated.mode.enable.internal.rest"},
+        *_REST_NAMES,
         "offset.storage.file.filename",
         *("key.converter", "value.converter", "header.converter"),
         *("internal.key.converter", "internal.value.converter"),

@@ -50,6 +50,7 @@ class RunningConnectors:
 
     Attributes:
         worker_id: names this worker.
+        wanted: names of those that are to run.
         known: those of which the configuration makes sense.
         rejected: why the others' does not.
         failed: why connectors ended that nobody has stopped.
@@ -68,6 +69,7 @@ class RunningConnectors:
         self._flow = flow
         self._runs: dict[str, _Run] = {}
         self._read: dict[str, Mapping[str, str]] = {}
+        self.wanted: frozenset[str] = frozenset()
         self.known: dict[str, Connector] = {}
         self.rejected: dict[str, ConfigErrors] = {}
         self.failed: dict[str, str] = {}
@@ -118,6 +120,7 @@ class RunningConnectors:
             for name, each in self.known.items()
             if contents.state(name) is TargetState.STARTED
         }
+        self.wanted = frozenset(wanted)
         await self._end(
             [n for n, run in self._runs.items() if wanted.get(n) != (run.config, run.restarts)]
         )

@@ -18,6 +18,7 @@ from mm2.config.layers import with_line
 from mm2.config.properties import PropertiesFile
 from mm2.config.providers import Providers, listed_providers
 from mm2.config.reading import Parsed
+from mm2.config.rest import RestSettings, read_rest
 from mm2.errors import ConfigError, ConfigErrors
 
 STANDALONE_GROUP: Final = "connect-standalone"
@@ -59,6 +60,8 @@ class WorkerConfig:
     """All keys, resolved; what a standalone worker need not say is filled in."""
     parsed: Parsed = field(init=False)
     """The keys of Connect's ``DistributedConfig``, typed."""
+    rest: RestSettings | None = field(init=False)
+    """How REST is served; None if it is not."""
 
     def __post_init__(self) -> None:
         try:
@@ -68,6 +71,10 @@ class WorkerConfig:
         defaults = {} if self.is_distributed else _STANDALONE
         properties = {"bootstrap.servers": "localhost:9092", **defaults, **resolved}
         values, mistakes = parse_all(keys_of(Definition.WORKER), properties)
+        try:
+            object.__setattr__(self, "rest", read_rest(properties))
+        except ConfigErrors as errors:
+            mistakes += errors.problems
         if mistakes := [*mistakes, *_no_servers(properties)]:
             raise ConfigErrors(sorted(map(self.located, mistakes), key=by_line))
         object.__setattr__(self, "properties", properties)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import uuid
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import structlog
 
@@ -17,10 +19,24 @@ from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.driver.app import EXIT_HERDER, EXIT_START, STOP_WITHIN_S, Engine
 from mm2.errors import FatalError, root_cause
+from mm2.herder.election import NodeShare
 from mm2.herder.herder import FlowHerder
 from mm2.herder.supervision import keep_running
+from mm2.rest.entrance import Entrance, prepare
 
 log = structlog.get_logger()
+
+
+def entrance_of(config: WorkerConfig) -> Entrance | None:
+    """
+    The entrance that a worker's file asks for; None if it wants none, or no port is free.
+
+    Raises:
+        FatalError: a listener that was asked for cannot be had.
+        ConfigError: stores of certificates, passwords or patterns of origins cannot be used.
+    """
+    entrance = prepare(config.rest) if config.rest is not None else None
+    return entrance if entrance is not None and entrance.bound else None
 
 
 class ConnectWorker:
@@ -31,13 +47,22 @@ class ConnectWorker:
         config: the worker's configuration.
         store: the connectors.
         engine: runs their bundles.
+        entrance: of the REST interface; None if there is to be none.
     """
 
-    def __init__(self, config: WorkerConfig, store: ConnectorStore, engine: Engine) -> None:
+    def __init__(
+        self,
+        config: WorkerConfig,
+        store: ConnectorStore,
+        engine: Engine,
+        entrance: Entrance | None = None,
+    ) -> None:
+        self._entrance = entrance
         self._config = config
         self._store = store
         self._engine = engine
         self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
+        self._share = NodeShare(could=frozenset())
         self._stopping = asyncio.Event()
         self.connectors = RunningConnectors(config, store, self._flow, self._worker_id)
 
@@ -64,18 +89,29 @@ class ConnectWorker:
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
             # Spark takes seconds to start; connectors and topics are looked at meanwhile.
-            group.create_task(self._engine.start(), name="spark")
+            spark = group.create_task(self._engine.start(), name="spark")
             store = group.create_task(keep_running("connectors", self._store.run), name="store")
             work = group.create_task(self.connectors.run(self._stopping), name="work")
+            rest = group.create_task(self._serve(after=spark), name="rest")
             await self._stopping.wait()
             log.info("driver.stopping")
             _, late = await asyncio.wait([work], timeout=STOP_WITHIN_S)
             for task in late:
                 log.error("herder.not_stopped", herder="connectors", within_s=STOP_WITHIN_S)
                 task.cancel()
-            store.cancel()
+            for task in (store, rest):
+                task.cancel()
+
+    async def _serve(self, *, after: asyncio.Task[None]) -> None:
+        """Serves REST; its library takes long to import, and connectors come first."""
+        if self._entrance is None:
+            return
+        await asyncio.wait([after])
+        serve = await asyncio.to_thread(_service)
+        await serve(self._config, self._store, self.connectors, self._entrance)
 
     def _flow(self, connector: Connector) -> FlowHerder:
+        self._share.could = self.connectors.wanted
         is_sink = connector.kind.is_checkpoint_sink
         return FlowHerder(
             connector.flow,
@@ -83,4 +119,13 @@ class ConnectWorker:
             heartbeats=run_heartbeats,
             checkpoints=run_checkpoint_sink if is_sink else run_checkpoints,
             worker_id=self._worker_id,
+            share=self._share,
         )
+
+
+def _service() -> Callable[
+    [WorkerConfig, ConnectorStore, RunningConnectors, Entrance], Coroutine[Any, Any, None]
+]:
+    from mm2.connect.service import serve_worker  # noqa: PLC0415 - see above
+
+    return serve_worker

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
 from mm2.config.properties import load
 from mm2.connect.connector import read_connector
 from mm2.connect.files import ConnectorFile, read_connector_file
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Entry, WantedState
 from mm2.driver.start import foreground
-from mm2.errors import ConfigError, ConfigErrors
+from mm2.errors import ConfigError, ConfigErrors, FatalError
 
 if TYPE_CHECKING:  # It would bring everything with it that is imported later.
     from mm2.driver.app import Engine
+
+log = structlog.get_logger()
 
 _BUNDLES: Final = 64
 """Connectors come and go, but Spark's slots are fixed at the start; they cost nothing."""
@@ -61,13 +65,18 @@ def _run(config: WorkerConfig, entries: Sequence[Entry]) -> int:
 
     def main(engine: Engine) -> int:
         from mm2.connect.store import MemoryStore, TopicStore  # noqa: PLC0415
-        from mm2.driver.app import run_program  # noqa: PLC0415
-        from mm2.driver.connect import ConnectWorker  # noqa: PLC0415
+        from mm2.driver.app import EXIT_START, run_program  # noqa: PLC0415
+        from mm2.driver.connect import ConnectWorker, entrance_of  # noqa: PLC0415
+
+        try:
+            entrance = entrance_of(config)
+        except (ConfigError, FatalError) as error:
+            log.critical("driver.failed", error=str(error))
+            return EXIT_START
 
         def worker() -> ConnectWorker:
-            if config.is_distributed:
-                return ConnectWorker(config, TopicStore(config), engine)
-            return ConnectWorker(config, MemoryStore(entries), engine)
+            store = TopicStore(config) if config.is_distributed else MemoryStore(entries)
+            return ConnectWorker(config, store, engine, entrance)
 
         return run_program(worker)
 

@@ -117,7 +117,7 @@ class Election:
         self._membership = Membership(
             config.flow.target,
             {**config.herder.client("consumer", "leader"), "client.id": node},
-            group_id=config.herder.group_id,
+            group_id=config.herder.names.election_group,
             topic=topic,
             assignor=_Voter(config, node=node, share=share, may_lead=may_lead, decided=self._heard),
             session_ms=session_ms,
@@ -150,7 +150,7 @@ class Election:
         self._decided(decided)
 
     def _refused(self) -> None:
-        group, target = self._config.herder.group_id, self._config.flow.target
+        group, target = self._config.herder.names.election_group, self._config.flow.target
         reason = (
             f"the group {group} on {target} has members of another program: Kafka's MirrorMaker "
             "runs the flow. Stop it there; this node takes the flow over as soon as it has gone"
@@ -161,7 +161,9 @@ class Election:
 
     def _not_joined(self, error: str) -> None:
         if self._trouble != error:
-            log.warning("flow.not_joined", group=self._config.herder.group_id, error=error)
+            log.warning(
+                "flow.not_joined", group=self._config.herder.names.election_group, error=error
+            )
         self._trouble = error
 
     async def _look_at_balance(self) -> None:
@@ -169,7 +171,7 @@ class Election:
         while True:
             await self._share.changed.wait()
             await self._until_steady()
-            if str(self._config.flow) in self._share.leads and len(self._share.leads) > 1:
+            if self._config.herder.names.label in self._share.leads and len(self._share.leads) > 1:
                 self.rejoin()
 
     async def _until_steady(self) -> None:
@@ -204,7 +206,7 @@ class _Voter:
         may_lead: Callable[[], bool],
         decided: Callable[[Decision], None],
     ) -> None:
-        self._flow = str(config.flow)
+        self._flow = config.herder.names.label
         self._digest = config_digest(config)
         self._node = node
         self._share = share

@@ -108,7 +108,7 @@ class FlowHerder:
         self._heartbeats = heard_flow(heartbeats, HEARTBEAT_CONNECTOR, hear)
         self._checkpoints = heard_flow(checkpoints, CHECKPOINT_CONNECTOR, hear)
         self._worker_id = worker_id
-        self._share = share or NodeShare(could=frozenset({str(config.flow)}))
+        self._share = share or NodeShare(could=frozenset({config.herder.names.label}))
         self._leading: FlowLeading | None = None
         self._stop = asyncio.Event()
 

@@ -148,7 +148,7 @@ class FlowLeading:
                 try:
                     await self._run(writer)
                 finally:
-                    self._share.take(str(self._config.flow))
+                    self._share.take(self._config.herder.names.label)
 
     async def _run(self, writer: Writer) -> None:
         async with asyncio.TaskGroup() as group:
@@ -183,7 +183,7 @@ class FlowLeading:
             case Abandon():
                 log.error("flow.abandoned", reason=action.reason)
                 self._to_write = None
-                self._share.take(str(self._config.flow))
+                self._share.take(self._config.herder.names.label)
                 if self._working is not None:
                     self._working.cancel()
             case Rejoin():
@@ -193,7 +193,7 @@ class FlowLeading:
 
     def _lead(self, epoch: int, group: asyncio.TaskGroup, writer: Writer) -> None:
         log.info("flow.led", epoch=epoch, owner=self._node)
-        self._share.give(str(self._config.flow), epoch)
+        self._share.give(self._config.herder.names.label, epoch)
         if self._term is not None:
             self._term.advanced(epoch)
             return
@@ -213,7 +213,7 @@ class FlowLeading:
             self._events.put_nowait(Ended())
 
     def _decided(self, decided: Decision) -> None:
-        flow = str(self._config.flow)
+        flow = self._config.herder.names.label
         is_ours = decided.leader == self._node and self._board.newer is None
         if is_ours:
             self._share.give(flow, self._share.leads.get(flow, 0))

@@ -45,9 +45,10 @@ async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
     Raises:
         ClusterError: the target does not answer, or refuses.
     """
-    group = await target.group_members(config.herder.group_id)
+    group = await target.group_members(config.herder.names.election_group)
     if group.state not in _IDLE and group.protocol_type == _OF_JAVA:
-        return f"the group {config.herder.group_id} has members: Kafka's MirrorMaker runs the flow"
+        group_id = config.herder.names.election_group
+        return f"the group {group_id} has members: Kafka's MirrorMaker runs the flow"
     known = await target.list_topics()
     if config.herder.names.control_topic in known and await all_have_ended(config, target):
         return None

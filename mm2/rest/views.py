@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.config.flow import FlowConfig
-from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError, Unavailable, root_cause
 from mm2.herder.flow_view import FlowFollower, FlowView
 
@@ -22,7 +22,7 @@ READY_WITHIN_S: Final = 15.0
 class _Followed:
     config: FlowConfig
     follower: FlowFollower
-    limit: asyncio.Timeout
+    until_s: float = 0.0
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     error: ClusterError | None = None
 
@@ -39,7 +39,7 @@ class FlowViews:
     def __init__(self, tasks: asyncio.TaskGroup, *, idle_s: float = IDLE_S) -> None:
         self._tasks = tasks
         self._idle_s = idle_s
-        self._followed: dict[SourceAndTarget, _Followed] = {}
+        self._followed: dict[str, _Followed] = {}
 
     async def of(self, config: FlowConfig) -> FlowView:
         """
@@ -49,21 +49,22 @@ class FlowViews:
             ClusterError: its target does not answer, or refuses.
         """
         followed = self._following(config)
-        followed.limit.reschedule(asyncio.get_running_loop().time() + self._idle_s)
+        followed.until_s = asyncio.get_running_loop().time() + self._idle_s
         await self._until_ready(followed)
         if problem := followed.error or followed.follower.problem:
             raise problem
         return followed.follower.view()
 
     def _following(self, config: FlowConfig) -> _Followed:
-        found = self._followed.get(config.flow)
+        label = config.herder.names.label
+        found = self._followed.get(label)
         if found is not None and found.config is config and not found.ended.is_set():
             return found
         if found is not None:
-            found.limit.reschedule(asyncio.get_running_loop().time())
-        new = _Followed(config, FlowFollower(config), asyncio.timeout(None))
-        self._followed[config.flow] = new
-        self._tasks.create_task(self._run(new), name=f"rest-view-{config.flow}")
+            found.ended.set()
+        new = _Followed(config, FlowFollower(config))
+        self._followed[label] = new
+        self._tasks.create_task(self._run(new), name=f"rest-view-{label}")
         return new
 
     async def _until_ready(self, followed: _Followed) -> None:
@@ -77,12 +78,20 @@ class FlowViews:
                 alias, f"nothing is known of the flow after {READY_WITHIN_S:.0f} s"
             ) from None
 
+    async def _until_idle(self, followed: _Followed) -> None:
+        """Waits until nobody has asked for long enough, or another follower has taken over."""
+        now = asyncio.get_running_loop().time
+        while not followed.ended.is_set() and (left := followed.until_s - now()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await followed.ended.wait()
+
     async def _run(self, followed: _Followed) -> None:
         try:
-            async with followed.limit:
-                await followed.follower.run()
-        except TimeoutError:
-            pass  # nobody asks any more
+            async with asyncio.TaskGroup() as tasks:
+                following = tasks.create_task(followed.follower.run(), name="rest-follower")
+                await self._until_idle(followed)
+                following.cancel()
         except ExceptionGroup as errors:
             cause = root_cause(errors)
             if not isinstance(cause, ClusterError):

@@ -1,0 +1,327 @@
+"""
+The connectors of a worker, as clients of REST see and steer them; implements ``Connectors``.
+
+Whatever is asked for is written to the store, which in a group is a topic that all workers follow;
+whatever is shown is seen through Kafka. So every worker answers for every connector alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Final
+
+from mm2.config.clients import worker_client_properties
+from mm2.config.redact import HIDDEN, redacted
+from mm2.connect.connector import Connector, read_connector
+from mm2.connect.running import RunningConnectors
+from mm2.connect.store import ConnectorStore
+from mm2.connect.worker import WorkerConfig
+from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
+from mm2.core.connect_offsets import SourcePartition
+from mm2.core.model import SOURCE_CONNECTOR
+from mm2.errors import ConfigErrors
+from mm2.herder.flow_view import ConnectorView
+from mm2.herder.repositioning import Change, Repositioning
+from mm2.kafka.admin import Admin
+from mm2.rest.errors import RestError, bad_request, conflict, not_found, unknown_connector
+from mm2.rest.ports import (
+    ConnectorInfo,
+    ConnectorStatus,
+    ConnectorType,
+    JsonObject,
+    Position,
+    State,
+    Target,
+)
+from mm2.rest.views import FlowViews
+
+_STATES: Final = {
+    Target.RUNNING: TargetState.STARTED,
+    Target.PAUSED: TargetState.PAUSED,
+    Target.STOPPED: TargetState.STOPPED,
+}
+
+
+class WorkerConnectors:
+    """
+    The connectors of a worker.
+
+    Args:
+        worker: the worker's configuration.
+        store: the connectors.
+        running: what runs of them here.
+        views: how their flows are.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        store: ConnectorStore,
+        running: RunningConnectors,
+        views: FlowViews,
+    ) -> None:
+        self._worker = worker
+        self._store = store
+        self._running = running
+        self._views = views
+
+    async def cluster_id(self) -> str:
+        """
+        The id of the worker's cluster.
+
+        Raises:
+            ClusterError: it does not answer, or refuses.
+        """
+        properties = {"client.id": self._worker.group_id, **self._worker.properties}
+        admin = Admin("of the worker", worker_client_properties(properties, "admin", "rest"))
+        try:
+            return await admin.cluster_id()
+        finally:
+            await admin.close()
+
+    async def check(self) -> None:
+        """
+        Makes sure that the worker's cluster answers.
+
+        Raises:
+            ClusterError: it does not.
+        """
+        await self.cluster_id()
+
+    async def names(self) -> Sequence[str]:
+        """The names of all connectors, whether they run or not."""
+        return sorted(self._store.contents.configs)
+
+    async def info(self, name: str) -> ConnectorInfo:
+        """What a connector is."""
+        return ConnectorInfo(
+            name=name,
+            type=self._type(name),
+            config=redacted(self._config(name)),
+            tasks=sorted((await self.status(name)).tasks),
+        )
+
+    async def status(self, name: str) -> ConnectorStatus:
+        """How a connector is; one that is not to run is what is wanted of it."""
+        self._config(name)
+        wanted = self._store.contents.state(name)
+        if wanted is not TargetState.STARTED:
+            state = State(state=wanted.value, worker_id=self._worker_id)
+            return ConnectorStatus(name=name, type=self._type(name), connector=state)
+        if failure := self._running.failure(name):
+            state = State(state="FAILED", worker_id=self._worker_id, trace=failure)
+            return ConnectorStatus(name=name, type=self._type(name), connector=state)
+        return self._seen(name, await self._view(name))
+
+    async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
+        """The configurations of a connector's tasks, which are its own."""
+        info = await self.info(name)
+        return dict.fromkeys(info.tasks, info.config)
+
+    async def topics(self, name: str) -> Sequence[str]:
+        """The topics that a connector writes to."""
+        self._config(name)
+        view = await self._view(name)
+        return view.topics if view else []
+
+    async def reset_topics(self, name: str) -> None:
+        """
+        Cannot be done: topics are those of the assignment, and not collected.
+
+        Raises:
+            RestError: always.
+        """
+        self._config(name)
+        raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
+
+    async def create(self, name: str, config: Mapping[str, str], target: Target) -> ConnectorInfo:
+        """
+        Makes a connector.
+
+        Raises:
+            RestError: there is one of that name.
+            ConfigErrors: the configuration is wrong.
+        """
+        if name in self._store.contents.configs:
+            raise conflict(f"Connector {name} already exists")
+        connector = read_connector({**config, "name": name}, self._worker)
+        # In Connect's order: nobody may see the connector without what is wanted of it.
+        await self._store.add(
+            WantedState(name, _STATES[target]), ConnectorConfig(name, connector.config)
+        )
+        return ConnectorInfo(name=name, type=self._type(name), config=redacted(connector.config))
+
+    async def put_config(self, name: str, config: Mapping[str, str]) -> tuple[ConnectorInfo, bool]:
+        """
+        Gives a connector a configuration; returns what it is then, and whether it is new.
+
+        Raises:
+            ConfigErrors: the configuration is wrong.
+        """
+        before = self._store.contents.configs.get(name)
+        if before is None:
+            return await self.create(name, config, Target.RUNNING), True
+        await self._replace(name, _with_secrets(config, before))
+        return await self.info(name), False
+
+    async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
+        """
+        Changes some keys of a connector's configuration, None for no value (KIP-477).
+
+        Raises:
+            ConfigErrors: the configuration would be wrong.
+        """
+        merged = {**self._config(name), **changes}
+        await self._replace(name, {key: v for key, v in merged.items() if v is not None})
+        return await self.info(name)
+
+    async def delete(self, name: str) -> None:
+        """Ends a connector for good; its positions stay, as Connect's do."""
+        self._config(name)
+        await self._store.add(ConnectorConfig(name, None), WantedState(name, None))
+
+    async def want(self, name: str, target: Target) -> None:
+        """Has a connector run, pause or stop."""
+        self._config(name)
+        await self._store.add(WantedState(name, _STATES[target]))
+
+    async def restart(
+        self, name: str, *, include_tasks: bool, only_failed: bool
+    ) -> ConnectorStatus:
+        """Has a connector start anew, and its tasks with it; returns how it is meanwhile."""
+        before = await self.status(name)
+        if not only_failed or "FAILED" in {before.connector.state, *_states(before)}:
+            await self._store.add(Restart(name, include_tasks, only_failed))
+        return replace(before, connector=State(state="RESTARTING"))
+
+    async def restart_task(self, name: str, task: int) -> None:
+        """
+        Has the connector of a task start anew.
+
+        Raises:
+            RestError: there is no such task.
+        """
+        if task not in (await self.status(name)).tasks:
+            raise not_found(f"Unknown task: {name}-{task}")
+        await self._store.add(Restart(name, include_tasks=True, only_failed=False))
+
+    async def offsets(self, name: str) -> Sequence[Position]:
+        """Positions of copying; connectors of other classes have none."""
+        connector = self._known(name)
+        if connector.kind.part != SOURCE_CONNECTOR:
+            return []
+        async with Repositioning.of(connector.flow) as repositioning:
+            stored = await repositioning.stored()
+        return [
+            Position(
+                partition=SourcePartition(connector.flow.flow.source, *where).fields(),
+                offset={"offset": at},
+            )
+            for where, at in sorted(stored.items())
+        ]
+
+    async def alter_offsets(self, name: str, document: JsonObject) -> str:
+        """
+        Moves a stopped connector.
+
+        Raises:
+            RestError: it is not stopped, or has not drained yet.
+            ConfigErrors: the request is wrong.
+        """
+        async with Repositioning.of(self._stopped(name).flow) as repositioning:
+            await _execute(repositioning, await repositioning.from_request(dict(document)))
+        return "The offsets for this connector have been altered successfully"
+
+    async def reset_offsets(self, name: str) -> str:
+        """
+        Has a stopped connector begin as a new one would.
+
+        Raises:
+            RestError: it is not stopped, or has not drained yet.
+        """
+        async with Repositioning.of(self._stopped(name).flow) as repositioning:
+            await _execute(repositioning, await repositioning.deleted(None))
+        return "The offsets for this connector have been reset successfully"
+
+    @property
+    def _worker_id(self) -> str:
+        return self._running.worker_id
+
+    def _config(self, name: str) -> Mapping[str, str]:
+        try:
+            return self._store.contents.configs[name]
+        except KeyError:
+            raise unknown_connector(name) from None
+
+    def _known(self, name: str) -> Connector:
+        return read_connector(self._config(name), self._worker)
+
+    def _type(self, name: str) -> ConnectorType:
+        try:
+            is_sink = self._known(name).kind.is_sink
+        except ConfigErrors:
+            return ConnectorType.SOURCE
+        return ConnectorType.SINK if is_sink else ConnectorType.SOURCE
+
+    async def _replace(self, name: str, config: Mapping[str, str]) -> None:
+        connector = read_connector({**config, "name": name}, self._worker)
+        await self._store.add(ConnectorConfig(name, connector.config))
+
+    async def _view(self, name: str) -> ConnectorView | None:
+        # What runs here, if it does: who asks again for the same is answered by the same follower.
+        connector = self._running.known.get(name) or self._known(name)
+        view = await self._views.of(connector.flow)
+        return view.connector(connector.kind.part)
+
+    def _seen(self, name: str, view: ConnectorView | None) -> ConnectorStatus:
+        kind = self._type(name)
+        if view is None:
+            return ConnectorStatus(name=name, type=kind, connector=State(state="UNASSIGNED"))
+        return ConnectorStatus(
+            name=name,
+            type=kind,
+            connector=State(
+                state=view.state.value, worker_id=view.worker_id, trace=view.trace or ""
+            ),
+            tasks={
+                task.task: State(
+                    state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
+                )
+                for task in view.tasks
+            },
+        )
+
+    def _stopped(self, name: str) -> Connector:
+        """A connector that has positions and is to be stopped."""
+        connector = self._known(name)
+        if connector.kind.part != SOURCE_CONNECTOR:
+            raise bad_request(f"Connector {name} has no offsets: it copies no records")
+        if self._store.contents.state(name) is not TargetState.STOPPED:
+            raise bad_request(
+                "Connectors must be in the STOPPED state before their offsets can be modified. This"
+                " can be done for the specified connector by issuing a 'PUT' request to the"
+                f" '/connectors/{name}/stop' endpoint"
+            )
+        return connector
+
+
+def _with_secrets(config: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    """Clients send back what they were shown; what was hidden from them stays as it is."""
+    return {
+        key: before[key] if value == HIDDEN and key in before else value
+        for key, value in config.items()
+    }
+
+
+def _states(status: ConnectorStatus) -> set[str]:
+    return {task.state for task in status.tasks.values()}
+
+
+async def _execute(repositioning: Repositioning, changes: Sequence[Change]) -> None:
+    try:
+        await repositioning.check_stopped()
+    except ConfigErrors as errors:
+        raise conflict(str(errors)) from errors
+    await repositioning.execute(changes)

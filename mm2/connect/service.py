@@ -1,0 +1,70 @@
+"""The REST interface of a worker, as one thing to run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+
+from mm2.connect.classes import CLASSES, ConnectorClass
+from mm2.connect.connector import read_connector
+from mm2.connect.facade import WorkerConnectors
+from mm2.connect.running import RunningConnectors
+from mm2.connect.store import ConnectorStore
+from mm2.connect.worker import WorkerConfig
+from mm2.errors import ConfigError, ConfigErrors
+from mm2.rest.calls import Api
+from mm2.rest.entrance import Entrance
+from mm2.rest.plugins import MIRROR_PLUGINS, Plugin, Plugins
+from mm2.rest.ports import ConnectorType
+from mm2.rest.server import served
+from mm2.rest.views import FlowViews
+from mm2.telemetry.levels import LogLevels
+
+
+async def serve_worker(
+    worker: WorkerConfig, store: ConnectorStore, running: RunningConnectors, entrance: Entrance
+) -> None:
+    """
+    Serves the connectors of a worker until cancelled.
+
+    Args:
+        worker: the worker's configuration.
+        store: the connectors.
+        running: what runs of them here.
+        entrance: where and to whom.
+    """
+    await store.loaded()
+    async with asyncio.TaskGroup() as tasks:
+        connectors = WorkerConnectors(worker, store, running, FlowViews(tasks))
+        api = Api(
+            connectors=connectors, plugins=Plugins(worker_plugins(worker)), levels=LogLevels()
+        )
+        async with served(api, entrance):
+            await asyncio.Event().wait()
+
+
+def worker_plugins(worker: WorkerConfig) -> list[Plugin]:
+    """The classes that a worker runs; configurations are checked as when they are created."""
+    known = {plugin.class_name.rpartition(".")[2]: plugin for plugin in MIRROR_PLUGINS}
+    return [
+        Plugin(
+            class_name=kind.full_name,
+            type=ConnectorType.SINK if kind.is_sink else ConnectorType.SOURCE,
+            keys=known[kind.part].keys,
+            check=_check(kind, worker),
+        )
+        for kind in CLASSES
+    ]
+
+
+def _check(
+    kind: ConnectorClass, worker: WorkerConfig
+) -> Callable[[Mapping[str, str]], Iterable[ConfigError]]:
+    def check(config: Mapping[str, str]) -> Iterable[ConfigError]:
+        try:
+            read_connector({**config, "connector.class": kind.name}, worker)
+        except ConfigErrors as errors:
+            return errors.problems
+        return ()
+
+    return check
