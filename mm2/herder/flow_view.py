@@ -73,24 +73,27 @@ class FlowFollower:
 
     Args:
         config: the flow; only its target is asked.
+        nodes: whether the flow's group is looked at, too.
 
     Attributes:
         problem: why the target cannot be asked at the moment, so that views grow old; None if it
             can.
     """
 
-    def __init__(self, config: FlowConfig) -> None:
+    def __init__(self, config: FlowConfig, *, nodes: bool = True) -> None:
         self._config = config
         self._topics = FlowTopics(config, _admin(config))
         self._tails: dict[str, LogTail | None] = {}
-        self._has_asked = False
+        self._asks = nodes
+        self._has_asked = not nodes
         self.problem: ClusterError | None = None
 
     async def run(self) -> None:
         """Follows until cancelled; a target that is away is waited for."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._follow_group(), name="view-group")
+                if self._asks:
+                    tasks.create_task(self._follow_group(), name="view-group")
                 for kind in self._topics.names:
                     tasks.create_task(self._follow(kind), name=f"view-{kind}")
         finally:

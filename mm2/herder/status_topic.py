@@ -25,6 +25,9 @@ from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
 
+_BEGIN_AFTER_S: Final = 5.0
+"""A node that has just started has better things to do: its first records wait for Spark."""
+
 _LOOK_EVERY_S: Final = 1.0
 _GIVE_UP_WITHIN_S: Final = 3.0
 
@@ -60,7 +63,7 @@ class StatusTopic:
         When it ends, the node is said to run nothing any more; not so when it is cancelled, because
         then others may lead already.
         """
-        follower = FlowFollower(self._config)
+        follower = FlowFollower(self._config, nodes=False)
         async with asyncio.TaskGroup() as tasks:
             writing = tasks.create_task(
                 keep_running("status", lambda: self._run(follower)), name="status"
@@ -73,6 +76,7 @@ class StatusTopic:
         """Writes until cancelled; what cannot be written is tried again a second later."""
         if not self._config.herder.status_topic:
             return
+        await asyncio.sleep(_BEGIN_AFTER_S)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(follower.run(), name="status-follower")
             await follower.until_ready()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,6 +150,23 @@ def _fails(flow: _Flow) -> None:
     (stands,) = (row for row in rows if row["error"])
     assert (stands["topic"], stands["position"]) == (flow.picky, 4)
     assert list(flow.states(status=1).values()).count("FAILED") == 1
+
+
+def test_a_flow_is_watched_until_somebody_has_seen_enough(flow: _Flow, tmp_path: Path) -> None:
+    output = tmp_path / "seen.json"
+    words = ["status", str(flow.file), "--watch", "0.2", "--format", "tsv"]
+    with output.open("wb") as stream:
+        command = [str(Path(sys.executable).with_name("mm2")), *words]
+        watching = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
+        try:
+            shown = "nobody has ever led it"
+            eventually(lambda: output.read_text().count(shown), until=lambda times: times > 1)
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(60) == 1
+        finally:
+            watching.kill()
+            watching.wait()
+    assert "Traceback" not in output.read_text()
 
 
 def test_a_target_that_is_away_is_named(flow: _Flow) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from mm2.core.connect_status import (
@@ -16,6 +18,29 @@ from mm2.core.connect_status import (
 )
 from mm2.core.status_table import StatusTable
 from mm2.errors import SchemaError
+
+_OF_JAVA: Final = [
+    (
+        b"status-connector-MirrorSourceConnector",
+        b'{"state":"RUNNING","trace":null,"worker_id":"h/A->B/1","generation":2,"version":"4.3.0"}',
+    ),
+    (
+        b"status-topic-heartbeats:connector-MirrorHeartbeatConnector",
+        (
+            b'{"topic":{"name":"heartbeats","connector":"MirrorHeartbeatConnector","task":0,'
+            b'"discoverTimestamp":1795280635043}}'
+        ),
+    ),
+    (
+        b"status-task-MirrorSourceConnector-1",
+        b'{"state":"RUNNING","trace":null,"worker_id":"h/A->B/1","generation":4,"version":"4.3.0"}',
+    ),
+    (
+        b"status-connector-MirrorSourceConnector",
+        b'{"state":"UNASSIGNED","trace":null,"worker_id":"h/A->B/1","generation":4,"version":null}',
+    ),
+]
+"""As Kafka's MirrorMaker 4.3.0 has written them; the worker's id is shorter."""
 
 
 def _status(state: RunState, worker: str = "w", generation: int = 1) -> Status:
@@ -105,3 +130,16 @@ def test_other_records_are_passed_over_and_damaged_ones_change_nothing() -> None
     with pytest.raises(SchemaError):
         table.take(str(task).encode(), b"{}")
     assert table.statuses[task].state is RunState.RUNNING
+
+
+def test_what_javas_workers_write_is_read_and_would_be_written_alike() -> None:
+    table = StatusTable()
+    for key, value in _OF_JAVA:
+        table.take(key, value)
+    source = table.statuses[ConnectorKey("MirrorSourceConnector")]
+    assert (source.state, source.generation, source.version) == (RunState.UNASSIGNED, 4, None)
+    assert table.tasks("MirrorSourceConnector")[1].version == "4.3.0"
+    assert table.topics_of("MirrorHeartbeatConnector") == ["heartbeats"]
+    again = [encode_status(key, status) for key, status in table.statuses.items()]
+    again += [encode_topic(key, found) for key, found in table.topics.items()]
+    assert sorted(again) == sorted(dict(_OF_JAVA).items())

@@ -1,0 +1,89 @@
+"""What fails is heard of, and fails all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.connect_status import ConnectorKey, TaskKey
+from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
+from mm2.errors import Unavailable
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.clusters import FlowClusters
+from mm2.herder.hearing import HeardRunner, heard_flow
+from mm2.herder.status_topic import worker_id_of
+from mm2.kafka.admin import Admin
+from tests.support.specs import sample_spec
+
+_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+_TASK = TaskKey(SOURCE_CONNECTOR, 3)
+
+
+@dataclass
+class _Ear:
+    heard: list[tuple[ConnectorKey | TaskKey, str | None]] = field(default_factory=list)
+
+    def hear(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
+        self.heard.append((key, reason))
+
+
+@dataclass(frozen=True)
+class _Runner:
+    failure: Exception | None = None
+
+    async def run(self, spec: BundleSpec) -> Mapping[str, int]:
+        if self.failure is not None:
+            raise self.failure
+        return {"index": spec.index}
+
+
+def _config() -> FlowConfig:
+    raw = {
+        "clusters": "A, B",
+        "A.bootstrap.servers": "a:1",
+        "B.bootstrap.servers": "b:1",
+        "A->B.enabled": "true",
+    }
+    return flow_config(MirrorMakerConfig(raw=raw), _FLOW)
+
+
+async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
+    ear = _Ear()
+    assert await HeardRunner(_Runner(), ear.hear).run(sample_spec(index=3)) == {"index": 3}
+    assert ear.heard == [(_TASK, None)]
+
+
+async def test_why_a_bundle_fails_is_heard() -> None:
+    ear = _Ear()
+    runner = HeardRunner(_Runner(RuntimeError("the JVM is gone")), ear.hear)
+    with pytest.raises(RuntimeError, match="gone"):
+        await runner.run(sample_spec(index=3))
+    assert ear.heard == [(_TASK, None), (_TASK, "RuntimeError: the JVM is gone")]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_how_a_small_flow_goes_is_heard(*, fails: bool) -> None:
+    async def beat(config: FlowConfig, clusters: FlowClusters) -> None:
+        assert (str(config.flow), clusters.source.alias) == ("A->B", "A")
+        if fails:
+            raise ExceptionGroup("jobs", [Unavailable("B", "no answer")])
+
+    ear, key = _Ear(), TaskKey(HEARTBEAT_CONNECTOR, 0)
+    heard = heard_flow(beat, HEARTBEAT_CONNECTOR, ear.hear)
+    clusters = FlowClusters(Admin("A", {}), Admin("B", {}))
+    if fails:
+        with pytest.raises(ExceptionGroup):
+            await heard(_config(), clusters)
+        assert ear.heard == [(key, None), (key, "Unavailable: cluster B: no answer")]
+    else:
+        await heard(_config(), clusters)
+        assert ear.heard == [(key, None)]
+
+
+def test_a_worker_is_named_as_connect_names_it() -> None:
+    assert worker_id_of("host/1-2/B", _FLOW) == "host/A->B/1-2"
+    assert worker_id_of("node", _FLOW) == "node/A->B"
