@@ -11,7 +11,8 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 import structlog
@@ -21,8 +22,9 @@ from flows.checkpoint.flow import run_checkpoints
 from flows.heartbeat.flow import run_heartbeats
 from mm2.config.flow import FlowConfig
 from mm2.core.model import ClusterAlias
+from mm2.driver.reload import file_change
 from mm2.driver.rest import entrance_of, serve_rest
-from mm2.errors import ConfigError, FatalError, root_cause
+from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
 from mm2.herder.election import NodeShare
 from mm2.herder.herder import Herder
 from mm2.herder.ports import BundleRunner
@@ -57,29 +59,39 @@ class MirrorMaker:
         flows: what to run.
         engine: runs their bundles.
         entrance: of the REST interface; None if there is to be none.
+        read_again: what to run from now on, asked for by SIGHUP; raises ``ConfigErrors``.
     """
 
     def __init__(
-        self, flows: Sequence[FlowConfig], engine: Engine, entrance: Entrance | None = None
+        self,
+        flows: Sequence[FlowConfig],
+        engine: Engine,
+        entrance: Entrance | None = None,
+        read_again: Callable[[], Sequence[FlowConfig]] | None = None,
     ) -> None:
         self._flows = flows
         self._entrance = entrance
         self._is_up = asyncio.Event()
         self._engine = engine
-        share = NodeShare(could=frozenset(str(flow.flow) for flow in flows))
-        self._herders = [
-            Herder(
-                target,
-                [flow for flow in flows if flow.flow.target == target],
-                runner=self._engine,
-                heartbeats=run_heartbeats,
-                checkpoints=run_checkpoints,
-                worker_id=worker_id,
-                share=share,
-            )
-            for target, worker_id in _worker_ids(flows).items()
-        ]
+        self._read_again = read_again
+        # Changes at each start, as Java's (C480).
+        self._node = f"{socket.getfqdn()}/{uuid.uuid4()}"
+        self._share = NodeShare(could=frozenset(str(flow.flow) for flow in flows))
+        targets = dict.fromkeys(flow.flow.target for flow in flows)
+        self._herders = {target: self._herder(target, flows) for target in targets}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._stop = asyncio.Event()
+
+    def _herder(self, target: ClusterAlias, flows: Iterable[FlowConfig]) -> Herder:
+        return Herder(
+            target,
+            [flow for flow in flows if flow.flow.target == target],
+            runner=self._engine,
+            heartbeats=run_heartbeats,
+            checkpoints=run_checkpoints,
+            worker_id=f"{self._node}/{target}",
+            share=self._share,
+        )
 
     def stop(self) -> None:
         """Asks ``run`` to drain and end."""
@@ -107,15 +119,14 @@ class MirrorMaker:
             rest = group.create_task(
                 serve_rest(lambda: self._flows, self._entrance, after=self._is_up), name="rest"
             )
-            tasks = [
-                group.create_task(herder.run(), name=f"herder-{herder.target}")
-                for herder in self._herders
-            ]
-            await self._stop.wait()
+            for herder in self._herders.values():
+                self._begin(group, herder)
+            with self._reloading(group):
+                await self._stop.wait()
             log.info("driver.stopping")
-            for herder in self._herders:
+            for herder in self._herders.values():
                 herder.stop()
-            _, late = await asyncio.wait(tasks, timeout=STOP_WITHIN_S)
+            _, late = await asyncio.wait(self._tasks, timeout=STOP_WITHIN_S)
             for task in late:
                 log.error("herder.not_stopped", herder=task.get_name(), within_s=STOP_WITHIN_S)
                 task.cancel()
@@ -126,18 +137,62 @@ class MirrorMaker:
             await self._engine.start()
         self._is_up.set()
 
+    def _begin(self, group: asyncio.TaskGroup, herder: Herder) -> None:
+        self._tasks.add(group.create_task(herder.run(), name=f"herder-{herder.target}"))
 
-def _worker_ids(flows: Sequence[FlowConfig]) -> dict[ClusterAlias, str]:
-    """A name for this node in each cluster's herder; changes at each start, as Java's (C480)."""
-    node = f"{socket.getfqdn()}/{uuid.uuid4()}"
-    return {flow.flow.target: f"{node}/{flow.flow.target}" for flow in flows}
+    @contextmanager
+    def _reloading(self, group: asyncio.TaskGroup) -> Iterator[None]:
+        """Obeys SIGHUP meanwhile."""
+        loop = asyncio.get_running_loop()
+        if self._read_again is None:
+            yield
+            return
+        loop.add_signal_handler(signal.SIGHUP, self._reload, group, self._read_again)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGHUP)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def _reload(
+        self, group: asyncio.TaskGroup, read_again: Callable[[], Sequence[FlowConfig]]
+    ) -> None:
+        """Goes on with what the file says now; if anything is wrong with it, as before."""
+        try:
+            flows = read_again()
+        except ConfigErrors as errors:
+            log.error("config.rejected", problems=[str(problem) for problem in errors.problems])
+            return
+        change = file_change(self._flows, flows)
+        if change.of_process:
+            log.warning("config.needs_restart", keys=list(change.of_process))
+        self._flows = flows
+        self._share.could = frozenset(str(flow.flow) for flow in flows)
+        log.info("config.read_again", **change.names())
+        for config in change.removed:
+            self._herders[config.flow.target].remove(config.flow)
+        for config in change.changed:
+            self._herders[config.flow.target].reconfigure(config)
+        for config in change.added:
+            self._add(group, config)
+
+    def _add(self, group: asyncio.TaskGroup, config: FlowConfig) -> None:
+        target = config.flow.target
+        if target in self._herders:
+            self._herders[target].add(config)
+        else:
+            self._herders[target] = self._herder(target, [config])
+            self._begin(group, self._herders[target])
 
 
-def run_flows(flows: Sequence[FlowConfig], engine: Engine) -> int:
+def run_flows(
+    flows: Sequence[FlowConfig], engine: Engine, read_again: Callable[[], Sequence[FlowConfig]]
+) -> int:
     """
     Runs flows in the foreground; returns the exit status.
 
-    SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once.
+    SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once. SIGHUP
+    has it read its file again.
     """
     log.info("driver.started", flows=[str(flow.flow) for flow in flows])
     try:
@@ -145,7 +200,7 @@ def run_flows(flows: Sequence[FlowConfig], engine: Engine) -> int:
     except (ConfigError, FatalError) as error:
         log.critical("driver.failed", error=str(error))
         return EXIT_START
-    return run_program(lambda: MirrorMaker(flows, engine, entrance))
+    return run_program(lambda: MirrorMaker(flows, engine, entrance, read_again))
 
 
 class Program(Protocol):

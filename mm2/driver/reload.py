@@ -32,6 +32,11 @@ class FileChange:
     changed: tuple[FlowConfig, ...]
     of_process: tuple[str, ...]
 
+    def names(self) -> dict[str, list[str]]:
+        """The flows that are not as they were, for the log."""
+        lists = {"added": self.added, "removed": self.removed, "changed": self.changed}
+        return {name: [str(each.flow) for each in flows] for name, flows in lists.items()}
+
 
 def read_again(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
     """

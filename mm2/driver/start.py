@@ -39,8 +39,9 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
 
     def main(engine: Engine) -> int:
         from mm2.driver.app import run_flows  # noqa: PLC0415 - see above
+        from mm2.driver.reload import read_again  # noqa: PLC0415
 
-        return run_flows(configs, engine)
+        return run_flows(configs, engine, lambda: read_again(path, clusters))
 
     return foreground(main, spark=spark, bundles=sum(source.tasks_max for source in sources))
 

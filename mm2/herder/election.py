@@ -114,15 +114,20 @@ class Election:
         user = config.herder.properties
         session_ms = milliseconds(user, "session.timeout.ms", SESSION_MS)
         heartbeat_ms = milliseconds(user, "heartbeat.interval.ms", _HEARTBEAT_MS)
+        self._voter = _Voter(config, node=node, share=share, may_lead=may_lead, decided=self._heard)
         self._membership = Membership(
             config.flow.target,
             {**config.herder.client("consumer", "leader"), "client.id": node},
             group_id=config.herder.names.election_group,
             topic=topic,
-            assignor=_Voter(config, node=node, share=share, may_lead=may_lead, decided=self._heard),
+            assignor=self._voter,
             session_ms=session_ms,
             heartbeat_ms=min(heartbeat_ms, session_ms // 3),
         )
+
+    def reconfigure(self, config: FlowConfig) -> None:
+        """Says from now on that this node's file is this."""
+        self._voter.digest = config_digest(config)
 
     def rejoin(self) -> None:
         """Has the group decide again, from what its members say now."""
@@ -193,6 +198,9 @@ class _Voter:
         share: what this node leads.
         may_lead: whether this node could lead the flow.
         decided: hears of each decision.
+
+    Attributes:
+        digest: of the node's file.
     """
 
     name = PROTOCOL
@@ -207,7 +215,7 @@ class _Voter:
         decided: Callable[[Decision], None],
     ) -> None:
         self._flow = config.herder.names.label
-        self._digest = config_digest(config)
+        self.digest = config_digest(config)
         self._node = node
         self._share = share
         self._may_lead = may_lead
@@ -222,7 +230,7 @@ class _Voter:
                 leads=dict(self._share.leads),
                 could=self._share.could - never,
                 release=__version__,
-                digest=self._digest,
+                digest=self.digest,
             )
         )
 

@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
 from mm2.config.flow import FlowConfig
-from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, ClusterAlias
+from mm2.config.flow_change import change_between
+from mm2.core.config_change import Effect
+from mm2.core.model import (
+    CHECKPOINT_CONNECTOR,
+    HEARTBEAT_CONNECTOR,
+    ClusterAlias,
+    SourceAndTarget,
+)
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import FlowClusters, admin_clients, wait_for
+from mm2.herder.clusters import admin_clients, wait_for
 from mm2.herder.election import NodeShare
 from mm2.herder.hearing import HeardRunner, heard_flow
 from mm2.herder.leading import FlowLeading, Term
 from mm2.herder.ports import BundleRunner, SmallFlow
-from mm2.herder.source import SourceFlow
 from mm2.herder.status_topic import StatusTopic
-from mm2.herder.supervision import keep_running, unless_stopped
+from mm2.herder.steered import SteeredFlow
+from mm2.herder.supervision import keep_running
 from mm2.herder.topics import create_internal_topics
 
 log = structlog.get_logger()
@@ -54,28 +62,58 @@ class Herder:
         share: NodeShare,
     ) -> None:
         self.target = target
-        self._flows = [
-            FlowHerder(
-                flow,
-                runner=runner,
-                heartbeats=heartbeats,
-                checkpoints=checkpoints,
-                worker_id=worker_id,
-                share=share,
-            )
-            for flow in flows
-        ]
+        self._new = partial(
+            FlowHerder,
+            runner=runner,
+            heartbeats=heartbeats,
+            checkpoints=checkpoints,
+            worker_id=worker_id,
+            share=share,
+        )
+        self._flows = {config.flow: self._new(config) for config in flows}
+        self._tasks: dict[SourceAndTarget, asyncio.Task[None]] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._stop = asyncio.Event()
 
     async def run(self) -> None:
         """Runs all flows until ``stop``."""
         async with asyncio.TaskGroup() as group:
-            for flow in self._flows:
-                group.create_task(flow.run(), name=str(flow.config.flow))
+            self._group = group
+            for flow in self._flows.values():
+                self._begin(flow)
+            await self._stop.wait()
+            self._group = None
+            for flow in self._flows.values():
+                flow.stop()
 
     def stop(self) -> None:
         """Asks all flows to drain and end."""
-        for flow in self._flows:
-            flow.stop()
+        self._stop.set()
+
+    def add(self, config: FlowConfig) -> None:
+        """Begins to run one more flow."""
+        self._flows[config.flow] = flow = self._new(config)
+        self._begin(flow)
+
+    def remove(self, flow: SourceAndTarget) -> None:
+        """Asks a flow to drain and end."""
+        self._flows.pop(flow).stop()
+
+    def reconfigure(self, config: FlowConfig) -> None:
+        """Has a flow go on with other settings."""
+        self._flows[config.flow].reconfigure(config)
+
+    def _begin(self, flow: FlowHerder) -> None:
+        name, earlier = flow.config.flow, self._tasks.get(flow.config.flow)
+
+        async def run() -> None:
+            # A flow that was removed just now, and is wanted again, drains first.
+            if earlier is not None:
+                await asyncio.wait([earlier])
+            await flow.run()
+
+        if self._group is not None:
+            self._tasks[name] = self._group.create_task(run(), name=str(name))
 
 
 class FlowHerder:
@@ -110,17 +148,36 @@ class FlowHerder:
         self._worker_id = worker_id
         self._share = share or NodeShare(could=frozenset({config.herder.names.label}))
         self._leading: FlowLeading | None = None
+        self._steered: SteeredFlow | None = None
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
         """Asks ``run`` to drain, to hand the flow over, and to end."""
         self._stop.set()
 
+    def reconfigure(self, config: FlowConfig) -> None:
+        """
+        Goes on with another file.
+
+        What says which flow it is cannot change: then the flow goes on as it is, which is said.
+        """
+        change = change_between(self.config, config)
+        if Effect.FIXED in change.effects:
+            log.warning("config.needs_restart", flow=str(config.flow), keys=list(change.keys))
+            return
+        self.config = config
+        if self._leading is not None and Effect.FLOW in change.effects:
+            self._leading.stop()
+        elif self._leading is not None:
+            self._leading.reconfigure(config)
+        if self._steered is not None:
+            self._steered.reconfigure(config)
+
     async def run(self) -> None:
         """Follows and leads the flow until ``stop``."""
         with structlog.contextvars.bound_contextvars(flow=str(self.config.flow)):
             async with asyncio.TaskGroup() as group:
-                part = keep_running("flow", self._attempt, stopping=self._stop)
+                part = keep_running("flow", self._attempts, stopping=self._stop)
                 work = group.create_task(part, name="work")
                 await self._stop.wait()
                 if self._leading is None:
@@ -128,53 +185,37 @@ class FlowHerder:
                 else:
                     self._leading.stop()
 
+    async def _attempts(self) -> None:
+        """One after the other: with other connections, everything begins anew."""
+        while not self._stop.is_set():
+            await self._attempt()
+
     async def _attempt(self) -> None:
-        async with admin_clients(self.config) as clusters:
+        config = self.config
+        async with admin_clients(config) as clusters:
             await wait_for(clusters.target)
-            policy = build_policy(self.config.source.properties)
-            await create_internal_topics(self.config, policy, clusters, on_source=False)
-            self._leading = FlowLeading(
-                self.config,
-                node=self._worker_id,
-                share=self._share,
-                work=lambda term: self._status.beside(self._lead(term, clusters)),
-            )
-            try:
-                await self._leading.run()
-            finally:
-                self._leading = None
+            policy = build_policy(config.source.properties)
+            await create_internal_topics(config, policy, clusters, on_source=False)
+        self._leading = FlowLeading(
+            config,
+            node=self._worker_id,
+            share=self._share,
+            work=lambda term: self._status.beside(self._lead(term)),
+        )
+        try:
+            await self._leading.run()
+        finally:
+            self._leading = None
 
-    async def _lead(self, term: Term, clusters: FlowClusters) -> None:
-        await keep_running("leader", lambda: self._work(term, clusters), stopping=term.stopping)
-
-    async def _work(self, term: Term, clusters: FlowClusters) -> None:
-        async with asyncio.TaskGroup() as group:
-            # Heartbeats say that the target can be written to, whatever the source does.
-            small = [self._keep(group, "heartbeat", self._heartbeats, clusters)]
-            if await unless_stopped(term.stopping, self._reach_source(clusters)):
-                small.append(self._keep(group, "checkpoint", self._checkpoints, clusters))
-                log.info("flow.started")
-                await self._mirror(term, clusters)
-            for task in small:
-                task.cancel()
-        log.info("flow.stopped")
-
-    async def _reach_source(self, clusters: FlowClusters) -> None:
-        if self.config.source.runs or self.config.checkpoint.runs:
-            policy = build_policy(self.config.source.properties)
-            await wait_for(clusters.source)
-            await create_internal_topics(self.config, policy, clusters, on_source=True)
-
-    def _keep(
-        self, group: asyncio.TaskGroup, name: str, flow: SmallFlow, clusters: FlowClusters
-    ) -> asyncio.Task[None]:
-        return group.create_task(keep_running(name, lambda: flow(self.config, clusters)), name=name)
-
-    async def _mirror(self, term: Term, clusters: FlowClusters) -> None:
-        """Copies records until stopped; a flow that only sends heartbeats just waits."""
-        for refusal in self.config.source.refusals:
-            log.error("connector.refused", connector="MirrorSourceConnector", reason=refusal)
-        if self.config.source.runs:
-            await SourceFlow(self.config, clusters, self._runner, term).run()
-        else:
-            await term.stopping.wait()
+    async def _lead(self, term: Term) -> None:
+        self._steered = SteeredFlow(
+            self.config,
+            runner=self._runner,
+            heartbeats=self._heartbeats,
+            checkpoints=self._checkpoints,
+            term=term,
+        )
+        try:
+            await keep_running("leader", self._steered.run, stopping=term.stopping)
+        finally:
+            self._steered = None

@@ -129,6 +129,11 @@ class FlowLeading:
         self._term: Term | None = None
         self._working: asyncio.Task[None] | None = None
 
+    def reconfigure(self, config: FlowConfig) -> None:
+        """Says from now on that this node's file is this; the connections stay as they are."""
+        self._digest = config_digest(config)
+        self._election.reconfigure(config)
+
     def stop(self) -> None:
         """Asks ``run`` to hand the flow over and end."""
         self._events.put_nowait(Stop())

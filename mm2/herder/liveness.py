@@ -82,7 +82,7 @@ async def _reason_in_control(config: FlowConfig) -> str | None:
         newest_only=True,
     )
     steering = steering_of(sorted(records, key=lambda record: record.offset))
-    if steering.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING:
+    if steering.state_of(SOURCE_CONNECTOR) is ConnectorState.STOPPED:
         return None
     said = [(each.timestamp_ms, readable(each)) for each in records]
     lease = next((entry for _, entry in said if isinstance(entry, Lease)), None)

@@ -5,33 +5,37 @@ The source flow's control side: keeps the plan of a flow current, and runs its b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import suppress
-from datetime import timedelta
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 import structlog
 
 from mm2.config.flow import FlowConfig
 from mm2.core.balance import Balance, Strategy
+from mm2.core.config_change import Effect, Effects
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
+from mm2.herder.bundle import BundleSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.control import Assignment, Entry, MissingTopic, Wanted
-from mm2.herder.control_steering import ConnectorState, ConnectorWanted, SteeringEntry
-from mm2.herder.discovery import Discovery
+from mm2.herder.control_steering import (
+    ConnectorState,
+    ConnectorWanted,
+    LiveSettings,
+    SteeringEntry,
+    encode_steering,
+)
 from mm2.herder.exactly_once import fence_earlier_tasks
 from mm2.herder.leading import Term
 from mm2.herder.ports import BundleRunner
+from mm2.herder.renewal import Renewed
 from mm2.herder.specs import bundle_spec
-from mm2.herder.supervision import every, keep_running
+from mm2.herder.supervision import keep_running
 from mm2.herder.topics import offset_syncs_topic
+from mm2.herder.upkeep import Upkeep
 from mm2.herder.watch import Watch
 
 log = structlog.get_logger()
-
-_RETRY_INCOMPLETE_S: Final = 10.0
-"""A remote topic that could not be created is tried again soon, not at the next refresh."""
 
 
 class SourceFlow:
@@ -43,77 +47,109 @@ class SourceFlow:
         clusters: its admin clients.
         runner: runs bundles.
         term: of this leader.
+        stopping: set when everything is to be committed and to end; the term's if not given.
     """
 
     def __init__(
-        self, config: FlowConfig, clusters: FlowClusters, runner: BundleRunner, term: Term
+        self,
+        config: FlowConfig,
+        clusters: FlowClusters,
+        runner: BundleRunner,
+        term: Term,
+        *,
+        stopping: asyncio.Event | None = None,
     ) -> None:
         self._config = config
         self._runner = runner
         self._term = term
-        self._control = config.herder.names.control_topic
-        self._discovery = Discovery(config, clusters)
-        self._discovered = asyncio.Event()
-        self._missing = asyncio.Event()
+        self._stopping = stopping or term.stopping
+        self._upkeep = Upkeep(config, clusters)
         self._interrupted = asyncio.Event()
+        self._state = ConnectorState.RUNNING
         self._epoch = 0
-        self._is_held = False
+        self._watch: Watch | None = None
+        self._changes: asyncio.Queue[Effects] = asyncio.Queue()
+        self._restarts: asyncio.Queue[Collection[int] | None] = asyncio.Queue()
+
+    def reconfigure(self, config: FlowConfig, effects: Effects) -> None:
+        """
+        Goes on with other settings.
+
+        Args:
+            config: from now on.
+            effects: what is to be done about them.
+
+        Raises:
+            ConfigError: a filter cannot be made; everything stays as it is.
+        """
+        if Effect.TOPICS in effects:
+            self._upkeep.change(config)
+        self._config = config
+        self._changes.put_nowait(effects)
+
+    def restart(self, tasks: Collection[int] | None = None) -> None:
+        """
+        Has tasks drain and start anew, one after the other.
+
+        Args:
+            tasks: their numbers; None: all.
+        """
+        self._restarts.put_nowait(tasks)
 
     async def run(self) -> None:
         """
-        Mirrors until the term ends, whenever operators want the flow to run.
+        Mirrors until it is to stop, whenever operators want the connector to run.
 
         Returns when everything under way is committed.
         """
         async with asyncio.TaskGroup() as group:
             stopping = group.create_task(self._interrupt_at_end(), name="stopping")
             with self._term.board.heard_by(self._hear):
-                while not self._term.stopping.is_set():
+                while not self._stopping.is_set():
                     self._interrupted.clear()
-                    self._is_held = self._is_unwanted
-                    if self._is_held:
-                        reason = self._term.board.steering.reason_of(SOURCE_CONNECTOR)
-                        log.info("flow.held", reason=reason)
-                        await self._interrupted.wait()
-                    else:
+                    steering = self._term.board.steering
+                    self._state = steering.state_of(SOURCE_CONNECTOR)
+                    if self._state is ConnectorState.RUNNING:
                         await self._mirror()
+                    else:
+                        reason = steering.reason_of(SOURCE_CONNECTOR)
+                        log.info("flow.held", state=self._state.value, reason=reason)
+                        await self._interrupted.wait()
             stopping.cancel()
 
     async def _interrupt_at_end(self) -> None:
-        await self._term.stopping.wait()
+        await self._stopping.wait()
         self._interrupted.set()
 
     def _hear(self, entry: Entry | SteeringEntry) -> None:
         """What operators want, and what tasks ask for."""
         match entry:
             case MissingTopic() if entry.epoch == self._epoch:
-                self._missing.set()
-            case Wanted() | ConnectorWanted() if self._is_unwanted is not self._is_held:
-                self._interrupted.set()
+                self._upkeep.look()
+            case Wanted() | ConnectorWanted():
+                if self._term.board.steering.state_of(SOURCE_CONNECTOR) is not self._state:
+                    self._interrupted.set()
             case _:
                 pass
 
-    @property
-    def _is_unwanted(self) -> bool:
-        steering = self._term.board.steering
-        return steering.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING
-
     async def _mirror(self) -> None:
         """Runs the bundles until interrupted, and then lets them drain and commit."""
-        self._discovered.clear()
         self._epoch = await self._term.next_epoch()
         entries = self._term.board.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
         await fence_earlier_tasks(
             self._config, max((each.index + 1 for each in assignments), default=0)
         )
+        # What was to be changed or restarted before begins now, as it is to be.
+        self._changes, self._restarts = asyncio.Queue(), asyncio.Queue()
         async with asyncio.TaskGroup() as group:
             bundles = self._new_bundles(earlier_bundles(assignments), group)
-            watch = self._watch(bundles)
+            watching = Renewed("watch", lambda: self._follow(bundles))
             jobs = [
-                group.create_task(self._keep_assigned(bundles), name="refresh-topics"),
-                group.create_task(keep_running("watch", watch.run), name="watch"),
-                *self._periodic(group),
+                group.create_task(self._upkeep.run(bundles.assign), name="upkeep"),
+                group.create_task(watching.run(), name="watch"),
+                group.create_task(self._take_changes(bundles, watching), name="reconfigure"),
+                group.create_task(self._take_restarts(bundles), name="restart-tasks"),
             ]
             await self._interrupted.wait()
             for job in jobs:
@@ -123,75 +159,62 @@ class SourceFlow:
     def _new_bundles(
         self, earlier: Sequence[Collection[TopicPartition]], group: asyncio.TaskGroup
     ) -> Bundles:
-        source, epoch = self._config.source, self._epoch
-        syncs_topic = offset_syncs_topic(self._config, self._discovery.policy)
+        source = self._config.source
         return Bundles(
             self._runner,
             self._term.writer,
-            spec_of=lambda index: bundle_spec(self._config, index, epoch, syncs_topic),
-            control_topic=self._control,
-            epoch=epoch,
+            spec_of=self._spec,
+            control_topic=self._config.herder.names.control_topic,
+            epoch=self._epoch,
             balance=Balance(Strategy(source.assignment_strategy), source.tasks_max, earlier),
             group=group,
         )
 
-    def _watch(self, bundles: Bundles) -> Watch:
-        flow = self._config.flow
-        return Watch(
+    def _spec(self, index: int) -> BundleSpec:
+        syncs_topic = offset_syncs_topic(self._config, self._upkeep.policy)
+        return bundle_spec(self._config, index, self._epoch, syncs_topic)
+
+    async def _follow(self, bundles: Bundles) -> None:
+        """Follows what tasks report."""
+        self._watch = Watch(
             bundles,
-            target=flow.target,
+            target=self._config.flow.target,
             consumer=self._config.herder.client("consumer", "progress"),
             topic=self._config.herder.names.progress_topic,
             epoch=self._epoch,
             look_every=self._config.source.assignment_balance,
         )
+        await keep_running("watch", self._watch.run)
 
-    async def _keep_assigned(self, bundles: Bundles) -> None:
-        """Looks for new topics and partitions at once, then at each interval."""
-        assigned = None
+    async def _take_changes(self, bundles: Bundles, watching: Renewed) -> None:
         while True:
-            try:
-                found = await self._discovery.refresh()
-                if found != assigned:
-                    await bundles.assign(found)
-                    assigned = found
-                self._discovered.set()
-                await self._discovery.delete_orphans()
-            except Exception as error:  # noqa: BLE001 - as any periodic job, it tries again
-                log.warning("job.failed", job="refresh-topics", error=str(error))
-                self._discovery.is_complete = False
-            interval = self._config.source.refresh_topics
-            if not self._discovery.is_complete:
-                await self._wait(_shorter(_RETRY_INCOMPLETE_S, interval))
-            else:
-                await self._wait(None if interval is None else interval.total_seconds())
+            effects = await self._changes.get()
+            if Effect.SHARES in effects:
+                rates = {} if self._watch is None else self._watch.rates()
+                await keep_running("reconfigure", partial(self._reshape, bundles, rates))
+                watching.begin_anew()
+            if Effect.TASKS in effects:
+                await keep_running("reconfigure", self._tell_tasks)
+            if Effect.BUNDLES in effects:
+                self.restart()
 
-    async def _wait(self, seconds: float | None) -> None:
-        """Waits for the next refresh, or until a task misses a remote topic."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._missing.wait()
-        self._missing.clear()
+    async def _take_restarts(self, bundles: Bundles) -> None:
+        while True:
+            chosen = await self._restarts.get()
+            await keep_running("restart-tasks", partial(bundles.restart, chosen))
 
-    def _periodic(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
-        source, discovery = self._config.source, self._discovery
-        jobs = (
-            ("sync-topic-configs", source.sync_topic_configs, discovery.sync_configs),
-            ("sync-topic-acls", source.sync_topic_acls, discovery.sync_acls),
+    async def _reshape(self, bundles: Bundles, rates: Mapping[TopicPartition, float]) -> None:
+        source = self._config.source
+        await bundles.reshape(Strategy(source.assignment_strategy), source.tasks_max, rates)
+
+    async def _tell_tasks(self) -> None:
+        """Tells tasks that run what those that start find in their specification."""
+        spec = self._spec(0)
+        settings = LiveSettings(
+            epoch=self._epoch,
+            byte_rate_limit=spec.byte_rate_limit,
+            flush_interval_s=spec.flush_interval_s,
+            transaction_s=None if spec.exactly_once is None else spec.exactly_once.boundary.most_s,
         )
-        return [
-            group.create_task(self._sync(name, interval, job), name=name)
-            for name, interval, job in jobs
-            if interval is not None
-        ]
-
-    async def _sync(
-        self, name: str, interval: timedelta, job: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Once what is mirrored is known, now and at each interval."""
-        await self._discovered.wait()
-        await every(interval.total_seconds(), job, name=name, at_once=True)
-
-
-def _shorter(seconds: float, interval: timedelta | None) -> float:
-    return seconds if interval is None else min(seconds, interval.total_seconds())
+        key, value = encode_steering(settings)
+        await self._term.writer.send(spec.control_topic, key, value, partition=0)

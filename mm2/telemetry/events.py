@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 EVENTS: Final = {
+    "alteration.ignored": "The file has made an altered setting wrong; the flow runs without it.",
     "bundle.ended": "A bundle's task ended because it was told to; its totals.",
     "bundle.not_drained": "A bundle took too long to stop and was ended; what it had not committed "
     "is mirrored again.",
@@ -24,7 +25,14 @@ EVENTS: Final = {
     "checkpoint.unwritable": "A checkpoint cannot be encoded.",
     "checkpoints.loaded": "Earlier checkpoints were read back.",
     "cluster.unreachable": "A cluster does not answer, or refuses us; it is asked again.",
+    "config.needs_restart": "These settings have changed in the file, and count from the next "
+    "start of the process.",
+    "config.read_again": "SIGHUP: the file was read again, and these flows are not as they were.",
+    "config.rejected": "New settings are wrong in these ways; the old ones stay.",
     "config.spelling": "A key has an older spelling, or no effect; the message says what to write.",
+    "connector.held": "Operators have paused or stopped the connector; it waits until it is "
+    "resumed.",
+    "connector.restarted": "An operator has a connector, or one of its tasks, start anew.",
     "connector.refused": "A connector does not run because its settings contradict each other.",
     "control.unreadable": "A record of the control topic is damaged; it is passed over.",
     "driver.failed": "The process ends because of an error; see the exit status.",
@@ -39,6 +47,7 @@ EVENTS: Final = {
     "hands, each drained and committed before its new bundle begins.",
     "flow.mirrors_itself": "Both aliases of the flow are of one cluster; these topics would be "
     "copied without end and are left out.",
+    "flow.reconfigured": "The flow goes on with other settings: which, and what that takes.",
     "flow.started": "Both clusters answer and the internal topics are there.",
     "flow.stopped": "The flow has drained and ended.",
     "flow.abandoned": "This node leads the flow no more, and has ended its tasks at once; the "
