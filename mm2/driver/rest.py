@@ -6,11 +6,15 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
+import structlog
+
 from mm2.config.flow import FlowConfig
 from mm2.config.rest import rest_of_file
 from mm2.rest.entrance import Entrance, prepare
 
 _FLOWS_FIRST_S: Final = 2.0
+
+log = structlog.get_logger()
 
 Flows = Callable[[], Sequence[FlowConfig]]
 
@@ -43,8 +47,11 @@ async def serve_rest(flows: Flows, entrance: Entrance | None, *, after: asyncio.
         return
     await after.wait()
     await asyncio.sleep(_FLOWS_FIRST_S)
-    serve = await asyncio.to_thread(_service)
-    await serve(flows, entrance)
+    try:
+        serve = await asyncio.to_thread(_service)
+        await serve(flows, entrance)
+    except Exception as error:
+        log.error("rest.ended", exc_info=error)
 
 
 def _service() -> Callable[[Flows, Entrance], Coroutine[Any, Any, None]]:

@@ -19,6 +19,7 @@ from mm2.config.flow import FlowConfig, effective_settings
 from mm2.config.layers import plain
 from mm2.config.redact import redacted
 from mm2.core.connect_offsets import SourcePartition
+from mm2.core.connect_status import RunState
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.errors import ConfigErrors
 from mm2.herder.clusters import admin_clients
@@ -342,7 +343,9 @@ def _status(name: str, view: ConnectorView) -> ConnectorStatus:
             task.task: State(
                 state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
             )
+            # A connector that is stopped has no tasks in Connect, and clients know none such.
             for task in view.tasks
+            if task.state is not RunState.STOPPED
         },
     )
 

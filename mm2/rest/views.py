@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
+
+import structlog
 
 from mm2.config.flow import FlowConfig
 from mm2.errors import ClusterError, Unavailable, root_cause
 from mm2.herder.flow_view import FlowFollower, FlowView
+
+log = structlog.get_logger()
 
 IDLE_S: Final = 60.0
 """A flow that nobody has asked about for so long is not followed any more."""
@@ -22,9 +25,15 @@ READY_WITHIN_S: Final = 15.0
 class _Followed:
     config: FlowConfig
     follower: FlowFollower
-    until_s: float = 0.0
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
     error: ClusterError | None = None
+    is_over: bool = False
+    task: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def problem(self) -> ClusterError | None:
+        """Why it cannot be seen; None if it can."""
+        return self.error or self.follower.problem
 
 
 class FlowViews:
@@ -49,53 +58,56 @@ class FlowViews:
             ClusterError: its target does not answer, or refuses.
         """
         followed = self._following(config)
-        followed.until_s = asyncio.get_running_loop().time() + self._idle_s
-        await self._until_ready(followed)
-        if problem := followed.error or followed.follower.problem:
+        self._end_later(followed, self._idle_s)
+        await _until_ready(followed)
+        if problem := followed.problem:
             raise problem
         return followed.follower.view()
 
     def _following(self, config: FlowConfig) -> _Followed:
         label = config.herder.names.label
         found = self._followed.get(label)
-        if found is not None and found.config is config and not found.ended.is_set():
+        if found is not None and found.config is config and not found.is_over:
             return found
         if found is not None:
-            found.ended.set()
+            self._end_later(found, 0)
         new = _Followed(config, FlowFollower(config))
         self._followed[label] = new
-        self._tasks.create_task(self._run(new), name=f"rest-view-{label}")
+        new.task = self._tasks.create_task(_follow(new), name=f"rest-view-{label}")
         return new
 
-    async def _until_ready(self, followed: _Followed) -> None:
+    def _end_later(self, followed: _Followed, delay_s: float) -> None:
+        if followed.timer is not None:
+            followed.timer.cancel()
+        if followed.task is not None:
+            loop = asyncio.get_running_loop()
+            followed.timer = loop.call_later(delay_s, followed.task.cancel)
+
+
+async def _until_ready(followed: _Followed) -> None:
+    """
+    Waits for a first view.
+
+    Raises:
+        ClusterError: there will be none, or not soon.
+    """
+    try:
+        async with asyncio.timeout(READY_WITHIN_S):
+            await followed.follower.until_ready()
+    except TimeoutError:
+        reason = f"nothing is known of the flow after {READY_WITHIN_S:.0f} s"
         alias = followed.config.flow.target
-        try:
-            async with asyncio.timeout(READY_WITHIN_S):
-                await followed.follower.until_ready()
-        except TimeoutError:
-            problem = followed.error or followed.follower.problem
-            raise problem or Unavailable(
-                alias, f"nothing is known of the flow after {READY_WITHIN_S:.0f} s"
-            ) from None
+        raise followed.problem or Unavailable(alias, reason) from None
 
-    async def _until_idle(self, followed: _Followed) -> None:
-        """Waits until nobody has asked for long enough, or another follower has taken over."""
-        now = asyncio.get_running_loop().time
-        while not followed.ended.is_set() and (left := followed.until_s - now()) > 0:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await followed.ended.wait()
 
-    async def _run(self, followed: _Followed) -> None:
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                following = tasks.create_task(followed.follower.run(), name="rest-follower")
-                await self._until_idle(followed)
-                following.cancel()
-        except ExceptionGroup as errors:
-            cause = root_cause(errors)
-            if not isinstance(cause, ClusterError):
-                raise
-            followed.error = cause
-        finally:
-            followed.ended.set()
+async def _follow(followed: _Followed) -> None:
+    """Follows until cancelled; whatever happens to it, flows and other views go on."""
+    try:
+        await followed.follower.run()
+    except Exception as error:
+        flow, cause = followed.config.flow, root_cause(error)
+        log.error("rest.view_failed", flow=str(flow), exc_info=error)
+        known = cause if isinstance(cause, ClusterError) else None
+        followed.error = known or Unavailable(flow.target, f"cannot be looked at: {cause}")
+    finally:
+        followed.is_over = True

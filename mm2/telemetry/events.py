@@ -147,6 +147,8 @@ EVENTS: Final = {
     "tried again.",
     "remote_topic.not_deleted": "A source topic seems to be gone; the reason why its copy is kept "
     "all the same.",
+    "rest.ended": "The REST interface has failed, and is gone until this node starts again; flows "
+    "go on.",
     "rest.failed": "A REST request failed in a way that nobody expected; the trace says how.",
     "rest.listening": "The REST interface is served here.",
     "rest.not_listening": "Port 8083 and those after it are taken, so that this node has no REST "
@@ -154,6 +156,8 @@ EVENTS: Final = {
     "rest.obeyed": "A REST request that changes something was granted.",
     "rest.passwords_readable": "Passwords of the REST interface go over the network in clear: use "
     "https in listeners.",
+    "rest.view_failed": "A flow could not be looked at for the REST interface; the next request "
+    "looks again.",
     "rest.unprotected": "Everybody who reaches this listener can steer flows: set "
     "rest.basic.auth.file, or rest.read.only.",
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
