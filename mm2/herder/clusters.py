@@ -14,11 +14,13 @@ import structlog
 from mm2.config.flow import FlowConfig
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.admin import Admin
+from mm2.kafka.listening import nobody_listens
 
 log = structlog.get_logger()
 
 _WAIT_MOST_S: Final = 10.0
 _ANSWER_WITHIN_S: Final = 5.0
+_PATIENT_FOR_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,20 @@ async def check_reachable(admin: Admin) -> None:
     """
     Asks a cluster for a sign of life, and waits for it no longer than a few seconds.
 
+    Where no broker runs at all, it does not wait that long.
+
     Raises:
         Unavailable: it does not answer.
         ClusterError: it refuses us.
     """
+    asking = asyncio.ensure_future(admin.cluster_id())
     try:
-        async with asyncio.timeout(_ANSWER_WITHIN_S):
-            await admin.cluster_id()
+        answered, _ = await asyncio.wait({asking}, timeout=_PATIENT_FOR_S)
+        if not answered and await nobody_listens(admin.servers):
+            raise Unavailable(admin.alias, f"no answer: {admin.servers} refuses connections")
+        async with asyncio.timeout(_ANSWER_WITHIN_S - _PATIENT_FOR_S):
+            await asking
     except TimeoutError:
         raise Unavailable(admin.alias, f"no answer in {_ANSWER_WITHIN_S:.0f} s") from None
+    finally:
+        asking.cancel()

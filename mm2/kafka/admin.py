@@ -72,6 +72,11 @@ class Admin(OffsetCalls):
         self.alias = alias
         self._properties = dict(properties)
 
+    @property
+    def servers(self) -> str:
+        """Where the cluster is, as the client's properties say."""
+        return self._properties.get("bootstrap.servers", "")
+
     async def close(self) -> None:
         """Closes all connections."""
         await self._coordinators.close()

@@ -123,8 +123,9 @@ def test_a_cluster_that_is_away_is_named_and_the_others_are_shown(pair: _Pair) -
     command = [str(_MM2), "hops", str(pair.file)]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (told.returncode, told.stdout) == (3, "")
-    sentences = [f"cluster {alias}: no answer in 5 s" for alias in (pair.source, pair.target)]
-    assert told.stderr.splitlines() == sentences, "and nothing of what client libraries say"
+    said = [line.partition(": no answer: 127.0.0.1:")[0] for line in told.stderr.splitlines()]
+    sentences = [f"cluster {alias}" for alias in (pair.source, pair.target)]
+    assert said == sentences, "and nothing of what client libraries say"
 
 
 def test_hops_are_those_of_the_nearest_heartbeats(pair: _Pair) -> None:

@@ -1,0 +1,23 @@
+"""Whether a broker can be there at all."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mm2.kafka.listening import nobody_listens
+from tests.support.layout import free_ports
+
+
+async def test_where_all_addresses_refuse_connections_nobody_listens() -> None:
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        (free,) = free_ports(1)
+        refused, answered = f"127.0.0.1:{free}", f"PLAINTEXT://127.0.0.1:{port}"
+        assert await nobody_listens(refused)
+        assert not await nobody_listens(f"{refused}, {answered}")
+
+
+async def test_an_address_that_cannot_be_found_says_nothing() -> None:
+    assert not await nobody_listens("nowhere.invalid:9092")
+    assert not await nobody_listens("no address")
