@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
 
 import psutil
 
 from tests.support.chaos.proxy import Link
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror
-
-_READY: Final = ("flow.led", "flow.started")
 
 
 class Node:
@@ -52,9 +49,9 @@ class Node:
         """Starts the driver, with a log of its own."""
         self._mirror = Mirror(self._folder, self._text).__enter__()
 
-    def wait_until_ready(self) -> None:
-        """Returns when it could lead, or does."""
-        eventually(lambda: any(f'"{event}"' in self.mirror.text() for event in _READY))
+    def wait_until_warm(self) -> None:
+        """Returns when it could run tasks at once."""
+        eventually(lambda: '"spark.started"' in self.mirror.text())
 
     def kill(self, *, whole: bool) -> None:
         """SIGKILL, to the driver alone or to all that it has started, as when a machine dies."""

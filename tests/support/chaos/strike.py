@@ -104,5 +104,6 @@ def _links(node: Node, how: str) -> list[Link]:
 def _start(place: World, node: Node) -> None:
     """Starts a node, and lets it find its place before anything else happens."""
     node.start()
-    node.wait_until_ready()
+    node.wait_until_warm()
+    place.wait_until_joined()
     place.wait_until_level()

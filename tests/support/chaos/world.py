@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,8 @@ from typing import Final
 
 from confluent_kafka.admin import AdminClient
 
+from mm2.driver.flows_of_file import load_flows
+from mm2.herder.flow_view import view_flow
 from tests.support.chaos.ledger import Toll
 from tests.support.chaos.node import Node
 from tests.support.chaos.proxy import Link, Links
@@ -67,10 +70,12 @@ class World:
     Attributes:
         nodes: all of them run.
         routes: the flows.
+        file: a configuration that reaches both clusters directly.
     """
 
     nodes: Sequence[Node]
     routes: Sequence[Route]
+    file: Path
 
     def leader(self, flow: str) -> Node:
         """The node that has last said that it leads a flow; the first, if none has."""
@@ -102,6 +107,16 @@ class World:
             assert since < deadline, f"not level within {RECOVERS_WITHIN_S} s, behind by {behind}"
             time.sleep(0.05)
 
+    def wait_until_joined(self) -> None:
+        """Returns when all nodes that run, and no others, are known to every flow."""
+        count = sum(1 for node in self.nodes if node.is_running)
+        eventually(self._known, until=lambda found: found == {count})
+
+    def _known(self) -> set[int]:
+        """How many nodes the flows know."""
+        flows = load_flows(self.file, None)
+        return {len(asyncio.run(view_flow(flow)).nodes) for flow in flows if flow.source.runs}
+
 
 @contextmanager
 def world(
@@ -132,29 +147,41 @@ def world(
         links = stack.enter_context(Links())
         found = []
         for number in range(nodes):
-            text = _text({a: own[number] for a, own in ports.items()}, flows, exactly_once)
+            servers = {alias: f"{HOST}:{own[number]}" for alias, own in ports.items()}
+            text = _text(servers, flows, exactly_once=exactly_once)
             to = {a: _link(links, c, ports[a][number], number) for a, c in clusters.items()}
             node = Node(folder / f"node-{number}", text, to)
             stack.callback(node.end)
             found.append(node)
         routes = _routes(stack, clusters, flows, found)
-        place = World(found, routes)
+        place = World(found, routes, _direct(folder, clusters, flows))
         place.wait_until_level()
         yield place
         _finish(place)
+
+
+def _direct(
+    folder: Path, clusters: Mapping[str, KafkaCluster], flows: Sequence[tuple[str, str]]
+) -> Path:
+    file = folder / "direct.properties"
+    servers = {alias: cluster.bootstrap for alias, cluster in clusters.items()}
+    file.write_text(_text(servers, flows, exactly_once=False))
+    return file
 
 
 def _link(links: Links, cluster: KafkaCluster, port: int, number: int) -> Link:
     return links.open(port, int(cluster.listeners(f"NODE{number}").rpartition(":")[2]))
 
 
-def _text(ports: Mapping[str, int], flows: Sequence[tuple[str, str]], exactly_once: bool) -> str:
+def _text(
+    servers: Mapping[str, str], flows: Sequence[tuple[str, str]], *, exactly_once: bool
+) -> str:
     settings = {"topics": _TOPIC, "A->B.enabled": "false", "B->A.enabled": "false"}
     settings |= {f"{source}->{target}.enabled": "true" for source, target in flows}
     for source, target in flows if exactly_once else ():
         settings[f"{target}.exactly.once.source.support"] = "enabled"
         settings[f"{source}.consumer.isolation.level"] = "read_committed"
-    return properties({alias: f"{HOST}:{port}" for alias, port in ports.items()}, settings)
+    return properties(servers, settings)
 
 
 def _routes(
