@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -36,6 +37,8 @@ _SPARE_SLOTS: Final = 16
 """Slots cannot be added to a running local Spark, and cost nothing while unused."""
 
 _CANCEL_AGAIN_S: Final = 1.0
+_WARM_AFTER_S: Final = 3.0
+"""A bundle that comes before is not to share the machine with a task that does nothing."""
 
 
 class BundleFailed(Exception):
@@ -52,6 +55,9 @@ class SparkEngine:
         task: what a bundle's task runs.
         jvm: one that is on its way already; it becomes the engine's.
         environment: more variables for JVMs that are started later.
+        warm_after_s: how long after its start an application that has nothing to do runs an empty
+            task, so that the first bundle of a node that takes over need not wait for what a first
+            task costs.
     """
 
     def __init__(
@@ -62,6 +68,7 @@ class SparkEngine:
         task: BundleTask,
         jvm: Jvm | None = None,
         environment: Mapping[str, str] | None = None,
+        warm_after_s: float = _WARM_AFTER_S,
     ) -> None:
         self._settings = {**DEFAULTS, **settings}
         self._settings.setdefault("spark.master", f"local[{bundles * 2 + _SPARE_SLOTS},1]")
@@ -71,6 +78,9 @@ class SparkEngine:
         self._environment = environment
         self._context: SparkContext | None = None
         self._starting = asyncio.Lock()
+        self._warm_after_s = warm_after_s
+        # Of the application that runs: set when it has a bundle, or ends.
+        self._needs_no_warming = threading.Event()
         # Py4J blocks a thread for as long as a job runs.
         self._threads = ThreadPoolExecutor(bundles * 2 + _SPARE_SLOTS, "spark")
 
@@ -102,6 +112,7 @@ class SparkEngine:
         await self.start()
         context = self._context
         assert context is not None  # noqa: S101 - start() sets it or raises
+        self._needs_no_warming.set()
         loop = asyncio.get_running_loop()
         job = loop.run_in_executor(self._threads, self._submit, context, spec)
         try:
@@ -137,7 +148,15 @@ class SparkEngine:
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
         if slots < self._bundles:
             log.error("spark.too_narrow", slots=slots, bundles=self._bundles, key="spark.master")
+        self._needs_no_warming = threading.Event()
+        self._threads.submit(self._warm_up, context, self._needs_no_warming)
         return context
+
+    def _warm_up(self, context: SparkContext, unneeded: threading.Event) -> None:
+        """Has Spark load its classes and start its Python daemon."""
+        if not unneeded.wait(self._warm_after_s):
+            with suppress(Py4JError, OSError, EOFError):
+                context.parallelize([0], 1).mapPartitions(iter).collect()
 
     def _is_alive(self, context: SparkContext) -> bool:
         java: Any = context._jsc  # noqa: SLF001 - there is no public way to ask
@@ -171,6 +190,7 @@ class SparkEngine:
     def _shut_down(self) -> None:
         context, self._context = self._context, None
         jvm, self._jvm = self._jvm, None
+        self._needs_no_warming.set()
         if context is not None:
             gateway: Any = context._gateway  # noqa: SLF001 - there is no public way to end it
             with suppress(Py4JError, OSError, AttributeError):

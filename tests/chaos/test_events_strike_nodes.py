@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.chaos.outcome import AT_LEAST_ONCE, EXACTLY_ONCE
-from tests.support.chaos.plan import CUT, KILL, RESTART, ROLL, Event, plan
+from tests.support.chaos.plan import CUT, KILL, ROLL, Event, plan
 from tests.support.chaos.report import table_of
 from tests.support.chaos.strike import strike
 from tests.support.chaos.world import BOTH_WAYS, world
@@ -17,20 +17,16 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.chaos]
 _EACH = 10
 
 
-@pytest.mark.timeout(300)
-def test_leaders_are_killed_cut_off_and_restarted_exactly_once(tmp_path: Path) -> None:
-    events = [
-        Event(kind=KILL, how="process"),
-        Event(kind=CUT, how="target", seconds=8),
-        Event(kind=RESTART),
-    ]
+@pytest.mark.timeout(900)
+def test_a_leader_is_killed_and_the_next_one_cut_off_exactly_once(tmp_path: Path) -> None:
+    events = [Event(kind=KILL, how="process"), Event(kind=CUT, how="target", seconds=8)]
     with world(tmp_path, exactly_once=True) as place:
         for event in events:
             assert strike(place, event, mode=EXACTLY_ONCE).faults == []
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(2_400)
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("mode", [AT_LEAST_ONCE, EXACTLY_ONCE])
 def test_ten_random_events_of_each_kind(tmp_path: Path, mode: str) -> None:
     outcomes = []
@@ -43,7 +39,7 @@ def test_ten_random_events_of_each_kind(tmp_path: Path, mode: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_rolling_restart_repeats_nothing(tmp_path: Path) -> None:
     with world(tmp_path, flows=BOTH_WAYS) as place:
         outcome = strike(place, Event(kind=ROLL), mode=AT_LEAST_ONCE)

@@ -40,9 +40,12 @@ def _spec(index: int) -> BundleSpec:
 
 @asynccontextmanager
 async def _engine(
-    task: Callable[[BundleSpec], Totals], settings: Mapping[str, str] | None = None
+    task: Callable[[BundleSpec], Totals],
+    settings: Mapping[str, str] | None = None,
+    *,
+    warm_after_s: float = 60.0,
 ) -> AsyncIterator[SparkEngine]:
-    engine = SparkEngine(settings or {}, bundles=2, task=task)
+    engine = SparkEngine(settings or {}, bundles=2, task=task, warm_after_s=warm_after_s)
     try:
         yield engine
     finally:
@@ -70,6 +73,18 @@ async def test_one_bundle_fails_another_goes_on_and_nothing_is_left_behind(tmp_p
         assert await steady == {"records": 1}
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
     assert [p.name() for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
+
+
+async def test_an_engine_without_bundles_runs_a_task_so_that_its_first_bundle_starts_quickly() -> (
+    None
+):
+    def task(_: BundleSpec) -> Totals:
+        return {}
+
+    async with _engine(task, warm_after_s=0.0) as engine:
+        await engine.start()
+        assert await eventually_async(_daemons)
+        assert await engine.run(_spec(0)) == {}
 
 
 async def test_the_settings_of_the_user_reach_spark_and_its_jvm() -> None:
@@ -120,3 +135,12 @@ async def test_a_setting_that_spark_refuses_is_a_clear_error() -> None:
     with pytest.raises(FatalError, match=r"Spark does not start: .*Master must either be yarn"):
         await engine.start()
     await engine.stop()
+
+
+async def _daemons() -> list[int]:
+    """Spark's Python daemon, which it starts for the first task, and its workers."""
+    return [
+        process.pid
+        for process in psutil.Process().children(recursive=True)
+        if any("flows.spark.daemon" in word for word in process.cmdline())
+    ]
