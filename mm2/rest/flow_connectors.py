@@ -24,7 +24,7 @@ from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.errors import ConfigErrors
 from mm2.herder.clusters import admin_clients
 from mm2.herder.commands import FlowCommands
-from mm2.herder.control_steering import ConnectorState
+from mm2.herder.control_steering import Alterations, ConnectorState
 from mm2.herder.flow_view import ConnectorView, FlowView
 from mm2.herder.repositioning import Change, Repositioning
 from mm2.kafka.admin import Admin
@@ -39,8 +39,9 @@ from mm2.rest.ports import (
     State,
     Target,
 )
-from mm2.rest.views import FlowViews
+from mm2.rest.views import READY_WITHIN_S, FlowViews
 
+_LOOK_EVERY_S: Final = 0.02
 _FAILED: Final = "FAILED"
 _RESTARTING: Final = "RESTARTING"
 _ASSIGNED: Final = "task.assigned.partitions"
@@ -88,14 +89,13 @@ class FlowConnectors:
     async def info(self, name: str) -> ConnectorInfo:
         """A connector's configuration, alterations included."""
         config, connector = self._find(name)
-        async with _commands(config) as commands:
-            changes = (await commands.steering()).alterations.changes
-        view = await self._view(config, connector)
+        view = await self._views.of(config)
+        changes = view.steering.alterations.changes
         return ConnectorInfo(
             name=name,
             type=ConnectorType.SOURCE,
             config=_shown(tolerated(config, changes).config, connector),
-            tasks=[task.task for task in view.tasks],
+            tasks=list(_status(name, _connector(view, name, connector)).tasks),
         )
 
     async def status(self, name: str) -> ConnectorStatus:
@@ -288,7 +288,16 @@ class FlowConnectors:
             present = _shown(tolerated(config, altered).config, connector)
             asked = difference(present, list(altered))
             if asked:
-                await commands.alter(asked.changes, reset=asked.resets)
+                alteration = await commands.alter(asked.changes, reset=asked.resets)
+                await self._until_seen(config, alteration.alterations)
+
+    async def _until_seen(self, config: FlowConfig, written: Alterations) -> None:
+        """Waits until views show what was written, or somebody has written something newer."""
+        view = await self._views.of(config)
+        async with asyncio.timeout(READY_WITHIN_S):
+            while view.steering.alterations.time_ms < written.time_ms:
+                await asyncio.sleep(_LOOK_EVERY_S)
+                view = await self._views.of(config)
 
     async def _view(self, config: FlowConfig, connector: str) -> ConnectorView:
         view = await self._views.of(config)

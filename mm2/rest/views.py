@@ -17,7 +17,7 @@ log = structlog.get_logger()
 IDLE_S: Final = 60.0
 """A flow that nobody has asked about for so long is not followed any more."""
 
-READY_WITHIN_S: Final = 15.0
+READY_WITHIN_S: Final = 30.0
 """A first view takes no longer than this."""
 
 

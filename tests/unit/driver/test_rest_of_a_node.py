@@ -48,7 +48,7 @@ def test_a_listener_that_cannot_be_had_ends_the_start(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         flows = _flows(tmp_path, f"listeners = http://127.0.0.1:{port}")
         with capture_logs() as logs:
-            assert run_flows(flows, _NoEngine()) == EXIT_START
+            assert run_flows(flows, _NoEngine(), lambda: flows) == EXIT_START
     assert "listeners: cannot listen on" in logs[-1]["error"]
     assert "Name a port that is free" in logs[-1]["error"]
 
@@ -56,7 +56,7 @@ def test_a_listener_that_cannot_be_had_ends_the_start(tmp_path: Path) -> None:
 def test_passwords_that_cannot_be_read_end_the_start(tmp_path: Path) -> None:
     flows = _flows(tmp_path, "rest.basic.auth.file = /nowhere", "listeners = http://127.0.0.1:0")
     with capture_logs() as logs:
-        assert run_flows(flows, _NoEngine()) == EXIT_START
+        assert run_flows(flows, _NoEngine(), lambda: flows) == EXIT_START
     assert "rest.basic.auth.file" in logs[-1]["error"]
 
 
