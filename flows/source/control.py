@@ -10,6 +10,7 @@ import structlog
 from flows.source.lease import TaskLease
 from flows.source.pace import RateLimit
 from mm2.core.model import SOURCE_CONNECTOR
+from mm2.core.shares import FlowRate
 from mm2.errors import Fenced, SchemaError
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import (
@@ -22,6 +23,7 @@ from mm2.herder.control import (
     Wanted,
     decode,
 )
+from mm2.herder.control_shares import Division, decode_division
 from mm2.herder.control_steering import (
     ConnectorState,
     LiveSettings,
@@ -41,7 +43,7 @@ class ControlFollower:
     A task that was started again sees all assignments of its epoch, of which only the last counts:
     earlier ones may speak of partitions that another bundle has now.
 
-    The flow's byte rate is shared equally by the bundles that have partitions.
+    The flow's byte rate is shared by the bundles that have partitions (``mm2.core.shares``).
 
     Args:
         spec: the bundle.
@@ -64,9 +66,7 @@ class ControlFollower:
         self._limit = limit
         self._lease = lease
         self._paced = paced
-        self._configured_rate = spec.byte_rate_limit
-        self._wanted_rate: int | None = None
-        self._sharers: set[int] = set()
+        self._rate = FlowRate(spec.index, spec.byte_rate_limit)
         self._tail = LogTail(spec.flow.target, spec.target, spec.control_topic)
         self._running: Assignment | None = None
         self._is_stopped = False
@@ -87,6 +87,7 @@ class ControlFollower:
                 try:
                     self._take(decode(record.key, record.value))
                     self._steer(decode_steering(record.key, record.value))
+                    self._divide(decode_division(record.key, record.value))
                 except SchemaError as error:
                     log.error("control.unreadable", offset=record.offset, error=str(error))
 
@@ -105,7 +106,7 @@ class ControlFollower:
 
     def _take(self, entry: Entry | None) -> None:
         if isinstance(entry, Limit):
-            self._wanted_rate = entry.bytes_per_second
+            self._rate.wanted = entry.bytes_per_second
             self._share()
             return
         if isinstance(entry, Wanted):
@@ -129,7 +130,7 @@ class ControlFollower:
         """Hears what operators want, whether a leader is there to pass it on or not."""
         self._steering = self._steering.then(entry)
         if isinstance(entry, LiveSettings) and entry.epoch == self._spec.epoch:
-            self._configured_rate = entry.byte_rate_limit
+            self._rate.configured = entry.byte_rate_limit
             self._paced(entry)
             self._share()
         self._end_if_stopped()
@@ -138,15 +139,16 @@ class ControlFollower:
     def _is_unwanted(self) -> bool:
         return self._steering.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING
 
+    def _divide(self, division: Division | None) -> None:
+        if division is not None and division.epoch == self._spec.epoch:
+            self._rate.divided(division.portions)
+            self._share()
+
     def _share(self) -> None:
-        rate = self._configured_rate if self._wanted_rate is None else self._wanted_rate
-        self._limit.change(None if rate < 0 else rate / max(1, len(self._sharers)))
+        self._limit.change(self._rate.share)
 
     def _assigned(self, entry: Assignment) -> None:
-        if entry.partitions:
-            self._sharers.add(entry.index)
-        else:
-            self._sharers.discard(entry.index)
+        self._rate.holds(entry.index, something=bool(entry.partitions))
         self._share()
         if entry.index != self._spec.index:
             return

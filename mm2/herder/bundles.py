@@ -88,6 +88,10 @@ class Bundles:
         await self._tell()
         log.info("flow.assigned", partitions=len(partitions), tasks=tasks)
 
+    def holders(self) -> set[int]:
+        """The bundles that have partitions."""
+        return {number for number, held in enumerate(self._handover.held) if held}
+
     async def rebalance(self, rates: Mapping[TopicPartition, float]) -> None:
         """
         Moves partitions if the loads have been uneven for a while.

@@ -18,6 +18,7 @@ from mm2.herder.bundle import BundleSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.control import Assignment, Entry, MissingTopic, Wanted
+from mm2.herder.control_shares import Division, encode_division
 from mm2.herder.control_steering import (
     ConnectorState,
     ConnectorWanted,
@@ -29,6 +30,7 @@ from mm2.herder.exactly_once import fence_earlier_tasks
 from mm2.herder.leading import Term
 from mm2.herder.ports import BundleRunner
 from mm2.herder.renewal import Renewed
+from mm2.herder.shares import Shares
 from mm2.herder.specs import bundle_spec
 from mm2.herder.supervision import keep_running
 from mm2.herder.topics import offset_syncs_topic
@@ -183,8 +185,14 @@ class SourceFlow:
             topic=self._config.herder.names.progress_topic,
             epoch=self._epoch,
             look_every=self._config.source.assignment_balance,
+            shares=Shares(bundles.holders, self._tell_shares),
         )
         await keep_running("watch", self._watch.run)
+
+    async def _tell_shares(self, portions: Mapping[int, float]) -> None:
+        division = Division(epoch=self._epoch, portions=portions)
+        topic = self._config.herder.names.control_topic
+        await self._term.writer.send(topic, *encode_division(division), partition=0)
 
     async def _take_changes(self, bundles: Bundles, watching: Renewed) -> None:
         while True:

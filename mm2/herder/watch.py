@@ -15,6 +15,7 @@ from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.bundles import Bundles
 from mm2.herder.progress import BundleProgress, decode_progress, is_of_bundle
+from mm2.herder.shares import LOOK_EVERY_S, Shares
 from mm2.herder.supervision import every
 from mm2.kafka.log import LogTail
 
@@ -34,6 +35,7 @@ class Watch:
         topic: the progress topic.
         epoch: of the leader; reports of others do not count.
         look_every: how often loads are looked at, and how far back they are averaged; None: never.
+        shares: divides the flow's byte rate.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Watch:
         topic: str,
         epoch: int,
         look_every: timedelta | None,
+        shares: Shares,
     ) -> None:
         self._bundles = bundles
         self._target = target
@@ -52,6 +55,7 @@ class Watch:
         self._topic = topic
         self._epoch = epoch
         self._look_every = look_every
+        self._shares = shares
         window = look_every or timedelta(minutes=1)
         self._loads = Loads(max(_LEAST_WINDOW_MS, window // timedelta(milliseconds=1)))
 
@@ -63,6 +67,9 @@ class Watch:
                 group.create_task(
                     every(seconds, self._look, name="rebalance", at_once=False), name="rebalance"
                 )
+            group.create_task(
+                every(LOOK_EVERY_S, self._shares.look, name="shares", at_once=False), name="shares"
+            )
             tail = LogTail(self._target, self._consumer, self._topic, from_end=True)
             async for record in tail:
                 if not is_of_bundle(record.key):
@@ -77,6 +84,7 @@ class Watch:
     async def _take(self, progress: BundleProgress) -> None:
         if progress.epoch != self._epoch:
             return
+        self._shares.take(progress)
         run = (progress.bundle, progress.pid)
         for each in progress.partitions:
             self._loads.observe(each.source, run=run, total=each.bytes, at_ms=progress.time_ms)

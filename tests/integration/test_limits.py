@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from mm2.herder.bundle import FetchSpec
 from mm2.herder.control import Limit, encode_limit
+from mm2.herder.control_shares import Division, encode_division
 from mm2.herder.progress import PaceProgress
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
@@ -49,6 +51,10 @@ def test_a_limit_is_kept_and_changes_while_the_task_runs(
         # half a second.
         assert time.monotonic() - started > 3
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT)
+        half = Division(epoch=bench.epoch, portions={0: 0.5})
+        bench.tell(*encode_division(half))
+        eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT / 2)
+        bench.tell(*encode_division(replace(half, portions={0: 1.0})))
         bench.tell(*encode_limit(Limit(bytes_per_second=_LIMIT // 64)))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT // 64)
         _fill(cluster_a, topic_name, 16)

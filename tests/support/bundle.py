@@ -89,6 +89,11 @@ class Bench:
         return f"A.{topic}"
 
     @property
+    def epoch(self) -> int:
+        """Of the leader that the task has."""
+        return self._epoch
+
+    @property
     def group(self) -> GroupId:
         """Whose offsets are positions, exactly once."""
         return GroupId(f"__mm2-{self.unique}")
