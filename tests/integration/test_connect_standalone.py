@@ -39,7 +39,10 @@ def test_the_sample_connectors_mirror_both_ways_each_in_its_own_part(
             **pull,
             "topics": f"{unique}-in",
             "groups": unique,
+            # That is left to the checkpoint sink.
+            "sync.group.offsets.enabled": "false",
         },
+        "connect-checkpoint-sink.properties": {**pull, "groups": unique},
         "connect-mirror-heartbeat.properties": pull,
         "connect-mirror-sink.properties": {**push, "topics": f"{unique}-out"},
     }
@@ -48,8 +51,7 @@ def test_the_sample_connectors_mirror_both_ways_each_in_its_own_part(
         for name, change in changes.items()
     }
     worker = sample("connect-standalone.properties", clusters, {})
-    # A port of its own for the REST interface, which other tests' workers have too.
-    with standalone(tmp_path, f"{worker}\nlisteners = http://127.0.0.1:0\n", connectors) as mirror:
+    with standalone(tmp_path, worker, connectors) as mirror:
         copied = consume(cluster_b.bootstrap, f"{source}.{unique}-in", 20)
         assert [record.value for record in copied] == [b"%d" % n for n in range(20)]
         assert len(consume(cluster_a.bootstrap, f"{target}.{unique}-out", 30)) == 30

@@ -47,7 +47,6 @@ def test_each_record_comes_once_to_each_target_whoever_is_killed(
         for target, cluster in (("near", cluster_a), ("far", cluster_b))
     }
     worker = sample("connect-standalone.properties", (cluster_b, cluster_a), {})
-    worker += "listeners = http://127.0.0.1:0\n"
     remote = f"{source}.{unique}"
     with NumberWriter(cluster_a, unique, _PARTITIONS) as writer:
         readers = [NumberReader(each, remote, _PARTITIONS) for each in (cluster_a, cluster_b)]

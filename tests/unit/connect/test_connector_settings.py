@@ -302,7 +302,10 @@ def test_the_sample_files_have_neither_mistakes_nor_keys_without_effect(
 ) -> None:
     config = WorkerConfig.of(load(_SAMPLES / worker), is_distributed=is_distributed)
     assert config.warnings() == []
-    for path in sorted(_SAMPLES.glob("connect-mirror-*.properties")):
+    workers = {"connect-standalone.properties", "connect-distributed.properties"}
+    for path in sorted(_SAMPLES.glob("connect-*.properties")):
+        if path.name in workers:
+            continue
         file = load(path)
         assert read_connector(file.values, config, file.lines).flow.warnings == (), path.name
 
