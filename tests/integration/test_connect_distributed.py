@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,36 +12,9 @@ from tests.support.connect import distributed, sample
 from tests.support.eventually import eventually
 from tests.support.layout import free_ports
 from tests.support.records import Sample, committed, create_topic, produce
+from tests.support.rest_client import RestClient
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
-
-
-class _Rest:
-    """A worker's REST interface, as its clients see it."""
-
-    def __init__(self, port: int) -> None:
-        self._url = f"http://127.0.0.1:{port}"
-
-    def ask(self, method: str, path: str, body: object = None) -> Any:
-        """What it answers; a refusal or no answer is "not yet"."""
-        request = urllib.request.Request(
-            self._url + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return json.loads(answer.read() or b"null")
-        except urllib.error.HTTPError as error:
-            raise AssertionError(f"{error.code}: {error.read().decode()}") from error
-        except OSError as error:
-            raise AssertionError(str(error)) from error
-
-    def state(self, name: str) -> tuple[str, str]:
-        """A connector's state, and the worker that has it."""
-        connector = self.ask("GET", f"/connectors/{name}/status")["connector"]
-        return connector["state"], connector["worker_id"]
 
 
 def _numbers(first: int, count: int) -> list[Sample]:
@@ -96,20 +65,20 @@ def test_connectors_of_a_killed_worker_go_on_in_another_one(
         )
         workers[port] = distributed(tmp_path, text.replace("#exactly", "exactly"))
     with workers[ports[0]], workers[ports[1]]:
-        first, second = map(_Rest, ports)
+        first, second = map(RestClient, ports)
         eventually(lambda: first.ask("GET", "/connectors") == [])
         first.ask("PUT", f"/connectors/{unique}/config", _source(unique, cluster_a))
         eventually(lambda: second.ask("GET", "/connectors") == [unique])
         eventually(copied, until=lambda found: found == values(100))
-        eventually(lambda: second.state(unique)[0] == "RUNNING")
+        eventually(lambda: second.state(unique) == "RUNNING")
         # Whoever leads it says so in its log; it is not REST's business which process that is.
         leader = next(port for port, each in workers.items() if "flow.led" in each.text())
         workers[leader].kill()
         produce(cluster_a.bootstrap, unique, _numbers(100, 100))
-        other = _Rest(next(port for port in ports if port != leader))
+        other = RestClient(next(port for port in ports if port != leader))
         eventually(copied, until=lambda found: found == values(200))
         other.ask("PUT", f"/connectors/{unique}/stop")
-        eventually(lambda: other.state(unique)[0] == "STOPPED")
+        eventually(lambda: other.state(unique) == "STOPPED")
         offsets = eventually(lambda: other.ask("GET", f"/connectors/{unique}/offsets")["offsets"])
         assert [each["offset"] for each in offsets] == [{"offset": 199}]
         other.ask("DELETE", f"/connectors/{unique}")
