@@ -12,6 +12,8 @@ from typing import Final
 
 import structlog
 
+from mm2.config.altering import tolerated
+from mm2.config.flow import FlowConfig
 from mm2.core.connect_status import (
     ActiveTopic,
     ConnectorKey,
@@ -30,6 +32,7 @@ from mm2.herder.checkpoint_progress import (
     decode_checkpoint_progress,
 )
 from mm2.herder.control import Assignment, Lease
+from mm2.herder.control_steering import Alterations
 from mm2.herder.heartbeat_progress import KEY as HEARTBEAT_KEY
 from mm2.herder.heartbeat_progress import HeartbeatProgress, decode_heartbeats
 from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress, is_of_bundle
@@ -91,6 +94,7 @@ class FlowPicture:
         self.checkpoints: CheckpointProgress | None = None
         self.statuses = StatusTable()
         self.used: dict[TopicKey, ActiveTopic] = {}
+        self._altered: tuple[Alterations, FlowConfig, FlowConfig] | None = None
         self.failures: dict[ConnectorKey | TaskKey, str] = {}
         self.members = GroupMembers(state=GroupState.UNKNOWN)
 
@@ -131,6 +135,17 @@ class FlowPicture:
     def wanted_of(self, connector: str) -> RunState:
         """What operators want of a connector; a flow that is stopped goes on with its others."""
         return RunState[self.steering.state_of(connector).name]
+
+    def altered(self, config: FlowConfig) -> FlowConfig:
+        """The flow of a file with what operators have altered, as far as that fits the file."""
+        changed = self.steering.alterations
+        if (
+            self._altered is None
+            or self._altered[0] is not changed
+            or self._altered[1] is not config
+        ):
+            self._altered = changed, config, tolerated(config, changed.changes).config
+        return self._altered[2]
 
     def heard_ms(self) -> int:
         """

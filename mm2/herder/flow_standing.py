@@ -17,7 +17,6 @@ from mm2.core.model import (
     HEARTBEAT_CONNECTOR,
     NO_OFFSET,
     SOURCE_CONNECTOR,
-    TopicName,
     TopicPartition,
 )
 from mm2.core.placement import Member
@@ -95,7 +94,7 @@ class _Look:
     def __init__(
         self, config: FlowConfig, picture: FlowPicture, now_ms: int, *, is_own: bool
     ) -> None:
-        self._config = config
+        self._config = picture.altered(config)
         self._picture = picture
         self._is_own = is_own
         self._is_java = picture.members.protocol_type == _CONNECT
@@ -156,9 +155,10 @@ class _Look:
 
     def partitions(self) -> Iterator[PartitionView]:
         """All partitions that are given to tasks."""
+        known = self._picture.partitions
         for assignment in self._assignments():
-            for source, remote in assignment.partitions.items():
-                yield self._partition(source, remote, assignment.index)
+            for source in assignment.partitions:
+                yield _partition(assignment, source, known.get(source), self._now_ms)
 
     def _connector(self, name: str) -> ConnectorView:
         key, tasks = ConnectorKey(name), tuple(self._tasks(name))
@@ -275,31 +275,31 @@ class _Look:
             }
         )
 
-    def _partition(self, source: TopicPartition, remote: TopicName, task: int) -> PartitionView:
-        known = self._picture.partitions.get(source)
-        if known is None:
-            return PartitionView(source=source, remote=remote, task=task)
-        return self._reported(known, remote, task)
 
-    def _reported(self, known: SeenPartition, remote: TopicName, task: int) -> PartitionView:
-        last = known.last
-        return PartitionView(
-            source=last.source,
-            remote=remote,
-            task=task,
-            position=last.position,
-            end=last.end,
-            lag=None if last.end == NO_OFFSET else last.lag,
-            records_per_s=known.records.rate(self._now_ms),
-            bytes_per_s=known.bytes.rate(self._now_ms),
-            latency_ms=last.latency_ms,
-            lost=last.lost,
-            diverged=last.diverged,
-            skipped=last.skipped,
-            gaps=last.gaps,
-            error=last.error,
-            reported_ms=known.at_ms,
-        )
+def _partition(
+    assignment: Assignment, source: TopicPartition, known: SeenPartition | None, now_ms: int
+) -> PartitionView:
+    remote, task = assignment.partitions[source], assignment.index
+    if known is None:
+        return PartitionView(source=source, remote=remote, task=task)
+    last = known.last
+    return PartitionView(
+        source=source,
+        remote=remote,
+        task=task,
+        position=last.position,
+        end=last.end,
+        lag=None if last.end == NO_OFFSET else last.lag,
+        records_per_s=known.records.rate(now_ms),
+        bytes_per_s=known.bytes.rate(now_ms),
+        latency_ms=last.latency_ms,
+        lost=last.lost,
+        diverged=last.diverged,
+        skipped=last.skipped,
+        gaps=last.gaps,
+        error=last.error,
+        reported_ms=known.at_ms,
+    )
 
 
 def _members(group: GroupMembers) -> Iterator[Member]:

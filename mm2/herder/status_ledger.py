@@ -125,7 +125,7 @@ class StatusLedger:
 
     def _used(self, picture: FlowPicture) -> Iterator[tuple[TopicKey, ActiveTopic]]:
         """Topics that connectors write to."""
-        policy = build_policy(self._config.source.properties)
+        policy = build_policy(picture.altered(self._config).source.properties)
         yield from picture.used.items()
         if beats := picture.heartbeats:
             found = ActiveTopic(task=0, discovered_ms=beats.time_ms)

@@ -33,7 +33,12 @@ from mm2.herder.control import (
     encode_lease,
     encode_wanted,
 )
-from mm2.herder.control_steering import ConnectorState, ConnectorWanted, encode_steering
+from mm2.herder.control_steering import (
+    Alterations,
+    ConnectorState,
+    ConnectorWanted,
+    encode_steering,
+)
 from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.flow_standing import own_connectors, seen
 from mm2.herder.flow_states import ConnectorView, FlowView, NodeView
@@ -394,3 +399,11 @@ def test_tasks_that_outlive_their_leader_are_no_sign_of_it(flow: _Flow) -> None:
     view = flow.view(NOW + 11_000)
     assert view.leader is not None
     assert (view.is_led, view.leader.age_ms) == (False, 11_000)
+
+
+def test_what_operators_have_altered_counts_as_far_as_it_fits(flow: _Flow) -> None:
+    changes = {"emit.heartbeats.enabled": "false", "tasks.max": "no number"}
+    flow.control(*encode_steering(Alterations(changes=changes)))
+    assert [each.name for each in flow.view().connectors] == [SOURCE, CHECKPOINT]
+    flow.control(*encode_steering(Alterations(changes={})))
+    assert [each.name for each in flow.view().connectors] == [SOURCE, CHECKPOINT, HEARTBEAT]
