@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -50,11 +50,15 @@ async def admin_clients(config: FlowConfig) -> AsyncIterator[FlowClusters]:
         await target.close()
 
 
-async def wait_for(admin: Admin) -> None:
+async def wait_for(admin: Admin, *, tell: Callable[[str | None], None] = lambda _: None) -> None:
     """
     Waits, with back-off and for as long as it takes, until the cluster answers.
 
     Other flows go on meanwhile: a cluster that is down when mm2 starts is no reason to stop.
+
+    Args:
+        admin: of the cluster.
+        tell: is told each time why it does not answer, and None once it does.
     """
     async for attempt in stamina.retry_context(
         on=ClusterError, attempts=None, timeout=None, wait_initial=0.5, wait_max=_WAIT_MOST_S
@@ -64,7 +68,9 @@ async def wait_for(admin: Admin) -> None:
                 await check_reachable(admin)
             except ClusterError as error:
                 log.warning("cluster.unreachable", cluster=admin.alias, error=str(error))
+                tell(str(error))
                 raise
+    tell(None)
 
 
 async def check_reachable(admin: Admin) -> None:

@@ -140,7 +140,7 @@ class FlowHerder:
         share: NodeShare | None = None,
     ) -> None:
         self.config = config
-        self._status = StatusTopic(config, owner=worker_id)
+        self._status = StatusTopic(lambda: self.config, owner=worker_id)
         hear = self._status.hear
         self._runner = HeardRunner(runner, hear)
         self._heartbeats = heard_flow(heartbeats, HEARTBEAT_CONNECTOR, hear)
@@ -214,6 +214,7 @@ class FlowHerder:
             heartbeats=self._heartbeats,
             checkpoints=self._checkpoints,
             term=term,
+            hear=self._status.hear,
         )
         try:
             await keep_running("leader", self._steered.run, stopping=term.stopping)

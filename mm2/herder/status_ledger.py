@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -52,13 +52,15 @@ class StatusLedger:
     Compares what a flow's connectors do with what the status topic says of them.
 
     Args:
-        config: the flow.
+        config: the flow, as this node's file has it now.
         owner: of this node's leases; under others' there is nothing to write.
         worker_id: how Connect names this node (C480).
         release: what is told as the connectors' version.
     """
 
-    def __init__(self, config: FlowConfig, *, owner: str, worker_id: str, release: str) -> None:
+    def __init__(
+        self, config: Callable[[], FlowConfig], *, owner: str, worker_id: str, release: str
+    ) -> None:
         self._config = config
         self._owner = owner
         self._worker_id = worker_id
@@ -91,7 +93,7 @@ class StatusLedger:
         if not self._leads(picture):
             return []
         picture.failures = self._standing(now_ms)
-        wanted = dict(self._statuses(own_connectors(self._config, picture, now_ms)))
+        wanted = dict(self._statuses(own_connectors(self._config(), picture, now_ms)))
         table = picture.statuses
         gone = [k for k in table.statuses if k not in wanted and k.connector in CONNECTORS]
         return [
@@ -125,13 +127,14 @@ class StatusLedger:
 
     def _used(self, picture: FlowPicture) -> Iterator[tuple[TopicKey, ActiveTopic]]:
         """Topics that connectors write to."""
-        policy = build_policy(picture.altered(self._config).source.properties)
+        config = picture.altered(self._config())
+        policy = build_policy(config.source.properties)
         yield from picture.used.items()
         if beats := picture.heartbeats:
             found = ActiveTopic(task=0, discovered_ms=beats.time_ms)
             yield TopicKey(HEARTBEAT_CONNECTOR, policy.heartbeats_topic()), found
         if picture.checkpoints and picture.checkpoints.latencies:
-            topic = policy.checkpoints_topic(self._config.flow.source)
+            topic = policy.checkpoints_topic(config.flow.source)
             found = ActiveTopic(task=0, discovered_ms=picture.checkpoints.time_ms)
             yield TopicKey(CHECKPOINT_CONNECTOR, topic), found
 

@@ -8,7 +8,7 @@ Connect's status topic read it, and Kafka's own MirrorMaker when it takes the fl
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Final
 
 import structlog
@@ -37,13 +37,13 @@ class StatusTopic:
     Writes what the connectors of a flow do, whenever this node leads it.
 
     Args:
-        config: the flow.
+        config: the flow, as this node's file has it now.
         owner: of this node's leases; under others' it writes nothing.
     """
 
-    def __init__(self, config: FlowConfig, *, owner: str) -> None:
+    def __init__(self, config: Callable[[], FlowConfig], *, owner: str) -> None:
         self._config = config
-        worker_id = worker_id_of(owner, config.flow)
+        worker_id = worker_id_of(owner, config().flow)
         self._ledger = StatusLedger(config, owner=owner, worker_id=worker_id, release=__version__)
 
     def hear(self, key: Key, reason: str | None) -> None:
@@ -63,7 +63,7 @@ class StatusTopic:
         When it ends, the node is said to run nothing any more; not so when it is cancelled, because
         then others may lead already.
         """
-        follower = FlowFollower(self._config, nodes=False)
+        follower = FlowFollower(self._config(), nodes=False)
         async with asyncio.TaskGroup() as tasks:
             writing = tasks.create_task(
                 keep_running("status", lambda: self._run(follower)), name="status"
@@ -74,7 +74,7 @@ class StatusTopic:
 
     async def _run(self, follower: FlowFollower) -> None:
         """Writes until cancelled; what cannot be written is tried again a second later."""
-        if not self._config.herder.status_topic:
+        if not self._config().herder.status_topic:
             return
         await asyncio.sleep(_BEGIN_AFTER_S)
         async with asyncio.TaskGroup() as tasks:
@@ -96,12 +96,13 @@ class StatusTopic:
             log.warning("status.not_written", error=str(error))
 
     def _writer(self) -> Writer:
-        return Writer(self._config.flow.target, self._config.herder.client("producer", "status"))
+        config = self._config()
+        return Writer(config.flow.target, config.herder.client("producer", "status"))
 
     async def _write(self, writer: Writer, records: Iterable[Written]) -> None:
         try:
             for key, value in records:
-                await writer.send(self._config.herder.status_topic, key, value)
+                await writer.send(self._config().herder.status_topic, key, value)
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
 

@@ -17,6 +17,7 @@ from mm2.config.altering import tolerated
 from mm2.config.flow import FlowConfig
 from mm2.config.flow_change import change_between
 from mm2.core.config_change import Effect
+from mm2.core.connect_status import ConnectorKey
 from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError, Mm2Error
@@ -29,6 +30,7 @@ from mm2.herder.control_steering import (
     Restart,
     SteeringEntry,
 )
+from mm2.herder.hearing import Hear
 from mm2.herder.leading import Term
 from mm2.herder.ports import BundleRunner, SmallFlow
 from mm2.herder.renewal import Renewed
@@ -49,6 +51,7 @@ class SteeredFlow:
         heartbeats: the heartbeat flow.
         checkpoints: the checkpoint flow.
         term: of this leader.
+        hear: is told of connectors that cannot begin.
     """
 
     def __init__(
@@ -59,7 +62,9 @@ class SteeredFlow:
         heartbeats: SmallFlow,
         checkpoints: SmallFlow,
         term: Term,
+        hear: Hear,
     ) -> None:
+        self._hear_of = hear
         self._base = config
         self._config = config
         self._runner = runner
@@ -118,9 +123,18 @@ class SteeredFlow:
 
     async def _reach_source(self, clusters: FlowClusters) -> None:
         if self._config.source.runs or self._config.checkpoint.runs:
-            await wait_for(clusters.source)
+            await wait_for(clusters.source, tell=self._tell_of_source)
             policy = build_policy(self._config.source.properties)
             await create_internal_topics(self._config, policy, clusters, on_source=True)
+
+    def _tell_of_source(self, reason: str | None) -> None:
+        """Says why the connectors that need the source do not begin; None when they can."""
+        for settings, name in (
+            (self._config.source, SOURCE_CONNECTOR),
+            (self._config.checkpoint, CHECKPOINT_CONNECTOR),
+        ):
+            if settings.runs:
+                self._hear_of(ConnectorKey(name), reason)
 
     def _begin(
         self, group: asyncio.TaskGroup, connector: str, clusters: FlowClusters

@@ -176,3 +176,19 @@ def test_a_target_that_is_away_is_named(flow: _Flow) -> None:
     row = flow.flow(status=3)
     assert row["state"] is None
     assert "cluster T" in row["problems"]
+
+
+@pytest.mark.thorough
+def test_a_source_that_is_away_fails_the_connectors_that_need_it(
+    flow: _Flow, tmp_path: Path
+) -> None:
+    (port,) = free_ports(1)
+    text = flow.file.read_text() + f"{flow.alias}.bootstrap.servers = 127.0.0.1:{port}\n"
+    flow.file.write_text(text)
+    with Mirror(tmp_path, text):
+        row = eventually(lambda: flow.flow(status=1), until=lambda row: row["state"] == "FAILED")
+        assert f"cluster {flow.alias}: no answer" in row["problems"]
+        states = flow.states(status=1)
+        assert states["MirrorSourceConnector", None] == "FAILED"
+        assert states["MirrorCheckpointConnector", None] == "FAILED"
+        assert states["MirrorHeartbeatConnector", None] == "RUNNING"

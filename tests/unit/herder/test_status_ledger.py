@@ -57,7 +57,7 @@ class _Leader:
     offsets: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
-        self.ledger = StatusLedger(_config(), owner="n", worker_id="h/A->B/1", release="0.1")
+        self.ledger = StatusLedger(_config, owner="n", worker_id="h/A->B/1", release="0.1")
         self.picture.take_control(self.record(*encode_lease(Lease(epoch=7, owner="n"))))
         self.assign(0, 1)
 
