@@ -33,8 +33,8 @@ log = structlog.get_logger()
 BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 """Runs in a Python worker until told to stop, and returns its totals; must be picklable."""
 
-_SPARE_SLOTS: Final = 16
-"""Slots cannot be added to a running local Spark, and cost nothing while unused."""
+_SPARE_SLOTS: Final = 64
+"""Slots cannot be added to a running local Spark, and cost nothing; tasks.max may be raised."""
 
 _CANCEL_AGAIN_S: Final = 1.0
 _WARM_AFTER_S: Final = 3.0

@@ -216,8 +216,20 @@ def _the_file_counts_again(flow: _Flow, mirror: Mirror) -> None:
     eventually(lambda: "config.rejected" in mirror.text())
     flow.ok("alter", "--reset-all")
     eventually(lambda: flow.holders().keys(), until=lambda topics: topics == {flow.steady})
-    mirror.file.write_text(text.replace(f"topics = {flow.steady}", f"topics = {flow.other}"))
+    way_back = f"T->{flow.alias}"
+    right = text.replace(f"topics = {flow.steady}", f"topics = {flow.other}")
+    mirror.file.write_text(f"{right}{way_back}.emit.heartbeats.enabled = true\n")
     mirror.process.send_signal(signal.SIGHUP)
     eventually(lambda: flow.holders().keys(), until=lambda topics: topics == {flow.other})
+    eventually(lambda: _said(mirror, "flow.started", way_back))
+    mirror.file.write_text(right)
+    mirror.process.send_signal(signal.SIGHUP)
+    eventually(lambda: _said(mirror, "flow.stopped", way_back))
     produce(flow.source.bootstrap, flow.other, [Sample(value=b"3")])
     assert [s.value for s in flow.copied(flow.other, 3)] == [b"1", b"2", b"3"]
+
+
+def _said(mirror: Mirror, event: str, flow: str) -> bool:
+    """Whether the log has an event of a flow."""
+    lines = map(json.loads, (line for line in mirror.text().splitlines() if line.startswith("{")))
+    return any(line.get("event") == event and line.get("flow") == flow for line in lines)
