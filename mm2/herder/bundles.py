@@ -169,6 +169,15 @@ class Bundles:
         if self._handover.carried_out(bundle, generation) or self._untold:
             await self._tell()
 
+    def retell(self, bundle: int) -> None:
+        """
+        Has a bundle's assignment written again, soon after: an older leader has written over it.
+
+        In a compacted topic, and to a task that starts, only the last word counts.
+        """
+        if bundle < len(self._handover.held):
+            self._untold.add(bundle)
+
     def _moved(self) -> list[TopicPartition]:
         """Partitions that are wanted in another bundle than they are in."""
         holder = {each: n for n, held in enumerate(self._handover.held) for each in held}

@@ -69,6 +69,7 @@ class SourceFlow:
         self._interrupted = asyncio.Event()
         self._state = ConnectorState.RUNNING
         self._epoch = 0
+        self._bundles: Bundles | None = None
         self._watch: Watch | None = None
         self._changes: asyncio.Queue[Effects] = asyncio.Queue()
         self._restarts: asyncio.Queue[Collection[int] | None] = asyncio.Queue()
@@ -128,6 +129,8 @@ class SourceFlow:
         match entry:
             case MissingTopic() if entry.epoch == self._epoch:
                 self._upkeep.look()
+            case Assignment() if entry.epoch < self._epoch and self._bundles is not None:
+                self._bundles.retell(entry.index)
             case Wanted() | ConnectorWanted():
                 if self._term.board.steering.state_of(SOURCE_CONNECTOR) is not self._state:
                     self._interrupted.set()
@@ -136,6 +139,7 @@ class SourceFlow:
 
     async def _mirror(self) -> None:
         """Runs the bundles until interrupted, and then lets them drain and commit."""
+        self._bundles = None
         self._epoch = await self._term.next_epoch()
         entries = self._term.board.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
@@ -145,7 +149,7 @@ class SourceFlow:
         # What was to be changed or restarted before begins now, as it is to be.
         self._changes, self._restarts = asyncio.Queue(), asyncio.Queue()
         async with asyncio.TaskGroup() as group:
-            bundles = self._new_bundles(earlier_bundles(assignments), group)
+            bundles = self._bundles = self._new_bundles(earlier_bundles(assignments), group)
             watching = Renewed("watch", lambda: self._follow(bundles))
             jobs = [
                 group.create_task(self._upkeep.run(bundles.assign), name="upkeep"),
