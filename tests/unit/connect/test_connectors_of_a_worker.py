@@ -1,0 +1,157 @@
+"""Connectors of a worker come, go and change as REST and the store say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
+
+from mm2.connect.connector import Connector
+from mm2.connect.facade import WorkerConnectors
+from mm2.connect.running import RunningConnectors
+from mm2.connect.service import worker_plugins
+from mm2.connect.store import MemoryStore
+from mm2.connect.worker import WorkerConfig
+from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
+from mm2.errors import ConfigErrors
+from mm2.rest.errors import RestError
+from mm2.rest.ports import Target
+from mm2.rest.views import FlowViews
+from tests.support.virtual_time import run
+
+_CONFIG = {
+    "connector.class": "MirrorSourceConnector",
+    "source.cluster.alias": "A",
+    "target.cluster.alias": "B",
+    "source.cluster.bootstrap.servers": "a:1",
+    "source.cluster.sasl.jaas.config": "secret",
+}
+
+
+class _Flow:
+    """A flow that runs until it is stopped, and says what happens to it."""
+
+    def __init__(self, connector: Connector, told: list[str]) -> None:
+        self._topics = ",".join(connector.flow.source.topics)
+        self._told = told
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        self._told.append(f"run {self._topics}")
+        if self._topics == "bad":
+            raise ValueError("bad")
+        await self._stopping.wait()
+        self._told.append(f"ended {self._topics}")
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+
+class _World:
+    """A worker without Kafka."""
+
+    def __init__(self, configs: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        worker = WorkerConfig(raw={}, is_distributed=False)
+        self.told: list[str] = []
+        self.store = MemoryStore(ConnectorConfig(n, c) for n, c in (configs or {}).items())
+        self.running = RunningConnectors(
+            worker, self.store, lambda connector: _Flow(connector, self.told), "w"
+        )
+        views = cast("FlowViews", None)  # Nothing here looks at a flow.
+        self.rest = WorkerConnectors(worker, self.store, self.running, views)
+
+
+def test_connectors_run_as_the_store_wants_them() -> None:
+    one, two = ({**_CONFIG, "name": "m", "topics": topics} for topics in ("one", "two"))
+
+    async def story() -> list[str]:
+        world, stopping = _World({"m": one}), asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(world.running.run(stopping))
+            for entry in (
+                WantedState("m", TargetState.PAUSED),
+                WantedState("m", TargetState.STARTED),
+                ConnectorConfig("m", two),
+                Restart("m", include_tasks=True, only_failed=False),
+                ConnectorConfig("x", {"name": "x"}),
+                ConnectorConfig("m", None),
+            ):
+                await asyncio.sleep(1)
+                await world.store.add(entry)
+            await asyncio.sleep(1)
+            assert set(world.running.rejected) == {"x"}
+            stopping.set()
+        return world.told
+
+    ones, twos = ["run one", "ended one"], ["run two", "ended two"]
+    assert run(story()) == [*ones, *ones, *twos, *twos]
+
+
+def test_a_connector_that_ends_for_good_leaves_the_others_alone() -> None:
+    async def story() -> tuple[list[str], str | None, str | None]:
+        configs = {n: {**_CONFIG, "name": n, "topics": n} for n in ("bad", "good")}
+        world, stopping = _World(configs), asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(world.running.run(stopping))
+            await asyncio.sleep(1)
+            failures = world.running.failure("bad"), world.running.failure("good")
+            assert (await world.rest.status("bad")).connector.trace == "bad"
+            stopping.set()
+        return sorted(world.told), *failures
+
+    assert run(story()) == (["ended good", "run bad", "run good"], "bad", None)
+
+
+def test_what_clients_are_not_shown_stays_as_it_is_when_they_send_it_back() -> None:
+    async def story() -> None:
+        rest = (world := _World()).rest
+        made = await rest.create("m", _CONFIG, Target.STOPPED)
+        assert made.config["source.cluster.sasl.jaas.config"] == "[hidden]"
+        changed, is_new = await rest.put_config("m", {**made.config, "topics": "t"})
+        assert (changed.config["topics"], is_new) == ("t", False)
+        await rest.patch_config("m", {"topics": None, "tasks.max": "3"})
+        assert world.store.contents.configs["m"] == {**_CONFIG, "name": "m", "tasks.max": "3"}
+        assert (await rest.status("m")).connector.state == "STOPPED"
+
+    run(story())
+
+
+def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
+    async def story() -> None:
+        rest = (world := _World()).rest
+        await rest.create("m", _CONFIG, Target.PAUSED)
+        for call in (
+            rest.create("m", _CONFIG, Target.RUNNING),
+            rest.info("other"),
+            rest.delete("other"),
+            rest.want("other", Target.STOPPED),
+            rest.alter_offsets("m", {}),
+            rest.reset_offsets("m"),
+            rest.restart_task("m", 0),
+        ):
+            with pytest.raises(RestError):
+                await call
+        with pytest.raises(ConfigErrors):
+            await rest.put_config("m", {**_CONFIG, "tasks.max": "0"})
+        assert world.store.contents.configs == {"m": {**_CONFIG, "name": "m"}}
+        await rest.delete("m")
+        assert await rest.names() == []
+
+    run(story())
+
+
+def test_all_classes_are_offered_and_check_what_a_start_would() -> None:
+    plugins = worker_plugins(WorkerConfig(raw={}, is_distributed=False))
+    assert [(p.class_name.rpartition(".")[2], p.type.value) for p in plugins] == [
+        ("MirrorSourceConnector", "source"),
+        ("MirrorCheckpointConnector", "source"),
+        ("MirrorHeartbeatConnector", "source"),
+        ("MirrorSinkConnector", "sink"),
+        ("CheckpointSinkConnector", "sink"),
+    ]
+    assert list(plugins[0].check({**_CONFIG, "name": "m"})) == []
+    assert [e.key for e in plugins[3].check({**_CONFIG, "name": "m"})] == [
+        "target.cluster.bootstrap.servers"
+    ]
