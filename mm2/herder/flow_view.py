@@ -131,14 +131,16 @@ class FlowFollower:
             await asyncio.sleep(_ASK_EVERY_S)
 
     async def _follow(self, kind: str) -> None:
-        topic = self._topics.names[kind]
+        topic, told = self._topics.names[kind], ""
         while True:
             try:
                 if topic in await self._topics.admin.list_topics():
                     await self._read_on(kind)
                 self._tails[kind] = None
             except ClusterError as error:
-                log.warning("kafka.log_interrupted", topic=topic, error=str(error))
+                if str(error) != told:
+                    log.warning("kafka.log_interrupted", topic=topic, error=str(error))
+                told = str(error)
             await asyncio.sleep(_ASK_EVERY_S)
 
     async def _read_on(self, kind: str) -> None:
