@@ -27,6 +27,7 @@ class _Followed:
     follower: FlowFollower
     error: ClusterError | None = None
     is_over: bool = False
+    asking: int = 0
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
 
@@ -34,6 +35,11 @@ class _Followed:
     def problem(self) -> ClusterError | None:
         """Why it cannot be seen; None if it can."""
         return self.error or self.follower.problem
+
+    def end(self) -> None:
+        """Follows no longer, unless somebody still waits for a view."""
+        if self.task is not None and not self.asking:
+            self.task.cancel()
 
 
 class FlowViews:
@@ -58,8 +64,12 @@ class FlowViews:
             ClusterError: its target does not answer, or refuses.
         """
         followed = self._following(config)
-        self._end_later(followed, self._idle_s)
-        await _until_ready(followed)
+        followed.asking += 1
+        try:
+            await _until_ready(followed)
+        finally:
+            followed.asking -= 1
+            self._end_later(followed, self._idle_s)
         if problem := followed.problem:
             raise problem
         return followed.follower.view()
@@ -79,9 +89,7 @@ class FlowViews:
     def _end_later(self, followed: _Followed, delay_s: float) -> None:
         if followed.timer is not None:
             followed.timer.cancel()
-        if followed.task is not None:
-            loop = asyncio.get_running_loop()
-            followed.timer = loop.call_later(delay_s, followed.task.cancel)
+        followed.timer = asyncio.get_running_loop().call_later(delay_s, followed.end)
 
 
 async def _until_ready(followed: _Followed) -> None:
