@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -16,6 +16,9 @@ from mm2.core.connect_configs import TargetState
 from mm2.errors import ConfigErrors, root_cause
 
 log = structlog.get_logger()
+
+_END_WITHIN_S: Final = 20.0
+"""A connector drains and commits in this time, or is ended all the same."""
 
 
 class RunningFlow(Protocol):
@@ -150,5 +153,9 @@ class RunningConnectors:
         for run in ending:
             run.flow.stop()
         if ending:
-            await asyncio.wait([run.task for run in ending])
+            _, late = await asyncio.wait([run.task for run in ending], timeout=_END_WITHIN_S)
+            for task in late:
+                # Its target is away, most likely; the other connectors' turn has come.
+                log.error("herder.not_stopped", herder=task.get_name(), within_s=_END_WITHIN_S)
+                task.cancel()
             log.info("connector.ended", connectors=sorted(names))

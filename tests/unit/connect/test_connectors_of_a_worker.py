@@ -40,6 +40,8 @@ class _Flow:
 
     async def run(self) -> None:
         self._told.append(f"run {self._topics}")
+        if self._topics == "deaf":
+            await asyncio.Event().wait()
         if self._topics == "bad":
             raise ValueError("bad")
         await self._stopping.wait()
@@ -102,6 +104,20 @@ def test_a_connector_that_ends_for_good_leaves_the_others_alone() -> None:
         return sorted(world.told), *failures
 
     assert run(story()) == (["ended good", "run bad", "run good"], "bad", None)
+
+
+def test_a_connector_that_does_not_end_holds_the_others_up_for_some_seconds_only() -> None:
+    async def story() -> tuple[list[str], float]:
+        world, stopping = _World({"m": {**_CONFIG, "name": "m", "topics": "deaf"}}), asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(world.running.run(stopping))
+            await asyncio.sleep(1)
+            await world.store.add(ConnectorConfig("m", {**_CONFIG, "name": "m", "topics": "one"}))
+            await asyncio.sleep(30)
+            stopping.set()
+        return world.told, asyncio.get_running_loop().time()
+
+    assert run(story()) == (["run deaf", "run one", "ended one"], 31)
 
 
 def test_what_clients_are_not_shown_stays_as_it_is_when_they_send_it_back() -> None:
