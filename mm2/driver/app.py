@@ -35,6 +35,8 @@ log = structlog.get_logger()
 STOP_WITHIN_S: Final = 24.0
 """A stop takes no longer than this; then the process ends whatever is still under way."""
 
+_STDIN: Final = 0
+
 EXIT_HERDER: Final = 1
 EXIT_OTHER: Final = 2
 EXIT_START: Final = 3
@@ -80,6 +82,7 @@ class MirrorMaker:
         targets = dict.fromkeys(flow.flow.target for flow in flows)
         self._herders = {target: self._herder(target, flows) for target in targets}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._has_terminal = os.isatty(_STDIN)
         self._stop = asyncio.Event()
 
     def _herder(self, target: ClusterAlias, flows: Iterable[FlowConfig]) -> Herder:
@@ -157,7 +160,14 @@ class MirrorMaker:
     def _reload(
         self, group: asyncio.TaskGroup, read_again: Callable[[], Sequence[FlowConfig]]
     ) -> None:
-        """Goes on with what the file says now; if anything is wrong with it, as before."""
+        """
+        Goes on with what the file says now; if anything is wrong with it, as before.
+
+        A terminal that was closed sends the same signal, and then it is to stop.
+        """
+        if self._has_terminal and not os.isatty(_STDIN):
+            self.stop()
+            return
         try:
             flows = read_again()
         except ConfigErrors as errors:
