@@ -35,6 +35,7 @@ from tests.support.layout import (
     KafkaMissing,
     Security,
     broker_properties,
+    class_archive,
     free_ports,
     render,
     secured,
@@ -81,8 +82,9 @@ class _Node:
             for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")
         ]
         arguments = ["format", "-t", cluster_id, "-c", str(self.properties), *scram]
+        options = [*self._archived(), "-Xmx128m"]
         command = java_command(
-            "kafka.tools.StorageTool", *arguments, options=["-Xmx128m"], version=self._version
+            "kafka.tools.StorageTool", *arguments, options=options, version=self._version
         )
         with (self.home / "format.log").open("wb") as output:
             return subprocess.Popen(
@@ -93,6 +95,7 @@ class _Node:
         log4j = self.home / "log4j2.properties"
         log4j.write_text(LOG4J)
         options = [
+            *self._archived(),
             *self._options,
             f"-Dbroker.log={self.log}",
             f"-Dlog4j2.configurationFile={log4j}",
@@ -101,6 +104,11 @@ class _Node:
             "kafka.Kafka", str(self.properties), options=options, version=self._version
         )
         self.process = Watched(command, self.home / "output.log")
+
+    def _archived(self) -> list[str]:
+        """Half of a start's CPU is spent on loading classes. What does not fit is passed over."""
+        archive = class_archive(self._version)
+        return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
 
     def end(self, *, timeout: float) -> None:
         if self.process:
@@ -203,10 +211,10 @@ class KafkaCluster:
             shutil.rmtree(self._home, ignore_errors=True)
         self._home, self._nodes = None, []
 
-    def stop_node(self, node: int | None = None) -> None:
+    def stop_node(self, node: int | None = None, *, timeout: float = STOP_TIMEOUT_S) -> None:
         """Shuts a node (counted from 0; None: all) down in order; its data stay."""
         for each in self._chosen(node):
-            each.end(timeout=STOP_TIMEOUT_S)
+            each.end(timeout=timeout)
 
     def kill(self, node: int | None = None) -> None:
         """Kills a node (None: all) as ``kill -9`` does; its data stay."""

@@ -61,11 +61,17 @@ class Security:
 
 def jars(version: str = KAFKA_VERSION) -> list[Path]:
     """Kafka's jars in a fixed order, as a shared class archive demands."""
-    folder = ROOT / "build" / "kafka" / version / "libs"
+    # An archive knows its jars by their paths, which links would make different ones.
+    folder = (ROOT / "build" / "kafka" / version / "libs").resolve()
     found = sorted(folder.glob("*.jar"))
     if not found:
         raise KafkaMissing(f"There are no Kafka jars in {folder}: run ./scripts/fetch-kafka.")
     return found
+
+
+def class_archive(version: str = KAFKA_VERSION) -> Path:
+    """Where brokers find their classes ready to be used, if ``tests.support.archive`` has run."""
+    return (ROOT / "build" / "kafka" / version).resolve() / "brokers.jsa"
 
 
 def java() -> str:
