@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, java_mirror, properties
 from tests.support.raw import contents
 from tests.support.records import Sample, create_topic, produce
@@ -49,6 +49,7 @@ def test_whoever_comes_second_copies_nothing_until_the_first_has_gone(
             copied()
             with Mirror(tmp_path, text, command=java_mirror) as late:
                 eventually(lambda: "InconsistentGroupProtocol" in late.text(), timeout=120)
+                assert late.process.wait(PATIENCE_S) == 1
                 copied()
             assert ours.stop() == 0
 

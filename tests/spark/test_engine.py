@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -83,7 +84,7 @@ async def test_an_engine_without_bundles_runs_a_task_so_that_its_first_bundle_st
 
     async with _engine(task, warm_after_s=0.0) as engine:
         await engine.start()
-        assert await eventually_async(_daemons)
+        assert await eventually_async(_daemons, timeout=200)
         assert await engine.run(_spec(0)) == {}
 
 
@@ -114,9 +115,11 @@ async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -
     async def started() -> str:
         return mark.read_text() if mark.exists() else ""
 
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
     async with _engine(task) as engine:
         running = asyncio.ensure_future(engine.run(_spec(0)))
-        pid = int(await eventually_async(started, timeout=60))
+        pid = int(await eventually_async(started, timeout=200))
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
@@ -125,6 +128,9 @@ async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -
             return not psutil.pid_exists(pid)
 
         await eventually_async(is_gone)
+    del running
+    gc.collect()
+    assert complaints == []
 
 
 async def test_a_setting_that_spark_refuses_is_a_clear_error() -> None:

@@ -36,7 +36,7 @@ class Event:
 
     Attributes:
         kind: one of the constants above.
-        leader: whether it happens to who leads the first flow, or to another node.
+        leader: whether it happens to who leads the first flow, or to a node that leads nothing.
         choice: picks that other node, between 0 and 1.
         seconds: how long it lasts, where it lasts.
         how: ``process`` kills the driver alone, ``machine`` all that it has started; ``source``,

@@ -39,10 +39,12 @@ def strike(place: World, event: Event, *, mode: str, seed: int = 0, number: int 
 
 
 def _struck(place: World, event: Event) -> Node:
-    leader = place.leader(str(place.routes[0]))
-    others = [node for node in place.nodes if node is not leader]
-    if event.leader or not others:
-        return leader
+    """Another node is one that leads nothing, if there is one."""
+    leaders = [place.leader(str(route)) for route in place.routes]
+    if event.leader:
+        return leaders[0]
+    idle = [node for node in place.nodes if node not in leaders]
+    others = idle or [node for node in place.nodes if node is not leaders[0]] or leaders
     return others[int(event.choice * len(others))]
 
 
