@@ -232,7 +232,7 @@ class Leadership:
                 self._claimed = None
             case CaughtUp():
                 self._has_caught_up = True
-            case Released():
+            case Released() if not self._is_working:
                 self.role = Role.FOLLOWING
             case _:
                 pass
@@ -277,7 +277,8 @@ class Leadership:
             self._claimed = None
             return self._go_on(now_ms)
         is_unwanted = lease.epoch > self.epoch and not lease.is_released
-        return [Release(lease.epoch)] if is_unwanted and not self._is_leader else []
+        is_outdone = self._is_leader or self._claimed is not None
+        return [Release(lease.epoch)] if is_unwanted and not is_outdone else []
 
     def _settle(self, now_ms: int) -> list[Action]:
         """What a node does that does not lead."""

@@ -77,6 +77,7 @@ class World(RuleBasedStateMachine):
         self.born = 0
         self.nodes = [self.new_node() for _ in range(_NODES)]
         self.works: list[Work] = []
+        self.epochs: set[int] = set()
         self.token = self.accepted = 0
         self.must_decide = True
 
@@ -152,6 +153,8 @@ class World(RuleBasedStateMachine):
 
     def lead(self, node: Node, epoch: int) -> None:
         assert node.work is None or not node.work.is_ending, "one work at a time"
+        assert epoch not in self.epochs, "an epoch is led once"
+        self.epochs.add(epoch)
         if node.work is None:
             node.work = Work(epoch)
             self.works.append(node.work)
@@ -245,4 +248,4 @@ class World(RuleBasedStateMachine):
 
 
 TestLeadership = World.TestCase
-TestLeadership.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestLeadership.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)

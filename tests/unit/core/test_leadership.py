@@ -113,6 +113,21 @@ def test_a_claim_that_turns_up_late_is_taken_back() -> None:
     assert machine.handle(seen(ME, 1, released=True), 0) == []
 
 
+def test_what_was_taken_back_ends_no_later_term() -> None:
+    machine = after(CaughtUp(), OURS, THEIRS)
+    assert machine.handle(seen(ME, 1), 0) == [Release(1)]
+    assert machine.handle(OURS, 0) == [Claim(2)]
+    assert machine.handle(seen(ME, 2), 0) == [Lead(2)]
+    machine.handle(Released(), 0)
+    assert machine.role is Role.LEADING
+
+
+def test_a_claim_that_a_later_one_outdoes_is_not_taken_back() -> None:
+    machine = after(CaughtUp(), OURS, THEIRS, OURS)
+    assert machine.handle(seen(ME, 1), 0) == []
+    assert machine.handle(seen(ME, 2), 0) == [Lead(2)]
+
+
 def test_of_two_claims_of_one_epoch_neither_overlooks_the_other() -> None:
     machine = after(CaughtUp(), OURS)
     machine.handle(seen(OTHER, 1), 0)
