@@ -1,8 +1,8 @@
 """
 What a change of settings costs the partitions that it does not concern: their latency.
 
-The ratio of both p99 is printed, to be read where nothing else runs: the goal is 2. What is asserted
-holds on a loaded machine, too: nothing stops.
+The ratio of both p99 is printed, to be read where nothing else runs: the goal is 2. What is
+asserted holds on a loaded machine, too: nothing stops.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LOAD = 20_000
 _PROBES = 300
 _WINDOW_S = 8.0
 _ROUNDS = 4
-_STANDSTILL_MS = 10_000
+_STANDSTILL_MS = 30_000
 _PRODUCE = """
 import sys, time
 from confluent_kafka import Producer
@@ -94,7 +94,8 @@ def test_untouched_partitions_do_not_stop_while_settings_change(
 
     def window() -> float:
         before = len(arrivals.delays_ms)
-        arrivals.wait_for(writer.write_for(_WINDOW_S, _PROBES))
+        last = writer.write_for(_WINDOW_S, _PROBES)
+        eventually(lambda: last in arrivals.numbers, timeout=100)
         return percentiles(arrivals.delays_ms[before:])["p99_ms"]
 
     usual, changing = [], []
