@@ -13,12 +13,15 @@ import structlog
 from flows.checkpoint.store import CheckpointStore, Due
 from mm2.core.codec import Checkpoint
 from mm2.errors import ClusterError, SchemaError
-from mm2.kafka.writer import Writer
+from mm2.kafka.writer import Stamped, Writer
 
 log = structlog.get_logger()
 
-_AT_ONCE: Final = 200
-"""Records that are sent before the first answer is waited for."""
+_AT_ONCE: Final = 1_000
+"""Records that are sent before the first answer is waited for; others have their turn then."""
+
+_BATCH_BYTES: Final = 256 << 10
+"""Hundreds of thousands of checkpoints may be due; each is small, and larger than none of these."""
 
 
 class Outbox:
@@ -85,7 +88,20 @@ class Outbox:
             raise
 
     async def _write(self, due: list[Due]) -> None:
+        """In as few batches as possible; one by one, if the cluster refuses any of them."""
         writer = await self._connected()
+        records = {index: each for index, one in enumerate(due) if (each := self._record(one))}
+        try:
+            await writer.send_stamped(self._topic, records.values(), partition=0)
+        except ClusterError as error:
+            if error.retriable:
+                raise
+            await self._write_one_by_one(writer, [due[index] for index in records])
+        else:
+            for index in records:
+                self._written(due[index])
+
+    async def _write_one_by_one(self, writer: Writer, due: list[Due]) -> None:
         async with asyncio.TaskGroup() as group:
             sending = [
                 group.create_task(self._send(writer, each), name="checkpoint") for each in due
@@ -98,12 +114,30 @@ class Outbox:
 
     async def _connected(self) -> Writer:
         if self._writer is None:
-            writer = Writer(self._alias, self._properties)
+            writer = Writer(self._alias, self._properties, batch_bytes=_BATCH_BYTES)
             await writer.start()
             self._writer = writer
         return self._writer
 
     async def _send(self, writer: Writer, due: Due) -> ClusterError | None:
+        if (record := self._record(due)) is None:
+            return None
+        key, value, timestamp_ms, headers = record
+        try:
+            await writer.send(
+                self._topic,
+                key,
+                value,
+                partition=0,
+                timestamp_ms=timestamp_ms,
+                headers=headers,
+            )
+        except ClusterError as error:
+            return error
+        self._written(due)
+        return None
+
+    def _record(self, due: Due) -> Stamped | None:
         checkpoint = due.checkpoint
         try:
             key, value = checkpoint.key(), None if due.deleted else checkpoint.value()
@@ -112,18 +146,10 @@ class Outbox:
             log.warning("checkpoint.unwritable", group=checkpoint.group, error=str(error))
             self._store.sent(due)
             return None
-        try:
-            await writer.send(
-                self._topic,
-                key,
-                value,
-                partition=0,
-                timestamp_ms=due.timestamp_ms,
-                headers=() if due.deleted else checkpoint.headers(),
-            )
-        except ClusterError as error:
-            return error
+        headers = () if due.deleted else checkpoint.headers()
+        return Stamped(key, value, due.timestamp_ms, headers)
+
+    def _written(self, due: Due) -> None:
         self._store.sent(due)
         if not due.deleted:
-            self._on_written(checkpoint, due.timestamp_ms)
-        return None
+            self._on_written(due.checkpoint, due.timestamp_ms)

@@ -7,10 +7,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaTimeoutError
+from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
+from aiokafka.producer.message_accumulator import BatchBuilder
 
 from mm2.errors import Unavailable
 from mm2.kafka.errors import translated
@@ -54,6 +55,33 @@ class _Producer(AIOKafkaProducer):
         self._requests.add(task)
         task.add_done_callback(self._requests.discard)
         await self._send_request(node, batches)
+
+
+class Stamped(NamedTuple):
+    """
+    A record to be written.
+
+    Attributes:
+        key: its key.
+        value: its value; None for a tombstone.
+        timestamp_ms: its time; None for now.
+        headers: its headers.
+    """
+
+    key: bytes
+    value: bytes | None
+    timestamp_ms: int | None = None
+    headers: Sequence[tuple[str, bytes]] = ()
+
+    def fits(self, batch: BatchBuilder) -> bool:
+        """Adds it to a batch, if there is room."""
+        added = batch.append(
+            timestamp=self.timestamp_ms,
+            key=self.key,
+            value=self.value,
+            headers=list(self.headers),
+        )
+        return added is not None
 
 
 class Writer:
@@ -189,6 +217,18 @@ class Writer:
             Unavailable: no answer within ``request.timeout.ms``; some may still be written.
             ClusterError: the cluster refuses them.
         """
+        await self.send_stamped(
+            topic, (Stamped(key, value) for key, value in records), partition=partition
+        )
+
+    async def send_stamped(self, topic: str, records: Iterable[Stamped], *, partition: int) -> None:
+        """
+        As ``send_all``, of records with times and headers of their own.
+
+        Raises:
+            Unavailable: no answer within ``request.timeout.ms``; some may still be written.
+            ClusterError: the cluster refuses them, or one is larger than a batch.
+        """
         self._check()
         if self._producer is None:
             raise RuntimeError("the writer is not open")
@@ -196,12 +236,13 @@ class Writer:
             async with asyncio.timeout(self._timeout_s):
                 answers = []
                 batch = self._producer.create_batch()
-                for key, value in records:
-                    if batch.append(key=key, value=value, timestamp=None) is None:
+                for record in records:
+                    if not record.fits(batch):
                         answers.append(
                             await self._producer.send_batch(batch, topic, partition=partition)
                         )
                         batch = self._producer.create_batch()
-                        batch.append(key=key, value=value, timestamp=None)
+                        if not record.fits(batch):
+                            raise MessageSizeTooLargeError
                 answers.append(await self._producer.send_batch(batch, topic, partition=partition))
                 await asyncio.gather(*answers)

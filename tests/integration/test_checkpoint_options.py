@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 from structlog.testing import capture_logs
 
 from mm2.core.runs import Run
@@ -21,7 +23,7 @@ from mm2.herder.checkpoint_progress import (
 from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
-from tests.support.records import commit_group, everything, group_member
+from tests.support.records import commit_group, commit_with_metadata, everything, group_member
 from tests.support.share_groups import join_share_group
 from tests.support.streams_groups import join_streams_group
 
@@ -91,6 +93,26 @@ async def test_checkpoints_of_a_deleted_group_are_kept_or_taken_back(
             pair.commit(later, {0: 100})
             assert (await pair.emitted(5))[4:] == [(later, 0, 100, 50)]
         assert pair.target_offsets(gone)[0] == 70
+
+
+async def test_a_checkpoint_that_the_target_refuses_keeps_no_other_one(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, suffix: str, tmp_path: Path
+) -> None:
+    """All that are due go together, and each by itself if that is refused (C430)."""
+    pair = make_pair(cluster_a, cluster_b, unique, tmp_path, {})
+    wordy, others = f"wordy-{suffix}", [f"g{n}-{suffix}" for n in range(5)]
+    async with pair.with_topics():
+        entry = ConfigEntry("max.message.bytes", "400", incremental_operation=AlterConfigOpType.SET)
+        topic = ConfigResource(ResourceType.TOPIC, pair.checkpoints, incremental_configs=[entry])
+        admin = AdminClient({"bootstrap.servers": pair.target})
+        admin.incremental_alter_configs([topic])[topic].result(10)
+        pair.sync((0, 100, 50))
+        await commit_with_metadata(pair.source, wordy, {(pair.topic, 0): (100, "x" * 1_000)})
+        for group in others:
+            pair.commit(group, {0: 100})
+    async with pair.running():
+        found = await pair.emitted(len(others))
+    assert {group for group, *_ in found} == set(others)
 
 
 def _following(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) -> Pair:
