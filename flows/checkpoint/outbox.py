@@ -4,7 +4,6 @@ Writes the checkpoints that are due to their topic.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -13,11 +12,12 @@ import structlog
 from flows.checkpoint.store import CheckpointStore, Due
 from mm2.core.codec import Checkpoint
 from mm2.errors import ClusterError, SchemaError
+from mm2.kafka.errors import Refused
 from mm2.kafka.writer import Stamped, Writer
 
 log = structlog.get_logger()
 
-_AT_ONCE: Final = 1_000
+_AT_ONCE: Final = 2_000
 """Records that are sent before the first answer is waited for; others have their turn then."""
 
 _BATCH_BYTES: Final = 256 << 10
@@ -88,29 +88,33 @@ class Outbox:
             raise
 
     async def _write(self, due: list[Due]) -> None:
-        """In as few batches as possible; one by one, if the cluster refuses any of them."""
+        """In as few batches as possible; what is refused keeps no other one from being written."""
         writer = await self._connected()
-        records = {index: each for index, one in enumerate(due) if (each := self._record(one))}
+        records = [(one, record) for one in due if (record := self._record(one)) is not None]
         try:
-            await writer.send_stamped(self._topic, records.values(), partition=0)
+            if refusal := await self._refusal(writer, records):
+                raise refusal
         except ClusterError as error:
-            if error.retriable:
-                raise
-            await self._write_one_by_one(writer, [due[index] for index in records])
-        else:
-            for index in records:
-                self._written(due[index])
+            if not error.retriable:
+                await self.close()
+            raise
 
-    async def _write_one_by_one(self, writer: Writer, due: list[Due]) -> None:
-        async with asyncio.TaskGroup() as group:
-            sending = [
-                group.create_task(self._send(writer, each), name="checkpoint") for each in due
-            ]
-        failures = [failure for task in sending if (failure := task.result()) is not None]
-        if any(not failure.retriable for failure in failures):
-            await self.close()
-        if failures:
-            raise failures[0]
+    async def _refusal(self, writer: Writer, records: list[tuple[Due, Stamped]]) -> Refused | None:
+        """Writes records; halves those that are refused until it is known which one is."""
+        if not records:
+            return None
+        try:
+            stamped = (record for _, record in records)
+            await writer.send_stamped(self._topic, stamped, partition=0)
+        except Refused as refusal:
+            if len(records) == 1:
+                return refusal
+            middle = len(records) // 2
+            first = await self._refusal(writer, records[:middle])
+            return await self._refusal(writer, records[middle:]) or first
+        for due, _ in records:
+            self._written(due)
+        return None
 
     async def _connected(self) -> Writer:
         if self._writer is None:
@@ -118,24 +122,6 @@ class Outbox:
             await writer.start()
             self._writer = writer
         return self._writer
-
-    async def _send(self, writer: Writer, due: Due) -> ClusterError | None:
-        if (record := self._record(due)) is None:
-            return None
-        key, value, timestamp_ms, headers = record
-        try:
-            await writer.send(
-                self._topic,
-                key,
-                value,
-                partition=0,
-                timestamp_ms=timestamp_ms,
-                headers=headers,
-            )
-        except ClusterError as error:
-            return error
-        self._written(due)
-        return None
 
     def _record(self, due: Due) -> Stamped | None:
         checkpoint = due.checkpoint

@@ -203,8 +203,9 @@ async def test_a_whole_round_of_two_thousand_groups_takes_seconds(
         "2,000 groups of 50 partitions: "
         + ", ".join(f"{name} {s:.1f} s ({cpu:.1f} s CPU)" for name, (s, cpu) in took.items())
     )
-    assert took["refresh"][0] + took["emit"][0] < 15
-    assert sum(seconds for seconds, _ in took.values()) < 30
+    # The rest is the brokers', and what else the machine does.
+    assert took["refresh"][1] + took["emit"][1] < 10, "15 s are asked"
+    assert sum(cpu for _, cpu in took.values()) < 20
 
 
 _MANY = 2_000
