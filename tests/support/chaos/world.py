@@ -53,8 +53,11 @@ class Route:
 
     @property
     def is_level(self) -> bool:
-        """Whether next to nothing is on its way."""
-        return max(lag(self.writer, self.reader)) <= _RATE / _PARTITIONS * _BEHIND_S
+        """Whether copies arrive, and next to nothing is on its way."""
+        return (
+            all(self.reader.next)
+            and max(lag(self.writer, self.reader)) <= _RATE / _PARTITIONS * _BEHIND_S
+        )
 
     @property
     def is_complete(self) -> bool:
