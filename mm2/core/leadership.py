@@ -238,6 +238,9 @@ class Leadership:
                 pass
 
     def _go_on(self, now_ms: int) -> list[Action]:
+        if now_ms - self._asked_at >= PATIENCE_MS:
+            # A claim that was written and is not to be found in the log is lost.
+            self._claimed = None
         return self._keep(now_ms) if self._is_leader else self._settle(now_ms)
 
     @property
@@ -260,7 +263,7 @@ class Leadership:
         if lease.epoch >= self.epoch:
             return self._abandon(f"{lease.owner} leads with epoch {lease.epoch}")
         # Who reads only the last lease must not take an older leader's late word for the truth.
-        return [Renew(self.epoch)]
+        return [Renew(self.epoch)] if self._is_working else []
 
     def _own_seen(self, lease: LeaseSeen, now_ms: int) -> list[Action]:
         is_claim = lease.epoch == self._claimed and not lease.is_released
@@ -334,7 +337,7 @@ class Leadership:
         """What a leader does to stay one."""
         if now_ms - self._renewed_at >= LASTS_MS:
             return self._abandon("the lease could not be renewed in time")
-        if self._claimed is not None:
+        if self._claimed is not None or not self._is_working:
             return []
         if self._is_advancing and self.role is Role.LEADING:
             return self._claim(now_ms)

@@ -45,6 +45,7 @@ from mm2.herder.board import ControlBoard
 from mm2.herder.control import Entry, Lease, LeaseState, encode_lease
 from mm2.herder.control_steering import SteeringEntry
 from mm2.herder.election import Election, NodeShare
+from mm2.herder.lease_slot import LeaseSlot
 from mm2.herder.membership import Decision
 from mm2.kafka.writer import Writer
 
@@ -114,8 +115,7 @@ class FlowLeading:
         self._board = ControlBoard(config.flow.target, consumer, self._topic)
         self._machine = Leadership(node)
         self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._to_write: Claim | Renew | Release | None = None
-        self._has_to_write = asyncio.Event()
+        self._slot = LeaseSlot()
         self._election = Election(
             config,
             self._topic,
@@ -177,8 +177,7 @@ class FlowLeading:
     def _carry_out(self, action: Action, group: asyncio.TaskGroup, writer: Writer) -> None:
         match action:
             case Claim() | Renew() | Release():
-                self._to_write = action
-                self._has_to_write.set()
+                self._slot.put(action)
             case Lead():
                 self._lead(action.epoch, group, writer)
             case Drain():
@@ -187,7 +186,7 @@ class FlowLeading:
                     self._term.stopping.set()
             case Abandon():
                 log.error("flow.abandoned", reason=action.reason)
-                self._to_write = None
+                self._slot.clear()
                 self._share.take(self._config.herder.names.label)
                 if self._working is not None:
                     self._working.cancel()
@@ -261,11 +260,7 @@ class FlowLeading:
 
     async def _write_leases(self, writer: Writer) -> None:
         while True:
-            await self._has_to_write.wait()
-            self._has_to_write.clear()
-            action, self._to_write = self._to_write, None
-            if action is not None:
-                await self._write(writer, action)
+            await self._write(writer, await self._slot.take())
 
     async def _write(self, writer: Writer, action: Claim | Renew | Release) -> None:
         within_s = _RELEASE_WITHIN_S if isinstance(action, Release) else LASTS_MS / 1000

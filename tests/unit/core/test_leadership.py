@@ -106,6 +106,12 @@ def test_a_claim_that_was_not_written_is_made_again_with_a_higher_epoch() -> Non
     assert machine.handle(NotClaimed(), 0) == [Claim(2)]
 
 
+def test_a_claim_that_the_log_has_lost_is_made_again_with_a_higher_epoch() -> None:
+    machine = after(CaughtUp(), OURS)
+    assert machine.handle(Tick(), PATIENCE_MS - 1) == []
+    assert machine.handle(Tick(), PATIENCE_MS) == [Claim(2)]
+
+
 def test_a_claim_that_turns_up_late_is_taken_back() -> None:
     machine = after(CaughtUp(), OURS, THEIRS)
     assert machine.role is Role.FOLLOWING
@@ -182,6 +188,15 @@ def test_who_stops_hands_over_before_it_leaves() -> None:
     assert machine.handle(Tick(), RENEW_MS) == [Renew(1)], "while it drains, it leads"
     assert machine.handle(Ended(), 3) == [Release(1)]
     assert machine.handle(Released(), 4) == [Leave()]
+
+
+def test_who_has_drained_says_no_more_that_it_leads() -> None:
+    machine = after(seen(OTHER, 1, released=True), CaughtUp(), OURS, seen(ME, 2))
+    machine.handle(Stop(), 1)
+    assert machine.handle(Ended(), 2) == [Release(2)]
+    assert machine.handle(Tick(), RENEW_MS) == []
+    assert machine.handle(seen(OTHER, 1), RENEW_MS) == []
+    assert machine.handle(Released(), RENEW_MS) == [Leave()]
 
 
 def test_who_follows_leaves_at_once() -> None:
