@@ -25,6 +25,7 @@ from mm2.errors import ConfigError, ConfigErrors
 _ALIASES: Final = ("source.cluster.alias", "target.cluster.alias")
 _BYTES: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 _CONVERTERS: Final = ("key.converter", "value.converter")
+_CHANGERS: Final = ("transforms", "predicates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,7 @@ def read_connector(
         kind = connector_class(config.get("connector.class"))
     except ConfigError as error:
         mistakes.append(error)
+    mistakes += _changes_to_records(config)
     if mistakes:
         raise ConfigErrors(sorted((with_line(each, lines) for each in mistakes), key=by_line))
     layers = ConnectorLayers(name=name, kind=kind, own=config, lines=lines, worker=worker)
@@ -101,13 +103,25 @@ def _refusals(flow: FlowConfig, kind: ConnectorClass) -> tuple[str, ...]:
     return settings[kind.part].refusals
 
 
+def _changes_to_records(config: Mapping[str, str]) -> list[ConfigError]:
+    """Transforms that mask or drop are not left out in silence: data would arrive as they are."""
+    return [
+        ConfigError(
+            f"{key} = {config[key]}: records are copied as bytes, unchanged; what is to be masked "
+            f"or left out would arrive as it is. Remove {key}, or run this connector in Kafka's "
+            "own Connect",
+            key=key,
+            value=config[key],
+        )
+        for key in _CHANGERS
+        if config.get(key, "").strip()
+    ]
+
+
 def _unheard(config: Mapping[str, str]) -> list[str]:
     """What Connect's framework would do to records, and nobody does here."""
-    told = [
+    return [
         f"{key} = {config[key]}: no effect, records are copied as bytes"
         for key in _CONVERTERS
         if config.get(key, _BYTES).strip() != _BYTES
     ]
-    if config.get("transforms", "").strip():
-        told.append(f"transforms = {config['transforms']}: no effect, records are copied as bytes")
-    return told

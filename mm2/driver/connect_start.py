@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from mm2.config.properties import load
-from mm2.connect.connector import read_connector
+from mm2.connect.connector import Connector, read_connector
 from mm2.connect.files import ConnectorFile, read_connector_file
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Entry, WantedState
@@ -88,6 +88,7 @@ def _read(
 ) -> tuple[WorkerConfig, list[Entry]]:
     found: list[tuple[Path, ConfigError]] = []
     entries: list[Entry] = []
+    files: dict[str, Path] = {}
     try:
         config = WorkerConfig.of(load(worker), is_distributed=is_distributed)
     except ConfigError as error:
@@ -97,7 +98,10 @@ def _read(
     for path in connectors:
         try:
             file = read_connector_file(path)
-            entries += _entries(file, config)
+            connector = read_connector(file.config, config, file.lines)
+            entries += _entries(connector, file)
+            if (first := files.setdefault(connector.name, path)) is not path:
+                found.append((path, _taken(connector, file, first)))
         except ConfigError as error:
             found.append((path, error))
         except ConfigErrors as errors:
@@ -107,8 +111,12 @@ def _read(
     return config, entries
 
 
-def _entries(file: ConnectorFile, worker: WorkerConfig) -> list[Entry]:
-    connector = read_connector(file.config, worker, file.lines)
+def _taken(connector: Connector, file: ConnectorFile, first: Path) -> ConfigError:
+    message = f"name = {connector.name} is the connector in {first} already: give it another name"
+    return ConfigError(message, key="name", value=connector.name, line=file.lines.get("name"))
+
+
+def _entries(connector: Connector, file: ConnectorFile) -> list[Entry]:
     return [
         WantedState(connector.name, file.state),
         ConnectorConfig(connector.name, connector.config),
