@@ -292,9 +292,17 @@ class Leadership:
         self.role = Role.WAITING if self._is_assigned else Role.FOLLOWING
         if not self._is_assigned:
             self._claimed = None
-        elif self._has_caught_up and self._claimed is None and self._is_free(now_ms):
+            return self._doubt(now_ms)
+        if self._has_caught_up and self._claimed is None and self._is_free(now_ms):
             return self._claim(now_ms)
         return []
+
+    def _doubt(self, now_ms: int) -> list[Action]:
+        """The group may believe that a node leads which does not; then it has to decide anew."""
+        if not self._alive or now_ms - max(self._seen_at, self._asked_at) < PATIENCE_MS:
+            return []
+        self._asked_at = now_ms
+        return [Rejoin()]
 
     def _is_free(self, now_ms: int) -> bool:
         """Whether nobody has to be waited for."""

@@ -60,7 +60,8 @@ class NodeShare:
     Attributes:
         could: names of all its flows.
         leads: those that it has been given, with the epochs under which it leads them.
-        changed: replaced by a new event whenever ``leads`` has changed, and then set.
+        changed: replaced by a new event whenever what this or another node leads has changed, and
+            then set.
     """
 
     could: frozenset[str]
@@ -72,14 +73,15 @@ class NodeShare:
         is_new = flow not in self.leads
         self.leads[flow] = epoch
         if is_new:
-            self._tell()
+            self.look_again()
 
     def take(self, flow: str) -> None:
         """The node has the flow no longer."""
         if self.leads.pop(flow, None) is not None:
-            self._tell()
+            self.look_again()
 
-    def _tell(self) -> None:
+    def look_again(self) -> None:
+        """What some node leads has changed, so that it may be for this one to give a flow away."""
         changed, self.changed = self.changed, asyncio.Event()
         changed.set()
 
@@ -111,6 +113,7 @@ class Election:
         self._share = share
         self._decided = decided
         self._trouble: str | None = None
+        self._leader = ""
         user = config.herder.properties
         session_ms = milliseconds(user, "session.timeout.ms", SESSION_MS)
         heartbeat_ms = milliseconds(user, "heartbeat.interval.ms", _HEARTBEAT_MS)
@@ -153,6 +156,9 @@ class Election:
     def _heard(self, decided: Decision) -> None:
         self._trouble = None
         self._decided(decided)
+        if decided.leader != self._leader:
+            self._leader = decided.leader
+            self._share.look_again()
 
     def _refused(self) -> None:
         group, target = self._config.herder.names.election_group, self._config.flow.target
@@ -172,7 +178,7 @@ class Election:
         self._trouble = error
 
     async def _look_at_balance(self) -> None:
-        """Once what this node leads has changed and then stayed, its groups look again."""
+        """Once what nodes lead has changed and then stayed, the groups of this one look again."""
         while True:
             await self._share.changed.wait()
             await self._until_steady()

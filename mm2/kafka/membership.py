@@ -86,10 +86,16 @@ class Membership:
         self._session_ms = session_ms
         self._heartbeat_ms = heartbeat_ms
         self._consumer: AIOKafkaConsumer | None = None
+        self._is_outdated = False
 
     def rejoin(self) -> None:
-        """Has the group decide again; nothing, if this client is not a member just now."""
-        if self._consumer is not None:
+        """Has the group decide again: now, or once this client has joined."""
+        self._is_outdated = True
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        if self._consumer is not None and self._is_outdated:
+            self._is_outdated = False
             self._consumer.subscribe([self._topic])
 
     async def run(self) -> None:
@@ -119,9 +125,12 @@ class Membership:
             heartbeat_interval_ms=self._heartbeat_ms,
             partition_assignment_strategy=(self._assignor,),
         )
+        # What this member says when it joins is what counts now.
+        self._is_outdated = False
         try:
             await consumer.start()
             self._consumer = consumer
+            self._ask_again()
             while True:
                 # There is nothing to read; but errors of the membership come up here.
                 consumer.pause(*consumer.assignment())

@@ -203,6 +203,19 @@ def test_who_follows_leaves_at_once() -> None:
     assert after(CaughtUp(), THEIRS).handle(Stop(), 1) == [Leave()]
 
 
+def test_who_hears_of_no_leader_for_long_has_the_group_decide_again() -> None:
+    machine = after(CaughtUp(), seen(OTHER, 1, released=True), THEIRS)
+    assert machine.handle(Tick(), PATIENCE_MS - 1) == []
+    assert machine.handle(Tick(), PATIENCE_MS) == [Rejoin()]
+    assert machine.handle(Tick(), 2 * PATIENCE_MS - 1) == [], "not all the time"
+    assert machine.handle(seen(OTHER, 2), 2 * PATIENCE_MS) == []
+    assert machine.handle(Tick(), 3 * PATIENCE_MS - 1) == [], "somebody leads"
+
+
+def test_who_is_in_no_group_has_none_to_ask() -> None:
+    assert after(CaughtUp()).handle(Tick(), PATIENCE_MS) == []
+
+
 def test_every_interrupted_handover_ends_with_another_leader() -> None:
     """The leader is gone after each of its actions; the heir leads all the same."""
     steps: list[Event] = [THEIRS, Ended(), Released()]
