@@ -3,41 +3,105 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
 
-from mm2.errors import ClusterError
-from mm2.kafka.admin import Admin
-from mm2.kafka.groups import Group, GroupState
+from mm2.errors import ClusterError, FatalError
+from mm2.kafka.membership import Membership, OtherProtocol
 
 log = structlog.get_logger()
 
-_LOOK_EVERY_S: Final = 2.0
-_IDLE: Final = (GroupState.EMPTY, GroupState.DEAD)
+_SESSION_MS: Final = 10_000
+_HEARTBEAT_MS: Final = 1_000
+_RETRY_S: Final = 2.0
 
 
-async def until_alone(admin: Admin, group_id: str) -> None:
+class WorkerGroup:
     """
-    Waits until nobody is in the group that Connect's workers would be in; ours never are.
+    One worker's membership in the group that Connect's workers would be in.
 
-    Raises:
-        ClusterError: the cluster does not say.
+    Its broker lets in either them or us, whoever comes first: both would run all connectors. Our
+    workers agree on nothing there.
+
+    Args:
+        alias: the worker's cluster, for messages.
+        properties: Java's client properties.
+        group_id: the workers' ``group.id``.
+        topic: an existing topic of one partition.
+
+    Attributes:
+        entered: set once this worker is a member.
     """
-    is_said = False
-    while await _has_members(admin, group_id):
-        if not is_said:
-            reason = (
-                f"the group {group_id} has members: workers of Kafka's own Connect run its "
-                "connectors. Stop them, and this worker takes over; or give it another group.id"
-            )
-            log.error("connect.refused", group=group_id, reason=reason)
-        is_said = True
-        await asyncio.sleep(_LOOK_EVERY_S)
+
+    def __init__(
+        self, alias: str, properties: Mapping[str, str], *, group_id: str, topic: str
+    ) -> None:
+        self.entered = asyncio.Event()
+        self._group_id = group_id
+        self._trouble: str | None = None
+        self._membership = Membership(
+            alias,
+            properties,
+            group_id=group_id,
+            topic=topic,
+            assignor=_Agreed(self.entered),
+            session_ms=_SESSION_MS,
+            heartbeat_ms=_HEARTBEAT_MS,
+        )
+
+    async def run(self) -> None:
+        """
+        Is a member until cancelled, and leaves the group then; waits for others who are in it.
+
+        Raises:
+            FatalError: others have come in after this worker had been there: it runs connectors.
+        """
+        while True:
+            try:
+                await self._membership.run()
+            except OtherProtocol:
+                self._refused()
+            except ClusterError as error:
+                self._not_joined(str(error))
+            await asyncio.sleep(_RETRY_S)
+
+    def _refused(self) -> None:
+        reason = (
+            f"the group {self._group_id} has members of another program: workers of Kafka's own "
+            "Connect run its connectors. Stop them, and this worker takes over; or give it another "
+            "group.id"
+        )
+        if self.entered.is_set():
+            raise FatalError(reason)
+        if self._trouble != reason:
+            log.error("connect.refused", group=self._group_id, reason=reason)
+        self._trouble = reason
+
+    def _not_joined(self, error: str) -> None:
+        if self._trouble != error:
+            log.warning("connect.not_joined", group=self._group_id, error=error)
+        self._trouble = error
 
 
-async def _has_members(admin: Admin, group_id: str) -> bool:
-    found = (await admin.describe_groups([group_id])).get(group_id)
-    if isinstance(found, ClusterError):
-        raise found
-    return isinstance(found, Group) and found.state not in _IDLE
+class _Agreed:
+    """Has nothing to say to the other workers; only who is in the group matters."""
+
+    name = "mm2-workers"
+
+    def __init__(self, entered: asyncio.Event) -> None:
+        self._entered = entered
+
+    def says(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def decide(self, said: Mapping[str, bytes]) -> tuple[str, bytes]:
+        """Gives the partition to anybody."""
+        return min(said), b""
+
+    def decided(self, decision: bytes) -> None:
+        """The group has let this worker in."""
+        del decision
+        self._entered.set()

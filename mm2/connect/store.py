@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import structlog
 
 from mm2.config.clients import worker_client_properties
-from mm2.connect.others import until_alone
+from mm2.connect.others import WorkerGroup
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import (
     ConnectorConfig,
@@ -21,7 +21,7 @@ from mm2.core.connect_configs import (
     decode,
     encode,
 )
-from mm2.errors import SchemaError, Unavailable
+from mm2.errors import SchemaError, Unavailable, root_cause
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import LogTail, Record
 from mm2.kafka.writer import Writer
@@ -135,7 +135,12 @@ class TopicStore:
         self._topic = worker.parsed.text("config.storage.topic")
         self._factor = worker.parsed.number("config.storage.replication.factor")
         self._properties = {"client.id": worker.group_id, **worker.properties}
-        self._group_id = worker.group_id
+        self._group = WorkerGroup(
+            _ALIAS,
+            worker_client_properties(self._properties, "consumer", "group"),
+            group_id=worker.group_id,
+            topic=self._topic,
+        )
         self._seen = -1
         self._progress = asyncio.Condition()
         self._loaded = asyncio.Event()
@@ -146,14 +151,23 @@ class TopicStore:
 
         Raises:
             ClusterError: the topic cannot be made or read.
+            FatalError: other workers run these connectors, too.
         """
         await self._prepare()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._group.run(), name="worker-group")
+                await self._group.entered.wait()
+                await self._follow(tasks)
+        except ExceptionGroup as errors:
+            raise root_cause(errors) from errors
+
+    async def _follow(self, tasks: asyncio.TaskGroup) -> None:
         properties = worker_client_properties(self._properties, "consumer", "configs")
         tail = LogTail(_ALIAS, properties, self._topic)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._tell_loaded(tail), name="configs-loaded")
-            async for record in tail:
-                await self._take(record)
+        tasks.create_task(self._tell_loaded(tail), name="configs-loaded")
+        async for record in tail:
+            await self._take(record)
 
     async def _tell_loaded(self, tail: LogTail) -> None:
         await tail.caught_up.wait()
@@ -200,11 +214,10 @@ class TopicStore:
             raise Unavailable(_ALIAS, message) from None
 
     async def _prepare(self) -> None:
-        """Waits until nobody else runs the group's connectors, and makes the topic."""
+        """Makes the topic."""
         properties = worker_client_properties(self._properties, "admin", "configs")
         admin = Admin(_ALIAS, properties)
         try:
-            await until_alone(admin, self._group_id)
             await admin.create_internal_topic(
                 self._topic,
                 partitions=1,

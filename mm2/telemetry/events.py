@@ -103,6 +103,7 @@ EVENTS: Final = {
     "offsets were set; the reason says what can be seen. If its members had read further, they "
     "read again from the offset that was set.",
     "connect.record_unreadable": "A record of config.storage.topic is damaged; it is passed over.",
+    "connect.not_joined": "A worker cannot join the group of its workers; it tries again.",
     "connect.refused": "Workers of Kafka's own Connect are in the worker's group; this one waits.",
     "connect.started": "A Connect worker has started.",
     "connector.ended": "Connectors of this worker have drained and committed, and ended.",
