@@ -41,6 +41,7 @@ from mm2.core.leadership import (
     Tick,
 )
 from mm2.errors import ClusterError
+from mm2.herder import clock
 from mm2.herder.board import ControlBoard
 from mm2.herder.control import Entry, Lease, LeaseState, encode_lease
 from mm2.herder.control_steering import SteeringEntry
@@ -295,5 +296,4 @@ class FlowLeading:
 
 
 def _now_ms() -> int:
-    """By a clock that goes on while the machine's time is set."""
-    return time.monotonic_ns() // 1_000_000
+    return int(clock.seconds() * 1_000)
