@@ -48,7 +48,7 @@ class ControlFollower:
     Args:
         spec: the bundle.
         limit: is told this bundle's share of the flow's byte rate, whenever it changes.
-        lease: is told that the leader leads.
+        lease: is told that the leader leads, as long as it does.
         paced: is told of other settings that count from now on.
 
     Attributes:

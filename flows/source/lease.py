@@ -2,9 +2,11 @@
 The lease under which a task copies, as the task itself can tell.
 
 The leader of a flow renews its lease in the control topic; tasks read it there. A task that has not
-heard of it for too long is cut off, or its leader is gone, or the task itself has been asleep: it
-must not write any more, for another one may do its work by now. The clock is asked before each
-write, because a process that wakes up may come to write before it comes to read.
+heard of it for too long is cut off, or its leader is gone, or the task itself has been asleep.
+Another one may do its work by now, so it writes nothing; but as long as it has not read that, it
+does not end either: after an outage of the target it goes on where it was, and repeats nothing. The
+clock is asked before each write, because a process that wakes up may come to write before it comes
+to read.
 """
 
 from __future__ import annotations
@@ -12,59 +14,80 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
 
-from mm2.errors import Fenced
+import structlog
+
+log = structlog.get_logger()
+
+_APART_S: Final = 1.0
+"""
+Renewals that are read at least so far apart are read as they are written, every two seconds.
+
+What was written before, while the task could not read, comes all at once.
+"""
 
 
 class TaskLease:
     """
-    Says whether a task may still write.
+    Says whether a task may write.
 
     Args:
-        flow: for messages.
         clock: tells seconds, also of those that the process slept.
+
+    Attributes:
+        on_resumed: called when the task may write again.
     """
 
-    def __init__(self, flow: str, clock: Callable[[], float]) -> None:
-        self._flow = flow
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
+        self._heard_at = -math.inf
         self._ends_at = math.inf
         self._changed = asyncio.Event()
+        self.on_resumed: Callable[[], None] = lambda: None
 
     @property
     def is_valid(self) -> bool:
         """Whether the task may write; for ever, as long as nobody has said how long."""
         return self._clock() < self._ends_at
 
-    def check(self) -> None:
-        """
-        Nothing, while the lease lasts.
-
-        Raises:
-            Fenced: it has ended.
-        """
-        if not self.is_valid:
-            raise Fenced(self._flow, "the lease of its leader has ended: not renewed in time")
+    async def until_valid(self) -> None:
+        """Waits until the task may write; not at all if it may."""
+        while not self.is_valid:
+            self._changed.clear()
+            await self._changed.wait()
 
     def renewed(self, lasts_ms: int) -> None:
-        """The leader said just now that it leads, and for how long that counts; 0 says nothing."""
-        if lasts_ms and self.is_valid:
-            self._ends_at = self._clock() + lasts_ms / 1000
+        """
+        The task reads that its leader leads, and for how long that counts; 0 says nothing.
+
+        A lease that has ended needs two such words at some distance: the first may be old.
+        """
+        if not lasts_ms:
+            return
+        now = self._clock()
+        was_valid = now < self._ends_at
+        is_live = self._ends_at <= self._heard_at <= now - _APART_S
+        self._heard_at = now
+        if was_valid or is_live:
+            self._ends_at = now + lasts_ms / 1000
             self._changed.set()
+        if is_live:
+            self.on_resumed()
 
     async def run(self) -> None:
-        """
-        Waits until the lease ends.
-
-        Raises:
-            Fenced: it has ended.
-        """
+        """Says when the task has to pause, and when it goes on; until cancelled."""
         while True:
-            self.check()
+            await self._until_ended()
+            log.warning("source.suspended")
+            await self.until_valid()
+            log.info("source.resumed")
+
+    async def _until_ended(self) -> None:
+        while self.is_valid:
+            self._changed.clear()
             left_s = self._ends_at - self._clock()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(None if math.isinf(left_s) else left_s):
                     await self._changed.wait()
-            except TimeoutError:
-                continue
-            self._changed.clear()

@@ -57,7 +57,7 @@ class Producer:
         max_request_size: bytes of batches in one request; a single larger batch goes alone.
         policy: how batches that wait are merged.
         gate: says when batches may be sent, in transactions; None sends them outside of any.
-        may_send: asked before each request; what it withholds is never sent, for the task ends.
+        may_send: asked before each request; when what it withholds may be sent, ``wake`` follows.
         clock: tells seconds.
     """
 
@@ -162,7 +162,7 @@ class Producer:
         return True
 
     def wake(self) -> None:
-        """The gate may admit lanes now that it turned away before."""
+        """Lanes that were turned away may send now."""
         self._work.set()
 
     def skip(self, lane: Lane, batch: Outgoing) -> bool:
@@ -193,8 +193,8 @@ class Producer:
             while True:
                 await self._work.wait()
                 self._work.clear()
-                for node, lanes in self._sendable().items():
-                    if self._may_send():
+                if self._may_send():
+                    for node, lanes in self._sendable().items():
                         self._launch(group, node, lanes)
 
     def _stamped(self, data: bytes | bytearray | memoryview, sequence: int) -> bytearray:

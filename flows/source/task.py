@@ -96,7 +96,7 @@ class SourceTask:
         identity: the bundle's producer id on the target.
         writer: a producer of the target for progress.
         syncs_writer: a producer of the cluster that holds the offset-syncs topic.
-        lease: says whether the task may write.
+        lease: says when the task may write.
     """
 
     def __init__(
@@ -153,6 +153,7 @@ class SourceTask:
             policy=policy,
             may_send=lambda: self._lease.is_valid,
         )
+        self._lease.on_resumed = self._producer.wake
         self._tolerance = Tolerance(
             spec.errors,
             task=spec.index,
@@ -243,7 +244,7 @@ class SourceTask:
             await client.start()
             stack.push_async_callback(client.close)
         spec = await with_refresh(spec, target)
-        lease = TaskLease(str(spec.flow), time.monotonic)
+        lease = TaskLease(time.monotonic)
         syncs_writer = None
         if spec.offset_syncs is not None:
             syncs_writer = await stack.enter_async_context(
@@ -251,10 +252,10 @@ class SourceTask:
                     spec.offset_syncs.cluster,
                     spec.offset_syncs.properties,
                     batch_bytes=BATCH_BYTES,
-                    check=lease.check,
+                    turn=lease.until_valid,
                 )
             )
-        writer = Writer(spec.flow.target, spec.target, check=lease.check)
+        writer = Writer(spec.flow.target, spec.target, turn=lease.until_valid)
         return cls(
             spec,
             source=source,

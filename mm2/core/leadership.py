@@ -5,7 +5,9 @@ The flow's group elects a node (``mm2.core.placement``). That node claims the fl
 control topic, with an epoch higher than all before, and leads once it has read its claim back from
 there: the order of that log decides between claims, and nothing else does. A former leader that
 lives is waited for until it says that it has drained; one that is gone is not. The lease is renewed
-as long as the node leads, and a leader that cannot renew it in time ends its work at once.
+as long as the node leads. A leader that cannot renew it goes on trying: meanwhile its tasks, who do
+not hear of it, write nothing. It ends when it reads a higher epoch, or when the group names another
+node; until then nobody else leads, or this node is cut off and cannot know.
 
 None of this keeps a paused leader from writing when it wakes up. That the target's brokers do, who
 refuse the producers of an older epoch once the new leader has fenced them.
@@ -72,13 +74,6 @@ class CaughtUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Renewed:
-    """Our lease was written, which was begun at ``sent_ms``."""
-
-    sent_ms: int
-
-
-@dataclass(frozen=True, slots=True)
 class NotClaimed:
     """A claim could not be written; or it was, and we have not heard of it."""
 
@@ -109,16 +104,7 @@ class Tick:
 
 
 Event: TypeAlias = (
-    Assigned
-    | LeaseSeen
-    | CaughtUp
-    | Renewed
-    | NotClaimed
-    | Ended
-    | Released
-    | Advance
-    | Stop
-    | Tick
+    Assigned | LeaseSeen | CaughtUp | NotClaimed | Ended | Released | Advance | Stop | Tick
 )
 
 
@@ -131,7 +117,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Renew:
-    """Write the lease of this epoch again; then ``Renewed``."""
+    """Write the lease of this epoch again, if that is possible."""
 
     epoch: int
 
@@ -194,7 +180,7 @@ class Leadership:
         self._alive: frozenset[str] = frozenset()
         self._is_assigned = self._has_caught_up = self._is_working = self._is_stopping = False
         self._lease = LeaseSeen(owner=node, epoch=0, is_released=True)
-        self._seen_at = self._waits_since = self._renewed_at = self._asked_at = 0
+        self._seen_at = self._waits_since = self._asked_at = 0
         self._claimed: int | None = None
         self._last_claim = 0
         self._is_advancing = False
@@ -226,8 +212,6 @@ class Leadership:
         match event:
             case Advance():
                 self._is_advancing = True
-            case Renewed():
-                self._renewed_at = max(self._renewed_at, event.sent_ms)
             case NotClaimed():
                 self._claimed = None
             case CaughtUp():
@@ -271,7 +255,7 @@ class Leadership:
         if is_first or self._lease.owner == self._node:
             self._lease, self._seen_at = lease, now_ms
         if is_claim and is_first:
-            self.epoch, self._renewed_at = lease.epoch, self._asked_at
+            self.epoch = lease.epoch
             self.role, self._is_working = Role.LEADING, True
             self._claimed, self._is_advancing = None, False
             return [Lead(lease.epoch)]
@@ -343,8 +327,6 @@ class Leadership:
 
     def _keep(self, now_ms: int) -> list[Action]:
         """What a leader does to stay one."""
-        if now_ms - self._renewed_at >= LASTS_MS:
-            return self._abandon("the lease could not be renewed in time")
         if self._claimed is not None or not self._is_working:
             return []
         if self._is_advancing and self.role is Role.LEADING:

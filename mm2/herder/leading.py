@@ -36,7 +36,6 @@ from mm2.core.leadership import (
     Release,
     Released,
     Renew,
-    Renewed,
     Stop,
     Tick,
 )
@@ -265,7 +264,7 @@ class FlowLeading:
 
     async def _write(self, writer: Writer, action: Claim | Renew | Release) -> None:
         within_s = _RELEASE_WITHIN_S if isinstance(action, Release) else LASTS_MS / 1000
-        began_ms, is_written = _now_ms(), False
+        is_written = False
         try:
             async with asyncio.timeout(within_s):
                 await writer.send(self._topic, *encode_lease(self._lease(action)), partition=0)
@@ -273,8 +272,6 @@ class FlowLeading:
         except (ClusterError, TimeoutError) as error:
             log.warning("flow.lease_not_written", epoch=action.epoch, error=str(error))
         match action:
-            case Renew() if is_written:
-                self._events.put_nowait(Renewed(began_ms))
             case Claim() if not is_written:
                 self._events.put_nowait(NotClaimed())
             case Release():

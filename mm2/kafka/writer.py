@@ -5,7 +5,7 @@ Writes to small topics: control, progress, positions, offset syncs, heartbeats, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple, Self
 
@@ -97,7 +97,7 @@ class Writer:
         compression: a codec for records that may be large; none, if not given.
         batch_bytes: of one batch; a partition has one under way at a time, so that this and the way
             to the cluster and back say how much can be written.
-        check: asked before each record; raises if nothing may be written any more.
+        turn: waited for before each record, as part of the time that writing may take.
     """
 
     def __init__(
@@ -107,10 +107,11 @@ class Writer:
         *,
         compression: str | None = None,
         batch_bytes: int = _BATCH_BYTES,
-        check: Callable[[], None] = lambda: None,
+        turn: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.alias = alias
-        self._check = check
+        self._turn = turn
+        self._turns = asyncio.Lock()
         self._batch_bytes = batch_bytes
         self._compression = compression
         self._properties = dict(properties)
@@ -192,11 +193,11 @@ class Writer:
             Unavailable: no answer within ``request.timeout.ms``; the record may still be written.
             ClusterError: the cluster refuses it.
         """
-        self._check()
         if self._producer is None:
             raise RuntimeError("the writer is not open")
         with translated(self.alias, f"write to {topic}"):
             async with asyncio.timeout(self._timeout_s):
+                await self._wait_for_turn()
                 metadata = await self._producer.send_and_wait(
                     topic,
                     value,
@@ -229,11 +230,11 @@ class Writer:
             Unavailable: no answer within ``request.timeout.ms``; some may still be written.
             ClusterError: the cluster refuses them, or one is larger than a batch.
         """
-        self._check()
         if self._producer is None:
             raise RuntimeError("the writer is not open")
         with translated(self.alias, f"write to {topic}"):
             async with asyncio.timeout(self._timeout_s):
+                await self._wait_for_turn()
                 answers = []
                 batch = self._producer.create_batch()
                 for record in records:
@@ -246,3 +247,9 @@ class Writer:
                             raise MessageSizeTooLargeError
                 answers.append(await self._producer.send_batch(batch, topic, partition=partition))
                 await asyncio.gather(*answers)
+
+    async def _wait_for_turn(self) -> None:
+        """In the order of the calls."""
+        if self._turn is not None:
+            async with self._turns:
+                await self._turn()

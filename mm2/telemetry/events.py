@@ -55,7 +55,7 @@ EVENTS: Final = {
     "flow.config_differs": "The node that leads the flow has another configuration file than this "
     "one; the leader's counts.",
     "flow.lease_not_written": "The target did not take this node's lease of the flow; it is tried "
-    "again as long as the lease lasts.",
+    "again. Once the last one has run out, tasks pause (source.suspended).",
     "flow.not_joined": "The flow's group on the target does not let this node in; it is asked "
     "again. Until then the node does not lead the flow.",
     "flow.refused": "Another program runs the flow, Kafka's MirrorMaker: it has members in the "
@@ -183,9 +183,13 @@ EVENTS: Final = {
     "source.retention_unknown": "The target does not tell how long it keeps offsets of groups; a "
     "week is assumed.",
     "source.report_failed": "A progress report could not be written.",
+    "source.resumed": "A task has read that its leader still leads, and writes again.",
     "source.start_moved": "A partition was to begin at an offset that its log does not have; it "
     "begins at the nearest one.",
     "source.stopped": "A task has drained and committed; its totals.",
+    "source.suspended": "A task has not heard of its leader for as long as a lease lasts, mostly "
+    "because the target is away. It writes nothing until it does (source.resumed), or ends when "
+    "another node leads.",
     "source.topic_missing": "A source topic is not there any more; it is waited for.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
     "spark.too_narrow": "Spark has fewer slots than there are bundles: some would never run. Give "

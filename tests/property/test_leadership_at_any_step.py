@@ -3,7 +3,8 @@ Nodes that lead a flow in turn, whatever happens in between: no older leader's w
 
 A small world: the control topic as a log, a group that decides at any time, and a broker that
 refuses producers whose identity somebody else has taken over. Nodes crash between any two of their
-actions, fall asleep, read late, and are told late; their tasks may outlive them and write on.
+actions, fall asleep, read late, and are told late; their tasks may outlive them and write on. Tasks
+are cut off, or sleep, for any time: they pause, and go on when they read that their leader does.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from flows.source.lease import TaskLease
 from mm2.core.leadership import (
     PATIENCE_MS,
     Abandon,
@@ -35,7 +37,6 @@ from mm2.core.leadership import (
     Release,
     Released,
     Renew,
-    Renewed,
     Role,
     Stop,
     Tick,
@@ -47,11 +48,14 @@ _WHO = st.integers(0, _NODES - 1)
 
 @dataclass
 class Work:
-    """The tasks of a leader; ``token`` is their identity to the broker."""
+    """The tasks of a leader; ``token`` is their identity to the broker; None for none that run."""
 
     epoch: int
+    lease: TaskLease
     token: int | None = None
     is_ending: bool = False
+    read: int = 0
+    starts: int = 0
 
 
 @dataclass
@@ -85,6 +89,9 @@ class World(RuleBasedStateMachine):
         self.born += 1
         name = f"n{self.born}"
         return Node(name, Leadership(name))
+
+    def new_lease(self) -> TaskLease:
+        return TaskLease(lambda: self.now_ms / 1_000)
 
     def feed(self, node: Node, event: Event) -> None:
         node.todo += node.machine.handle(event, self.now_ms)
@@ -148,15 +155,13 @@ class World(RuleBasedStateMachine):
             self.feed(node, Released())
         elif isinstance(lease, Claim) and not (is_written and is_heard):
             self.feed(node, NotClaimed())
-        elif isinstance(lease, Renew) and is_written and is_heard:
-            self.feed(node, Renewed(self.now_ms))
 
     def lead(self, node: Node, epoch: int) -> None:
         assert node.work is None or not node.work.is_ending, "one work at a time"
         assert epoch not in self.epochs, "an epoch is led once"
         self.epochs.add(epoch)
         if node.work is None:
-            node.work = Work(epoch)
+            node.work = Work(epoch, self.new_lease())
             self.works.append(node.work)
         else:
             node.work.epoch, node.work.token = epoch, None
@@ -169,6 +174,22 @@ class World(RuleBasedStateMachine):
             self.token += 1
             is_led_by_another = any(lease.epoch > work.epoch for lease in self.log)
             work.token = None if is_led_by_another else self.token
+            work.lease, work.read = self.new_lease(), 0
+            work.starts += 1
+
+    @rule(pick=st.integers(0, 30), count=st.integers(1, 40))
+    def hear_of_leader(self, pick: int, count: int) -> None:
+        """Tasks read on in the control topic, at once what has been written meanwhile."""
+        if self.works:
+            self.read_as_task(self.works[pick % len(self.works)], count)
+
+    def read_as_task(self, work: Work, count: int) -> None:
+        for lease in self.log[work.read : work.read + count]:
+            work.read += 1
+            if lease.epoch > work.epoch or (lease.epoch == work.epoch and lease.is_released):
+                work.token = None
+            elif lease.epoch == work.epoch:
+                work.lease.renewed(lease.lasts_ms)
 
     @rule(pick=st.integers(0, 30))
     def write(self, pick: int) -> None:
@@ -176,7 +197,7 @@ class World(RuleBasedStateMachine):
         if not self.works:
             return
         work = self.works[pick % len(self.works)]
-        if work.token == self.token:
+        if work.token == self.token and work.lease.is_valid:
             assert work.epoch >= self.accepted, "an older leader's tasks have written"
             self.accepted = work.epoch
 
@@ -230,8 +251,10 @@ class World(RuleBasedStateMachine):
             while self.nodes[who].todo:
                 self.act(who)
             self.end(who)
-            if node.work is not None and node.work.token != self.token:
-                self.start(who)
+            if node.work is not None:
+                self.read_as_task(node.work, len(self.log))
+                if node.work.token != self.token:
+                    self.start(who)
 
     def teardown(self) -> None:
         """Whatever has happened: when it has become calm, one node leads."""
@@ -241,10 +264,26 @@ class World(RuleBasedStateMachine):
         (leader,) = [node for node in self.nodes if node.machine.role is Role.LEADING]
         assert leader.work is not None
         assert leader.work.token == self.token, "its tasks can write"
+        assert leader.work.lease.is_valid, "and do"
         assert leader.work.epoch == leader.machine.epoch == max(each.epoch for each in self.log)
         assert not self.log[-1].is_released
         others = [node for node in self.nodes if node is not leader]
         assert all(node.machine.role is Role.FOLLOWING for node in others)
+        self.survive_outage(leader, leader.work, leader.work.starts)
+
+    def survive_outage(self, leader: Node, work: Work, starts: int) -> None:
+        """Nothing can be written for minutes, and nobody is elected: then all goes on as it was."""
+        for _ in range(300):
+            self.now_ms += 1_000
+            self.feed(leader, Tick())
+        assert not work.lease.is_valid, "tasks pause"
+        assert set(leader.todo) == {Renew(leader.machine.epoch)}
+        leader.todo.clear()
+        for _ in range(10):
+            self.go_on()
+        assert leader.work is work
+        assert (work.starts, work.token) == (starts, self.token), "its tasks have not begun anew"
+        assert work.lease.is_valid, "they write again"
 
 
 TestLeadership = World.TestCase

@@ -26,7 +26,6 @@ from mm2.core.leadership import (
     Release,
     Released,
     Renew,
-    Renewed,
     Role,
     Stop,
     Tick,
@@ -142,16 +141,34 @@ def test_of_two_claims_of_one_epoch_neither_overlooks_the_other() -> None:
     assert machine.handle(seen(OTHER, 1, released=True), 1) == [Claim(2)]
 
 
-def test_a_leader_renews_its_lease_and_lasts_as_long_as_it_can() -> None:
+def test_a_leader_renews_its_lease_again_and_again() -> None:
     machine = leading()
     assert machine.handle(Tick(), RENEW_MS - 1) == []
     assert machine.handle(Tick(), RENEW_MS) == [Renew(1)]
-    machine.handle(Renewed(RENEW_MS), RENEW_MS + 1)
-    assert machine.handle(Tick(), LASTS_MS) != [], "it goes on"
-    (abandon, rejoin) = machine.handle(Tick(), RENEW_MS + LASTS_MS)
-    assert isinstance(abandon, Abandon)
-    assert rejoin == Rejoin()
+    assert machine.handle(Tick(), RENEW_MS + 1) == []
+    assert machine.handle(Tick(), 2 * RENEW_MS) == [Renew(1)]
+
+
+def test_a_leader_that_is_cut_off_goes_on_trying_and_leads_when_it_is_heard_again() -> None:
+    machine = leading()
+    for now_ms in range(RENEW_MS, 10 * LASTS_MS, RENEW_MS):
+        assert machine.handle(Tick(), now_ms) == [Renew(1)], "none of these can be written"
+    assert machine.handle(seen(ME, 1), 10 * LASTS_MS) == []
+    assert (machine.role, machine.epoch) == (Role.LEADING, 1)
+
+
+def test_a_leader_that_was_cut_off_ends_when_it_reads_who_leads_now() -> None:
+    machine = leading()
+    machine.handle(Tick(), 10 * LASTS_MS)
+    actions = machine.handle(seen(OTHER, 2), 10 * LASTS_MS)
+    assert actions == [Abandon("other leads with epoch 2"), Rejoin()]
     assert machine.role is Role.FOLLOWING
+
+
+def test_a_leader_that_was_cut_off_drains_when_the_group_names_another() -> None:
+    machine = leading()
+    machine.handle(Tick(), 10 * LASTS_MS)
+    assert machine.handle(THEIRS, 10 * LASTS_MS) == [Drain()]
 
 
 def test_a_higher_epoch_ends_a_leader_until_the_group_says_otherwise() -> None:
