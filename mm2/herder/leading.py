@@ -53,6 +53,8 @@ log = structlog.get_logger()
 
 _TICK_S: Final = 1.0
 _RELEASE_WITHIN_S: Final = 3.0
+_RENEW_WITHIN_S: Final = 4.0
+"""Short, for a release may wait behind it while the target is away."""
 
 
 class Term:
@@ -263,7 +265,8 @@ class FlowLeading:
             await self._write(writer, await self._slot.take())
 
     async def _write(self, writer: Writer, action: Claim | Renew | Release) -> None:
-        within_s = _RELEASE_WITHIN_S if isinstance(action, Release) else LASTS_MS / 1000
+        limits = {Release: _RELEASE_WITHIN_S, Renew: _RENEW_WITHIN_S, Claim: LASTS_MS / 1000}
+        within_s = limits[type(action)]
         is_written = False
         try:
             async with asyncio.timeout(within_s):
