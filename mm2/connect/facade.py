@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Final
 
 from mm2.config.clients import worker_client_properties
-from mm2.config.redact import HIDDEN, redacted
+from mm2.config.redact import HIDDEN, redacted, shown
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.running import RunningConnectors
 from mm2.connect.store import ConnectorStore
@@ -21,7 +21,7 @@ from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
 from mm2.core.connect_offsets import SourcePartition
 from mm2.core.model import SOURCE_CONNECTOR
-from mm2.errors import ConfigErrors
+from mm2.errors import ClusterError, ConfigError, ConfigErrors
 from mm2.herder.flow_view import ConnectorView
 from mm2.herder.repositioning import Change, Repositioning
 from mm2.kafka.admin import Admin
@@ -113,7 +113,12 @@ class WorkerConnectors:
         if failure := self._running.failure(name):
             state = State(state="FAILED", worker_id=self._worker_id, trace=failure)
             return ConnectorStatus(name=name, type=self._type(name), connector=state)
-        return self._seen(name, await self._view(name))
+        try:
+            return self._seen(name, await self._view(name))
+        except ClusterError as error:
+            # Its configuration can be seen, and put right, all the same.
+            state = State(state="UNASSIGNED", worker_id="", trace=str(error))
+            return ConnectorStatus(name=name, type=self._type(name), connector=state)
 
     async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """The configurations of a connector's tasks, which are its own."""
@@ -146,7 +151,8 @@ class WorkerConnectors:
         """
         if name in self._store.contents.configs:
             raise conflict(f"Connector {name} already exists")
-        connector = read_connector({**config, "name": name}, self._worker)
+        written = {**_with_secrets(config, {}), "name": name}
+        connector = read_connector(written, self._worker)
         # In Connect's order: nobody may see the connector without what is wanted of it.
         await self._store.add(
             WantedState(name, _STATES[target]), ConnectorConfig(name, connector.config)
@@ -173,8 +179,10 @@ class WorkerConnectors:
         Raises:
             ConfigErrors: the configuration would be wrong.
         """
-        merged = {**self._config(name), **changes}
-        await self._replace(name, {key: v for key, v in merged.items() if v is not None})
+        before = self._config(name)
+        values = {key: value for key, value in changes.items() if value is not None}
+        kept = {key: value for key, value in before.items() if key not in changes}
+        await self._replace(name, kept | _with_secrets(values, before))
         return await self.info(name)
 
     async def delete(self, name: str) -> None:
@@ -192,8 +200,10 @@ class WorkerConnectors:
     ) -> ConnectorStatus:
         """Has a connector start anew, and its tasks with it; returns how it is meanwhile."""
         before = await self.status(name)
-        if not only_failed or "FAILED" in {before.connector.state, *_states(before)}:
-            await self._store.add(Restart(name, include_tasks, only_failed))
+        states = {before.connector.state} | (_states(before) if include_tasks else set())
+        if only_failed and "FAILED" not in states:
+            return before
+        await self._store.add(Restart(name, include_tasks, only_failed))
         return replace(before, connector=State(state="RESTARTING"))
 
     async def restart_task(self, name: str, task: int) -> None:
@@ -308,11 +318,20 @@ class WorkerConnectors:
 
 
 def _with_secrets(config: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
-    """Clients send back what they were shown; what was hidden from them stays as it is."""
-    return {
-        key: before[key] if value == HIDDEN and key in before else value
+    """
+    Clients send back what they were shown; what was hidden from them stays as it is.
+
+    Raises:
+        ConfigErrors: something hidden stands where nothing was shown like that.
+    """
+    found = {
+        key: before[key] if key in before and value == shown(key, before[key]) else value
         for key, value in config.items()
     }
+    if strange := [key for key in found if HIDDEN in found[key] and found[key] != before.get(key)]:
+        message = f"has {HIDDEN} in it, which stands for nothing here: write the value"
+        raise ConfigErrors([ConfigError(f"{key} {message}", key=key) for key in strange])
+    return found
 
 
 def _states(status: ConnectorStatus) -> set[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote
 
+from mm2.errors import ClusterError
 from mm2.rest.calls import Answer, Api, Call, changes_of, config_of
 from mm2.rest.documents import info_document, position_document, status_document, task_document
 from mm2.rest.errors import RestError, bad_request, not_found
-from mm2.rest.ports import ConnectorInfo, Target
+from mm2.rest.ports import ConnectorInfo, ConnectorStatus, ConnectorType, State, Target
 from mm2.rest.routes import Parameter, Route
 
 _NAME: Final = "name"
@@ -25,15 +27,34 @@ async def list_connectors(api: Api, call: Call) -> Answer:
     names = await api.connectors.names()
     if "expand" not in call.query:
         return Answer(body=list(names))
+    parts = set(call.query["expand"])
+    found = await asyncio.gather(*(_listed(api, name, parts) for name in names))
+    return Answer(body={n: each for n, each in zip(names, found, strict=True) if each is not None})
+
+
+async def _listed(api: Api, name: str, parts: set[str]) -> dict[str, object] | None:
+    """One entry of the list, which one cluster that is away does not take from all the others."""
+    try:
+        return await _expanded(api, name, parts)
+    except RestError as error:
+        # Gone since it was listed.
+        if error.status is not HTTPStatus.NOT_FOUND:
+            raise
+        return None
+    except ClusterError as error:
+        return _unseen(name, parts, str(error))
+
+
+def _unseen(name: str, parts: set[str], reason: str) -> dict[str, object]:
+    kind = ConnectorType.SOURCE
     found: dict[str, object] = {}
-    for name in names:
-        try:
-            found[name] = await _expanded(api, name, set(call.query["expand"]))
-        except RestError as error:
-            # Gone since it was listed.
-            if error.status is not HTTPStatus.NOT_FOUND:
-                raise
-    return Answer(body=found)
+    if "status" in parts:
+        state = State(state="UNASSIGNED", worker_id="", trace=reason)
+        found["status"] = status_document(ConnectorStatus(name=name, type=kind, connector=state))
+    if "info" in parts:
+        info = ConnectorInfo(name=name, type=kind, config={"name": name}, tasks=[])
+        found["info"] = info_document(info)
+    return found
 
 
 async def _expanded(api: Api, name: str, parts: set[str]) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from mm2.config.flow import FlowConfig
 from mm2.connect.connector import Connector
 from mm2.connect.facade import WorkerConnectors
 from mm2.connect.running import RunningConnectors
@@ -15,7 +16,8 @@ from mm2.connect.service import worker_plugins
 from mm2.connect.store import MemoryStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
-from mm2.errors import ConfigErrors
+from mm2.errors import ConfigErrors, Unavailable
+from mm2.herder.flow_view import FlowView
 from mm2.rest.errors import RestError
 from mm2.rest.ports import Target
 from mm2.rest.views import FlowViews
@@ -51,6 +53,13 @@ class _Flow:
         self._stopping.set()
 
 
+class _Away:
+    """Views of flows whose targets do not answer."""
+
+    async def of(self, config: FlowConfig) -> FlowView:
+        raise Unavailable(config.flow.target, "no answer")
+
+
 class _World:
     """A worker without Kafka."""
 
@@ -61,7 +70,7 @@ class _World:
         self.running = RunningConnectors(
             worker, self.store, lambda connector: _Flow(connector, self.told), "w"
         )
-        views = cast("FlowViews", None)  # Nothing here looks at a flow.
+        views = cast("FlowViews", _Away())
         self.rest = WorkerConnectors(worker, self.store, self.running, views)
 
 
@@ -134,6 +143,28 @@ def test_what_clients_are_not_shown_stays_as_it_is_when_they_send_it_back() -> N
     run(story())
 
 
+def test_what_is_hidden_never_takes_the_place_of_a_secret() -> None:
+    url = "source.cluster.sasl.oauthbearer.token.endpoint.url"
+    config = {**_CONFIG, url: "https://id:secret@idp/t"}
+
+    async def story() -> None:
+        rest = (world := _World()).rest
+        made = await rest.create("m", config, Target.STOPPED)
+        await rest.patch_config("m", made.config)
+        await rest.put_config("m", made.config)
+        assert world.store.contents.configs["m"] == {**config, "name": "m"}
+        for call in (
+            rest.create("copy", {**made.config, "name": "copy"}, Target.STOPPED),
+            rest.patch_config("m", {url: "https://other:[hidden]@idp/t"}),
+            rest.put_config("m", {**made.config, "source.cluster.ssl.key.password": "[hidden]"}),
+        ):
+            with pytest.raises(ConfigErrors, match="write the value"):
+                await call
+        assert world.store.contents.configs == {"m": {**config, "name": "m"}}
+
+    run(story())
+
+
 def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
     async def story() -> None:
         rest = (world := _World()).rest
@@ -154,6 +185,26 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
         assert world.store.contents.configs == {"m": {**_CONFIG, "name": "m"}}
         await rest.delete("m")
         assert await rest.names() == []
+
+    run(story())
+
+
+def test_a_connector_whose_target_is_away_can_be_seen_put_right_and_restarted() -> None:
+    async def story() -> None:
+        rest = (world := _World()).rest
+        await rest.create("m", _CONFIG, Target.RUNNING)
+        assert (await rest.info("m")).config["source.cluster.alias"] == "A"
+        status = await rest.status("m")
+        assert (status.connector.state, "no answer" in status.connector.trace) == (
+            "UNASSIGNED",
+            True,
+        )
+        changed, _ = await rest.put_config("m", {**_CONFIG, "topics": "t"})
+        assert changed.config["topics"] == "t"
+        assert await rest.restart("m", include_tasks=True, only_failed=True) == status
+        assert world.store.contents.restarts == {}
+        await rest.restart("m", include_tasks=True, only_failed=False)
+        assert world.store.contents.restarts == {"m": 1}
 
     run(story())
 

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mm2.rest.ports import Target
+from mm2.errors import Unavailable
+from mm2.rest.ports import ConnectorStatus, Target
 from tests.support.fake_connectors import HEARTBEAT, SOURCE, FakeConnectors
 from tests.support.rest import Client, interface
 
@@ -49,6 +50,24 @@ async def test_an_expanded_list_has_what_the_single_questions_answer(client: Cli
         "status": await client.get(f"{ONE}/status"),
         "info": await client.get(ONE),
     }
+
+
+async def test_a_cluster_that_is_away_leaves_the_others_in_the_list() -> None:
+    async with interface(_OneAway()) as client:
+        found = await client.get("/connectors?expand=status&expand=info")
+        assert found[SOURCE]["status"] == await client.get(f"{ONE}/status")
+    assert found[HEARTBEAT]["status"]["connector"]["state"] == "UNASSIGNED"
+    assert "no answer" in found[HEARTBEAT]["status"]["connector"]["trace"]
+    assert found[HEARTBEAT]["info"]["config"] == {"name": HEARTBEAT}
+
+
+class _OneAway(FakeConnectors):
+    """Connectors of which one cannot be seen."""
+
+    async def status(self, name: str) -> ConnectorStatus:
+        if name == HEARTBEAT:
+            raise Unavailable("C", "no answer")
+        return await super().status(name)
 
 
 @pytest.mark.parametrize(
