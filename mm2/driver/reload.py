@@ -13,6 +13,7 @@ from mm2.config.properties import load
 from mm2.core.config_change import Effect
 from mm2.driver.flows_of_file import load_flows
 from mm2.errors import ConfigError, ConfigErrors
+from mm2.herder.plugins import class_problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +53,14 @@ def read_again(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
         found = findings(load(path))
         if wrong := [each.problem for each in found if each.severity is Severity.ERROR]:
             raise ConfigErrors(wrong)
-        return load_flows(path, clusters)
+        flows = load_flows(path, clusters)
     except ConfigError as error:
         raise ConfigErrors([error]) from error
+    # Flows that share a setting share what is wrong with it.
+    unusable = {str(problem): problem for each in flows if (problem := class_problem(each))}
+    if unusable:
+        raise ConfigErrors(list(unusable.values()))
+    return flows
 
 
 def file_change(before: Iterable[FlowConfig], after: Iterable[FlowConfig]) -> FileChange:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from mm2.config.altering import Changes, check, tolerated
 from mm2.config.flow import FlowConfig
 from mm2.config.flow_change import FlowChange, change_between
-from mm2.core.filters import build_config_property_filter
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError, ConfigErrors, InvalidArgument
@@ -29,7 +28,8 @@ from mm2.herder.control_steering import (
     SteeringEntry,
     encode_steering,
 )
-from mm2.herder.topics import accepted_topics, create_internal_topics
+from mm2.herder.plugins import class_problem
+from mm2.herder.topics import create_internal_topics
 from mm2.herder.wanted import Steering, read_control
 from mm2.kafka.writer import Writer
 
@@ -189,7 +189,8 @@ class FlowCommands:
         base = tolerated(self._config, kept)
         fitting = {key: value for key, value in kept.items() if key not in base.ignored}
         config, notes = check(self._config, {**fitting, **changes})
-        _check_classes(config)
+        if wrong := class_problem(config):
+            raise ConfigErrors([wrong])
         if not dry_run:
             await self._say(new)
         return Alteration(
@@ -251,15 +252,6 @@ def _connector(name: str, state: ConnectorState, reason: str) -> ConnectorWanted
 
 def _not_altered(key: str) -> ConfigError:
     return ConfigError(f"{key} is not altered, so there is nothing to reset", key=key)
-
-
-def _check_classes(config: FlowConfig) -> None:
-    """Makes policy and filters once, because they may be the user's own classes."""
-    try:
-        accepted_topics(config)
-        build_config_property_filter(config.source.properties)
-    except ConfigError as error:
-        raise ConfigErrors([error]) from error
 
 
 def _now_ms() -> int:

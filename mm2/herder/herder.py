@@ -30,7 +30,7 @@ from mm2.herder.leading import FlowLeading, Term
 from mm2.herder.ports import BundleRunner, SmallFlow
 from mm2.herder.status_topic import StatusTopic
 from mm2.herder.steered import SteeredFlow
-from mm2.herder.supervision import keep_running
+from mm2.herder.supervision import keep_running, unless_stopped
 from mm2.herder.topics import create_internal_topics
 
 log = structlog.get_logger()
@@ -149,6 +149,7 @@ class FlowHerder:
         self._share = share or NodeShare(could=frozenset({config.herder.names.label}))
         self._leading: FlowLeading | None = None
         self._steered: SteeredFlow | None = None
+        self._is_news = asyncio.Event()
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
@@ -166,6 +167,7 @@ class FlowHerder:
             log.warning("config.needs_restart", flow=str(config.flow), keys=list(change.keys))
             return
         self.config = config
+        self._is_news.set()
         if self._leading is not None and Effect.FLOW in change.effects:
             self._leading.stop()
         elif self._leading is not None:
@@ -192,10 +194,15 @@ class FlowHerder:
 
     async def _attempt(self) -> None:
         config = self.config
+        self._is_news.clear()
         async with admin_clients(config) as clusters:
-            await wait_for(clusters.target)
+            # A file that is read again may say where the target really is.
+            if not await unless_stopped(self._is_news, wait_for(clusters.target)):
+                return
             policy = build_policy(config.source.properties)
             await create_internal_topics(config, policy, clusters, on_source=False)
+        if self._is_news.is_set():
+            return
         self._leading = FlowLeading(
             config,
             node=self._worker_id,

@@ -78,17 +78,20 @@ class Term:
         self.writer = writer
         self.stopping = asyncio.Event()
         self._ask = advance
+        self._is_asked = False
         self._fresh: asyncio.Queue[int] = asyncio.Queue()
         self._fresh.put_nowait(epoch)
 
     async def next_epoch(self) -> int:
-        """An epoch that nobody has used yet: a new one for each run of the flow's bundles."""
-        if self._fresh.empty():
+        """An epoch that nobody has used yet; one that nobody waits for any more is the next's."""
+        if self._fresh.empty() and not self._is_asked:
+            self._is_asked = True
             self._ask()
         return await self._fresh.get()
 
     def advanced(self, epoch: int) -> None:
         """The node leads with this epoch from now on."""
+        self._is_asked = False
         self._fresh.put_nowait(epoch)
 
 

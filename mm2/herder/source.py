@@ -32,7 +32,7 @@ from mm2.herder.ports import BundleRunner
 from mm2.herder.renewal import Renewed
 from mm2.herder.shares import Shares
 from mm2.herder.specs import bundle_spec
-from mm2.herder.supervision import keep_running
+from mm2.herder.supervision import keep_running, unless_stopped
 from mm2.herder.topics import offset_syncs_topic
 from mm2.herder.upkeep import Upkeep
 from mm2.herder.watch import Watch
@@ -140,7 +140,9 @@ class SourceFlow:
     async def _mirror(self) -> None:
         """Runs the bundles until interrupted, and then lets them drain and commit."""
         self._bundles = None
-        self._epoch = await self._term.next_epoch()
+        # Who is to stop meanwhile is not given another epoch.
+        if not await unless_stopped(self._stopping, self._take_epoch()):
+            return
         entries = self._term.board.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
         await fence_earlier_tasks(
@@ -161,6 +163,9 @@ class SourceFlow:
             for job in jobs:
                 job.cancel()
             await bundles.stop()
+
+    async def _take_epoch(self) -> None:
+        self._epoch = await self._term.next_epoch()
 
     def _new_bundles(
         self, earlier: Sequence[Collection[TopicPartition]], group: asyncio.TaskGroup

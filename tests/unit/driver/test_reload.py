@@ -61,3 +61,12 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
 def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigErrors, match="cannot read"):
         read_again(tmp_path / "none.properties", None)
+
+
+@pytest.mark.parametrize(
+    "key", ["replication.policy.class", "topic.filter.class", "group.filter.class"]
+)
+def test_classes_that_cannot_be_had_are_errors(tmp_path: Path, key: str) -> None:
+    with pytest.raises(ConfigErrors, match=r"nope\.Nope") as caught:
+        _flows(tmp_path, f"{_FLOWS}{key} = nope.Nope\n")
+    assert [each.key for each in caught.value.problems] == [key], "once, for all flows"

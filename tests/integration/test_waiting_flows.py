@@ -1,0 +1,106 @@
+"""Flows that wait for their target or for an epoch, without any broker."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from mm2.config.flow import FlowConfig
+from mm2.driver.flows_of_file import load_flows
+from mm2.herder.board import ControlBoard
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.clusters import FlowClusters, admin_clients
+from mm2.herder.herder import FlowHerder
+from mm2.herder.leading import Term
+from mm2.herder.source import SourceFlow
+from mm2.kafka.writer import Writer
+
+_WITHIN_S = 30.0
+
+
+class _Port:
+    """Hears that somebody connects, and never answers."""
+
+    def __init__(self) -> None:
+        self.called = asyncio.Event()
+        self._ends = asyncio.Event()
+
+    async def open(self) -> int:
+        """Its number, chosen by the system."""
+        self._server = await asyncio.start_server(self._hear, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Ends connections, too."""
+        self._ends.set()
+        self._server.close()
+
+    async def _hear(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.called.set()
+        await self._ends.wait()
+        writer.close()
+
+
+class _Nothing:
+    """Runs no bundle."""
+
+    async def run(self, spec: BundleSpec) -> dict[str, int]:
+        """Is never asked to."""
+        raise NotImplementedError(spec)
+
+
+async def _no_flow(config: FlowConfig, clusters: FlowClusters) -> None:
+    raise NotImplementedError(config, clusters)
+
+
+def _config(path: Path, port: int) -> FlowConfig:
+    path.write_text(
+        "clusters = A, B\nA->B.enabled = true\nemit.heartbeats.enabled = false\n"
+        f"A.bootstrap.servers = 127.0.0.1:1\nB.bootstrap.servers = 127.0.0.1:{port}\n"
+    )
+    (config,) = load_flows(path, None)
+    return config
+
+
+def test_a_flow_whose_target_does_not_answer_goes_on_with_a_corrected_address(
+    tmp_path: Path,
+) -> None:
+    async def work() -> None:
+        before, after = _Port(), _Port()
+        path = tmp_path / "mm2.properties"
+        first = _config(path, await before.open())
+        herder = FlowHerder(
+            first, runner=_Nothing(), heartbeats=_no_flow, checkpoints=_no_flow, worker_id="node"
+        )
+        running = asyncio.create_task(herder.run())
+        async with asyncio.timeout(_WITHIN_S):
+            await before.called.wait()
+            herder.reconfigure(_config(path, await after.open()))
+            await after.called.wait()
+            herder.stop()
+            await running
+        for port in (before, after):
+            await port.close()
+
+    asyncio.run(work())
+
+
+def test_a_flow_that_waits_for_an_epoch_stops(tmp_path: Path) -> None:
+    async def work() -> None:
+        config, asked = _config(tmp_path / "mm2.properties", 1), asyncio.Event()
+        board, writer = ControlBoard("B", {}, "control"), Writer("B", {})
+        term = Term(board, writer, epoch=1, advance=asked.set)
+        await term.next_epoch()
+        async with asyncio.timeout(_WITHIN_S), admin_clients(config) as clusters:
+            running = asyncio.create_task(SourceFlow(config, clusters, _Nothing(), term).run())
+            await asked.wait()
+            term.stopping.set()
+            await running
+        asked.clear()
+        waiting = asyncio.create_task(term.next_epoch())
+        await asyncio.sleep(0)
+        assert not asked.is_set(), "one is on its way"
+        term.advanced(2)
+        assert await waiting == 2
+
+    asyncio.run(work())
