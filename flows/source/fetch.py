@@ -26,7 +26,7 @@ from mm2.errors import Unavailable
 from mm2.herder.bundle import FetchSpec
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
-from mm2.kafka.wire.fetch import FetchedPartition, FetchRequest
+from mm2.kafka.wire.fetch import FetchedPartition, FetchRequest, NoTopicIds
 
 log = structlog.get_logger()
 
@@ -174,7 +174,7 @@ class Fetcher:
     async def _fetch(self, node: int, reading: Reading, *, most: float) -> None:
         reserved = await self._budget.reserve(int(min(most, self._share())))
         step = reading.session.next()
-        answer = None
+        answer, takes_ids = None, True
         try:
             answer = await self._client.fetch(
                 node,
@@ -191,9 +191,12 @@ class Fetcher:
                     by_id=step.by_id,
                 ),
             )
+        except NoTopicIds:
+            takes_ids = False
+            raise
         finally:
             self._budget.give(reserved)
-            reading.session.answered(answer)
+            reading.session.answered(answer, takes_ids=takes_ids)
         self._failing.discard(node)
         self._limit.spend(sum(len(each.records) for each in answer.partitions))
         for each in answer.partitions:

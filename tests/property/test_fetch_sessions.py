@@ -219,3 +219,18 @@ def test_a_topic_in_the_place_of_another_is_asked_for_by_its_own_id() -> None:
     assert session.partition(now, 0) == partition
     assert session.partition(before, 0) is None
     assert session.partition(UUID(int=3), 0) is None
+
+
+def test_a_broker_that_does_not_know_ids_is_asked_by_names_until_it_has_been_away() -> None:
+    session, topic_id = FetchSession(_MOST), UUID(int=1)
+    partition = TopicPartition(TopicName("t"), 0)
+    by_name = Step(NO_SESSION, 0, {"t": [(0, 5, _MOST)]}, {})
+    session.want(partition, 5, topic_id)
+    assert session.next().by_id
+    session.answered(None, takes_ids=False)
+    assert session.next() == by_name
+    assert session.partition("t", 0) == partition
+    session.answered(FetchAnswer(0, 0, 7, ()))
+    assert session.next() == Step(7, 1, {}, {})
+    session.answered(None)
+    assert session.next() == Step(7, 0, {topic_id: [(0, 5, _MOST)]}, {}, by_id=True)

@@ -16,7 +16,7 @@ from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.wire.codes import SESSION_LOST, Code, code_name
 from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
-from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest
+from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest, NoTopicIds
 from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.nodes import NodesClient, Traffic
 from mm2.kafka.wire.produce import ProduceAnswer, ProduceRequest
@@ -192,10 +192,14 @@ class WireClient:
         One Fetch from one broker; of errors of the whole request it tells a lost session only.
 
         Raises:
+            NoTopicIds: the request names topics by ids, which this broker does not know.
             Unavailable: no answer, or another error of the whole request.
         """
         async with self._translated():
-            response = await self._client.send(node, request, group=Traffic.FETCH)
+            try:
+                response = await self._client.send(node, request, group=Traffic.FETCH)
+            except errors.IncompatibleBrokerVersion as error:
+                raise NoTopicIds(self.alias, f"broker {node}: {error}") from error
         answer: FetchAnswer = response.answer
         self.throttle.answered(node, answer.throttle_ms)
         if answer.error and answer.error not in SESSION_LOST:

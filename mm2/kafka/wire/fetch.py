@@ -20,6 +20,7 @@ from uuid import UUID
 from aiokafka.errors import IncompatibleBrokerVersion
 from aiokafka.protocol.api import Request, Response
 
+from mm2.errors import Unavailable
 from mm2.kafka.wire.frame import (
     I32,
     NO_TAGS,
@@ -46,6 +47,10 @@ Asked: TypeAlias = Sequence[tuple[int, int, int]]
 """Partition, offset and most bytes, of each partition of a topic."""
 
 T = TypeVar("T", bound=Topic)
+
+
+class NoTopicIds(Unavailable):
+    """The broker cannot be asked for topics by their ids; by their names it can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ class FetchSession:
     Within a session the broker moves partitions that had data to the end of its list; without one
     (it may have no room for it) partitions whose offset moved go to the end here. So none starves.
 
-    Topics are asked for by their ids once the ids of all are known; a session knows either ids or
-    names, so that a new one begins when that changes.
+    Topics are asked for by their ids once the ids of all are known, unless the broker is too old; a
+    session knows either ids or names, so that a new one begins when that changes.
 
     Args:
         max_partition_bytes: asked of each partition.
@@ -69,6 +69,7 @@ class FetchSession:
         self._no_id: set[TopicPartition] = set()
         self._names: dict[UUID, TopicName] = {}
         self._by_id = False
+        self._takes_ids = True
         self._session = NO_SESSION
         self._epoch = _FIRST_EPOCH
 
@@ -126,7 +127,7 @@ class FetchSession:
 
     def next(self) -> Step:
         """What to ask now."""
-        by_id = bool(self._wanted) and not self._no_id
+        by_id = bool(self._wanted) and not self._no_id and self._takes_ids
         if self._wanted and by_id != self._by_id:
             self._by_id, self._epoch = by_id, _FIRST_EPOCH
         if self._epoch == _FIRST_EPOCH:
@@ -148,13 +149,20 @@ class FetchSession:
         self._changed.clear()
         return step
 
-    def answered(self, answer: FetchAnswer | None) -> None:
+    def answered(self, answer: FetchAnswer | None, *, takes_ids: bool = True) -> None:
         """
         Learns how the broker took the request; None is no answer.
 
         After trouble a new session begins; if the broker still knows the old one, the first
         request of the new one ends it.
+
+        Args:
+            answer: the broker's.
+            takes_ids: False if there is none because the broker does not know ids of topics: then
+                it is asked by names until it is gone for a moment, as it is when it is upgraded.
         """
+        if answer is None:
+            self._takes_ids = takes_ids
         if answer is None or answer.error == Code.INVALID_FETCH_SESSION_EPOCH:
             self._epoch = _FIRST_EPOCH
         elif answer.error or answer.session == NO_SESSION:
