@@ -154,9 +154,16 @@ def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
         message = f"{key} belongs to the process: change the file, and start the process again"
     elif Effect.FIXED in effects_of_key(key):
         message = f"{key} says which flow this is, and cannot be altered"
+    elif _moves_target(key):
+        message = f"{key} says where the flow is steered: change the file, and send SIGHUP"
     else:
         return None
     return ConfigError(message, key=name)
+
+
+def _moves_target(key: str) -> bool:
+    """Whether tasks would look for their leader, which keeps to the file, on another cluster."""
+    return key.endswith("bootstrap.servers") and not key.startswith("source.")
 
 
 def _is_about(finding: Finding, problems: list[ConfigError]) -> bool:

@@ -223,6 +223,7 @@ OWN_KEYS: Final = (
         "-1",
         "Most bytes that a flow reads from its source in a second, as stored there; its tasks share"
         " them. -1 is no limit. Can be changed while the flow runs.",
+        check=lambda value: "write -1 for no limit" if value == 0 else None,
     ),
     _source(
         "source.gap.policy",

@@ -77,6 +77,20 @@ def test_all_problems_are_told_at_once() -> None:
         assert any(expected in problem for problem in problems), (expected, problems)
 
 
+@pytest.mark.parametrize(
+    "key",
+    ["bootstrap.servers", "target.cluster.bootstrap.servers", "target.producer.bootstrap.servers"],
+)
+def test_where_the_flow_is_steered_is_not_altered(key: str) -> None:
+    (problem,) = _problems(_config(), {key: "c:1"})
+    assert "send SIGHUP" in problem
+
+
+def test_a_rate_of_nothing_is_refused() -> None:
+    (problem,) = _problems(_config(), {"flow.byte.rate.limit": "0"})
+    assert "-1" in problem
+
+
 def test_what_is_doubtful_in_the_file_does_not_stand_in_the_way() -> None:
     config = _config(**{"A->B.topcs": "x"})
     changed, notes = check(config, {"topics": "y"})
