@@ -45,6 +45,7 @@ from flows.source.runs import BATCH_BYTES
 from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
+from mm2.herder import clock
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.progress import PaceProgress
 from mm2.kafka.settings import aiokafka_settings, milliseconds
@@ -244,7 +245,7 @@ class SourceTask:
             await client.start()
             stack.push_async_callback(client.close)
         spec = await with_refresh(spec, target)
-        lease = TaskLease(time.monotonic)
+        lease = TaskLease(clock.seconds)
         syncs_writer = None
         if spec.offset_syncs is not None:
             syncs_writer = await stack.enter_async_context(
