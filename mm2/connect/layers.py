@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import Final
 
 from mm2.config.clients import with_prefix
-from mm2.config.definition import java_trim
 from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.keys_security import CLIENT_NAMES
 from mm2.config.layers import Place, Setting, filled, plain, with_line
 from mm2.connect.classes import ConnectorClass
-from mm2.connect.worker import WorkerConfig
+from mm2.connect.servers import is_same_cluster
+from mm2.connect.worker import STANDALONE_GROUP, WorkerConfig
 from mm2.core.model import HEARTBEAT_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.core.names import FlowNames, connector_names, topic_label
 from mm2.errors import ConfigError, ConfigErrors
@@ -87,7 +87,8 @@ class ConnectorLayers:
         if self.kind.is_sink:
             settings = {k: v for k, v in settings.items() if not k.startswith("producer.")}
             settings |= self._resolved(self._sink_producer())
-        return filled(settings, {"client.id": self._group_id}) | self._topics(flow)
+        group = _settings({"group.id": self._group_of(flow)}, _WORKER)
+        return filled(settings, {"client.id": self._group_id}) | self._topics(flow) | group
 
     def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """The connector's keys, and from the worker what it leaves unsaid of the cluster there."""
@@ -146,10 +147,29 @@ class ConnectorLayers:
     def _group_id(self) -> str:
         return self.worker.group_id
 
+    def _group_of(self, flow: SourceAndTarget) -> str:
+        """
+        Whose the connector's names are.
+
+        Standalone workers that say nothing do not all belong together: those that do other things
+        have other names.
+        """
+        if self.worker.is_distributed or self._group_id != STANDALONE_GROUP:
+            return self._group_id
+        return f"{STANDALONE_GROUP}-{flow.source}-{flow.target}"
+
     def _is_worker(self, *keys: str) -> bool:
         """Whether none of these keys leads to a cluster other than the worker's."""
         servers = self.worker.properties[_SERVERS]
-        return all(java_trim(self.own.get(key, servers)) == java_trim(servers) for key in keys)
+        return all(is_same_cluster(self._value(key, servers), servers) for key in keys)
+
+    def _value(self, key: str, default: str) -> str:
+        """A key of the connector, resolved; as written if it cannot be, which others report."""
+        written = self.own.get(key, default)
+        try:
+            return self.resolve({key: written})[key]
+        except ConfigErrors:
+            return written
 
     @cached_property
     def _at_source(self) -> bool:
@@ -212,7 +232,9 @@ class ConnectorLayers:
         """What the worker keeps for itself is not looked for on the connector's target."""
         offsets = self.worker.properties["offset.storage.topic"]
         if not (self._at_target and offsets):
-            offsets = f"mm2-offsets.{topic_label(flow.source)}.internal"
+            # As each of Connect's groups has a topic: equal names of several do not meet in it.
+            label = topic_label(f"{self._group_of(flow)}.{flow.source}")
+            offsets = f"mm2-offsets.{label}.internal"
         topics = {
             "offset.storage.topic": offsets,
             "config.storage.topic": "",

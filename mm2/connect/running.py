@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -50,6 +50,7 @@ class RunningConnectors:
         store: the connectors.
         flow: makes what runs a connector.
         worker_id: names this worker.
+        check: says before a connector runs what speaks against it, by an error.
 
     Attributes:
         worker_id: names this worker.
@@ -65,11 +66,13 @@ class RunningConnectors:
         store: ConnectorStore,
         flow: Callable[[Connector], RunningFlow],
         worker_id: str,
+        check: Callable[[Connector, WorkerConfig], Awaitable[None]] | None = None,
     ) -> None:
         self.worker_id = worker_id
         self._worker = worker
         self._store = store
         self._flow = flow
+        self._check = check
         self._runs: dict[str, _Run] = {}
         self._read: dict[str, Mapping[str, str]] = {}
         self.wanted: frozenset[str] = frozenset()
@@ -133,15 +136,18 @@ class RunningConnectors:
             for warning in connector.flow.warnings:
                 log.warning("config.spelling", connector=name, message=warning)
             flow = self._flow(connector)
-            task = group.create_task(self._keep(name, flow), name=f"connector {name}")
+            task = group.create_task(self._keep(connector, flow), name=f"connector {name}")
             self._runs[name] = _Run(config, restarts, flow, task)
             log.info("connector.started", connector=name, flow=str(connector.flow.flow))
 
-    async def _keep(self, name: str, flow: RunningFlow) -> None:
+    async def _keep(self, connector: Connector, flow: RunningFlow) -> None:
         """Runs a connector; what ends it for good leaves the others alone."""
+        name = connector.name
         self.failed.pop(name, None)
         with structlog.contextvars.bound_contextvars(connector=name):
             try:
+                if self._check is not None:
+                    await self._check(connector, self._worker)
                 await flow.run()
             except Exception as error:  # noqa: BLE001 - the supervisor of connectors
                 self.failed[name] = str(root_cause(error))

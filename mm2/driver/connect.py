@@ -14,6 +14,7 @@ from flows.checkpoint.flow import run_checkpoints
 from flows.heartbeat.flow import run_heartbeats
 from mm2.connect.checkpoint_sink import run_checkpoint_sink
 from mm2.connect.connector import Connector
+from mm2.connect.doubts import check_target
 from mm2.connect.running import RunningConnectors
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
@@ -64,7 +65,9 @@ class ConnectWorker:
         self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
         self._share = NodeShare(could=frozenset())
         self._stopping = asyncio.Event()
-        self.connectors = RunningConnectors(config, store, self._flow, self._worker_id)
+        self.connectors = RunningConnectors(
+            config, store, self._flow, self._worker_id, check_target
+        )
 
     def stop(self) -> None:
         """Asks ``run`` to drain all connectors and end."""

@@ -106,6 +106,8 @@ EVENTS: Final = {
     "connect.not_joined": "A worker cannot join the group of its workers; it tries again.",
     "connect.refused": "Workers of Kafka's own Connect are in the worker's group; this one waits.",
     "connect.started": "A Connect worker has started.",
+    "connect.target_in_doubt": "A connector waits until its target and the worker's cluster "
+    "have said whether they are the same.",
     "connector.ended": "Connectors of this worker have drained and committed, and ended.",
     "connector.failed": "A connector has ended for good; the others of the worker go on.",
     "connector.rejected": "A connector's configuration has mistakes; it does not run.",

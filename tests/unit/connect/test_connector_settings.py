@@ -26,6 +26,7 @@ _WORKER = {
     "offset.storage.topic": "offsets",
     "status.storage.topic": "states",
 }
+_ENVIRONMENT = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
 _SOURCE = {
     "name": "m",
     "connector.class": "MirrorSourceConnector",
@@ -155,14 +156,50 @@ def test_positions_are_where_connect_has_them_and_under_the_same_name() -> None:
     assert (herder.offsets_topic, herder.names.connector) == ("offsets", "m")
     assert transactional_id(connector.flow, 2) == "g-m-2"
     elsewhere = _connector(_SINK).flow.herder
-    assert elsewhere.offsets_topic == "mm2-offsets.A.internal"
+    assert elsewhere.offsets_topic == "mm2-offsets.g.A.internal"
+
+
+@pytest.mark.parametrize(
+    "servers", ["w:1", " W:1 ", "w:1, w2:1", "w3:1,w2:1", "PLAINTEXT://w2.:1", "${env:S}"]
+)
+def test_a_target_is_the_worker_s_cluster_however_its_servers_are_written(servers: str) -> None:
+    worker = WorkerConfig(
+        raw={**_WORKER, "bootstrap.servers": "w:1,w2:1", "config.providers": "env"}
+        | {"config.providers.env.class": _ENVIRONMENT},
+        is_distributed=True,
+        environment={"S": "w2:1"},
+    )
+    config = {**_SOURCE, "target.cluster.bootstrap.servers": servers}
+    assert read_connector(config, worker).flow.herder.offsets_topic == "offsets"
+
+
+@pytest.mark.parametrize("servers", ["w:2", "x:1", "localhost:1"])
+def test_a_target_with_other_servers_is_another_cluster(servers: str) -> None:
+    flow = _connector({**_SOURCE, "target.cluster.bootstrap.servers": servers}).flow
+    assert flow.herder.offsets_topic == "mm2-offsets.g.A.internal"
+
+
+def test_equal_names_in_two_groups_share_nothing() -> None:
+    """Nor do those of two standalone workers that copy from different clusters."""
+    sinks = [_connector(_SINK, worker={"group.id": group}).flow.herder for group in ("g1", "g2")]
+    alone = WorkerConfig(raw={"bootstrap.servers": "w:1"}, is_distributed=False)
+    sources = [
+        read_connector({**_SOURCE, "source.cluster.alias": alias}, alone).flow.herder
+        for alias in ("A1", "A2")
+    ]
+    for one, other in (sinks, sources):
+        assert one.offsets_topic != other.offsets_topic
+        assert one.group_id != other.group_id, "which begins transactional ids"
+        assert one.names.control_topic != other.names.control_topic
+        assert one.names.election_group != other.names.election_group
+        assert one.names.positions_group != other.names.positions_group
 
 
 def test_a_connector_needs_only_the_topics_of_its_part() -> None:
     own = {"mm2-control.g.m.internal": 3, "mm2-progress.g.m.internal": 3}
     assert _topics(_connector(_SINK)) == {
         **own,
-        "mm2-offsets.A.internal": 3,
+        "mm2-offsets.g.A.internal": 3,
         "mm2-offset-syncs.B.internal": 3,
         "mm2-offset-runs.B.internal": 3,
     }
