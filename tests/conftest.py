@@ -5,6 +5,7 @@ Fixtures that every part of the suite may use.
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Generator, Iterator
 
@@ -35,7 +36,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tells those who start clusters which version is wanted."""
+    """Tells those who start clusters which version is wanted; has programs hear interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So is a suite in the background; what it starts would inherit that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if versions := config.getoption("--brokers"):
         os.environ["MM2_TEST_VERSIONS"] = versions
 
