@@ -28,6 +28,7 @@ def _source(unique: str, source: Cluster) -> Mapping[str, str]:
         "source.cluster.bootstrap.servers": source.bootstrap,
         "target.cluster.alias": f"B{unique[-4:]}",
         "topics": unique,
+        "heartbeats.replication.enabled": "false",
         "replication.factor": "1",
         "offset-syncs.topic.replication.factor": "1",
         "refresh.topics.interval.seconds": "1",

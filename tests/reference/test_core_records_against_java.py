@@ -153,7 +153,7 @@ GAPS = st.one_of(
 
 
 @given(
-    start=st.integers(0, 2**63 - 1),
+    start=st.integers(0, 2**63 - 2),
     gaps=st.lists(st.tuples(GAPS, GAPS), max_size=120),
     backlog=st.integers(0, 120),
     must_read_to_end=st.booleans(),
@@ -193,4 +193,5 @@ def test_the_store_keeps_and_translates_as_javas(
 
 
 def _int64(number: int) -> int:
-    return max(0, min(number, 2**63 - 1))
+    """What offsets may be in this test: the one behind the last is still one of Java's."""
+    return max(0, min(number, 2**63 - 2))
