@@ -18,13 +18,14 @@ from mm2.cli.mm2 import main
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
+from mm2.herder.progress import BundleProgress, encode_progress
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.groups import join_as_connect_worker
 from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of, records_in
-from tests.support.records import Sample, commit_group, consume, create_topic, group_member, produce
+from tests.support.records import Sample, commit_group, consume, create_topic, produce
 
 pytestmark = pytest.mark.broker
 
@@ -205,12 +206,14 @@ def test_a_node_that_sends_nothing_but_heartbeats_copies_nothing(
 ) -> None:
     flow.ok("alter", "--topic", flow.topic, "--to-latest", "--execute")
     progress, stop = f"mm2-progress.{flow.source}.internal", Event()
+    said = BundleProgress(bundle=0, epoch=1, generation=1, time_ms=0, pid=1, partitions=())
+    sample = Sample(key=key, value=encode_progress(said)[1])
 
     def report() -> None:
         while not stop.wait(0.3):
-            produce(flow.target, progress, [Sample(key=key, value=b"{}")])
+            produce(flow.target, progress, [sample])
 
-    produce(flow.target, progress, [Sample(key=key, value=b"{}")])
+    produce(flow.target, progress, [sample])
     with ThreadPoolExecutor(1) as executor:
         reporting = executor.submit(report)
         result = flow.run("reset", "--all-topics", "--execute")
@@ -220,10 +223,8 @@ def test_a_node_that_sends_nothing_but_heartbeats_copies_nothing(
 
 
 def test_members_of_javas_group_are_a_running_flow(flow: _Flow) -> None:
-    create_topic(flow.target, flow.topic)
-    with group_member(flow.target, f"{flow.source}-mm2", [flow.topic]) as member:
-        eventually(lambda: member.poll(0.1) is None)
-        result = flow.run("reset", "--all-topics", "--execute")
+    join_as_connect_worker(flow.target, f"{flow.source}-mm2")
+    result = flow.run("reset", "--all-topics", "--execute")
     assert result.exit_code == 1
     assert f"the group {flow.source}-mm2 has members" in result.stderr
 

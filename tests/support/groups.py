@@ -6,9 +6,13 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
+from aiokafka.errors import GroupCoordinatorNotAvailableError
+from aiokafka.protocol.group import JoinGroupRequest
 
 from mm2.core.model import ClusterAlias
 from mm2.kafka.admin import Admin
+from tests.support.eventually import eventually_async
 from tests.support.providers import have_new_groups
 
 needs_new_groups = pytest.mark.skipif(
@@ -36,3 +40,37 @@ def group_offsets(bootstrap: str, group: str) -> dict[tuple[str, int], int]:
     # A thread of its own, for tests that run in an event loop themselves.
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(lambda: asyncio.run(ask())).result()
+
+
+_MEMBER_ID_REQUIRED = 79
+
+
+def join_as_connect_worker(bootstrap: str, group: str) -> None:
+    """Makes a member of a group that speaks as Connect's workers do; it is gone after 30 s."""
+
+    async def join() -> None:
+        client = AIOKafkaClient(bootstrap_servers=bootstrap)
+        await client.bootstrap()
+        try:
+            node = await eventually_async(lambda: _coordinator(client, group))
+            member = ""
+            while True:
+                request = JoinGroupRequest(
+                    group, 30_000, 30_000, member, "", "connect", [("sessioned", b"")]
+                )
+                answer = await client.send(node, request, group=ConnectionGroup.COORDINATION)
+                if answer.error_code != _MEMBER_ID_REQUIRED:
+                    break
+                member = answer.member_id
+            assert answer.error_code == 0, answer
+        finally:
+            await client.close()
+
+    asyncio.run(join())
+
+
+async def _coordinator(client: AIOKafkaClient, group: str) -> int:
+    try:
+        return int(await client.coordinator_lookup(CoordinationType.GROUP, group))
+    except GroupCoordinatorNotAvailableError as error:
+        raise AssertionError("no coordinator yet") from error
