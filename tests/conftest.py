@@ -36,10 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tells those who start clusters which version is wanted; has programs hear interrupts."""
+    """Tells those who start clusters which version is wanted; has programs hear signals."""
+    # A suite in the background ignores some, and what it starts would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # So is a suite in the background; what it starts would inherit that.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if versions := config.getoption("--brokers"):
         os.environ["MM2_TEST_VERSIONS"] = versions
 
