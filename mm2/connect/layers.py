@@ -101,7 +101,7 @@ class ConnectorLayers:
         settings |= {"name": Setting(self.name, "name", _CONNECTOR)}
         if self.kind.is_sink:
             settings |= self._source_consumer()
-        settings = self._clusters() | settings
+        settings = self._clusters() | settings | self._addresses()
         if connector != self.kind.part or self.kind.is_checkpoint_sink:
             settings |= _settings(_OFF, _CONNECTOR)
         defaults = {"enabled": "true"}
@@ -208,6 +208,18 @@ class ConnectorLayers:
         elif f"target.cluster.{_SERVERS}" not in self.own:
             found |= _below("target.cluster.", self._target_clients)
         return found
+
+    def _addresses(self) -> dict[str, Setting]:
+        """
+        The worker's own servers, where the connector names some of them.
+
+        The worker's credentials go there, and to no server that is named beside them.
+        """
+        prefixes = ("source.cluster.",) * self._at_source
+        prefixes += ("target.cluster.", "producer.override.") * self._at_target
+        servers = Setting(self.worker.properties[_SERVERS], _SERVERS, _WORKER)
+        named = (f"{prefix}{_SERVERS}" for prefix in prefixes)
+        return {key: servers for key in named if key in self.own}
 
     def _source_consumer(self) -> dict[str, Setting]:
         """A sink's consumer: the worker's ``consumer.*``, and the connector's overrides."""

@@ -173,6 +173,18 @@ def test_a_target_is_the_worker_s_cluster_however_its_servers_are_written(server
     assert read_connector(config, worker).flow.herder.offsets_topic == "offsets"
 
 
+@pytest.mark.parametrize("key", ["target.cluster.", "producer.override."])
+def test_a_server_beside_the_worker_s_is_not_given_its_credentials(key: str) -> None:
+    login = dict.fromkeys(("sasl.jaas.config", "producer.sasl.jaas.config"), "secret")
+    flow = _connector({**_SOURCE, f"{key}bootstrap.servers": "evil:1,w:1"}, worker=login).flow
+    for client in (
+        data_producer(flow, 0).properties,
+        flow.source.target_admin(None),
+        flow.checkpoint.target_consumer(None),
+    ):
+        assert (client["bootstrap.servers"], client["sasl.jaas.config"]) == ("w:1", "secret")
+
+
 @pytest.mark.parametrize("servers", ["w:2", "x:1", "localhost:1"])
 def test_a_target_with_other_servers_is_another_cluster(servers: str) -> None:
     flow = _connector({**_SOURCE, "target.cluster.bootstrap.servers": servers}).flow
