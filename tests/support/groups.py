@@ -52,25 +52,26 @@ def join_as_connect_worker(bootstrap: str, group: str) -> None:
         client = AIOKafkaClient(bootstrap_servers=bootstrap)
         await client.bootstrap()
         try:
-            node = await eventually_async(lambda: _coordinator(client, group))
-            member = ""
-            while True:
-                request = JoinGroupRequest(
-                    group, 30_000, 30_000, member, "", "connect", [("sessioned", b"")]
-                )
-                answer = await client.send(node, request, group=ConnectionGroup.COORDINATION)
-                if answer.error_code != _MEMBER_ID_REQUIRED:
-                    break
-                member = answer.member_id
-            assert answer.error_code == 0, answer
+            await eventually_async(lambda: _join(client, group), until=lambda code: code == 0)
         finally:
             await client.close()
 
     asyncio.run(join())
 
 
-async def _coordinator(client: AIOKafkaClient, group: str) -> int:
+async def _join(client: AIOKafkaClient, group: str) -> int:
+    """One attempt, and its error code; a coordinator may be unknown, or know nothing as yet."""
     try:
-        return int(await client.coordinator_lookup(CoordinationType.GROUP, group))
+        node = await client.coordinator_lookup(CoordinationType.GROUP, group)
     except GroupCoordinatorNotAvailableError as error:
         raise AssertionError("no coordinator yet") from error
+    member = ""
+    while True:
+        request = JoinGroupRequest(
+            group, 30_000, 30_000, member, "", "connect", [("sessioned", b"")]
+        )
+        answer = await client.send(node, request, group=ConnectionGroup.COORDINATION)
+        if answer.error_code != _MEMBER_ID_REQUIRED:
+            break
+        member = answer.member_id
+    return int(answer.error_code)
