@@ -1,10 +1,11 @@
-"""The keys of the three connectors beside the security keys: ``Mirror*Config`` and Connect's."""
+"""The keys of the three connectors beside the security keys: ``Mirror*Config``, and Connect's."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from mm2.config.definition import Check, Definition, Key, Type, between, items, one_of
+from mm2.config.definition import Check, Definition, Key, Type, items, one_of
+from mm2.config.keys_connect import CONNECT_KEYS
 
 _S: Final = frozenset({Definition.SOURCE})
 _C: Final = frozenset({Definition.CHECKPOINT})
@@ -295,122 +296,4 @@ _HEARTBEAT: Final = (
 )
 
 
-def _converter(name: str) -> tuple[Key, Key]:
-    doc = f"Connect's converter of a record's {name}. Records are copied as bytes: no effect."
-    version = "Version of that converter plug-in; Java only."
-    return (
-        _key(_ALL, f"{name}.converter", Type.CLASS, None, "LOW", doc),
-        _key(_ALL, f"{name}.converter.plugin.version", Type.STRING, None, "LOW", version),
-    )
-
-
-_CONNECT: Final = (
-    _key(
-        _ALL, "name", Type.STRING, None, "HIGH", "Name of the connector; filled in.", required=True
-    ),
-    _key(
-        _ALL,
-        "connector.class",
-        Type.STRING,
-        None,
-        "HIGH",
-        "Java class of the connector; filled in.",
-        required=True,
-    ),
-    _key(
-        _ALL,
-        "connector.plugin.version",
-        Type.STRING,
-        None,
-        "MEDIUM",
-        "Version of the plug-in; Java only.",
-    ),
-    _key(
-        _ALL,
-        "tasks.max",
-        Type.INT,
-        "1",
-        "HIGH",
-        "Most parallel tasks of a connector.",
-        check=between(1),
-    ),
-    _switch(
-        _ALL,
-        "tasks.max.enforce",
-        "true",
-        "Whether a connector with more tasks than that fails; Java only.",
-    ),
-    *_converter("key"),
-    *_converter("value"),
-    *_converter("header"),
-    _key(
-        _ALL,
-        "transforms",
-        Type.LIST,
-        "",
-        "LOW",
-        "Names of Connect transforms to apply.",
-        check=items(),
-    ),
-    _key(
-        _ALL,
-        "predicates",
-        Type.LIST,
-        "",
-        "LOW",
-        "Names of the predicates that transforms use.",
-        check=items(),
-    ),
-    _key(
-        _ALL,
-        "config.action.reload",
-        Type.STRING,
-        "restart",
-        "LOW",
-        "What to do when a provider's value has expired.",
-        check=one_of("none", "restart"),
-    ),
-    _key(
-        _ALL,
-        "errors.retry.timeout",
-        Type.LONG,
-        "0",
-        "MEDIUM",
-        "How long a refused record is sent again before it is skipped, in ms; -1: for ever.",
-    ),
-    _key(
-        _ALL,
-        "errors.retry.delay.max.ms",
-        Type.LONG,
-        "60000",
-        "MEDIUM",
-        "After what time a partition that stopped tries again, in ms.",
-    ),
-    _key(
-        _ALL,
-        "errors.tolerance",
-        Type.STRING,
-        "none",
-        "MEDIUM",
-        "none: a partition stops at a record that the target refuses; all: the record is skipped.",
-        check=one_of("none", "all"),
-    ),
-    _key(
-        _ALL,
-        "errors.log.enable",
-        Type.BOOLEAN,
-        "false",
-        "MEDIUM",
-        "Whether each skipped record is logged, also with a dead-letter topic.",
-    ),
-    _key(
-        _ALL,
-        "errors.log.include.messages",
-        Type.BOOLEAN,
-        "false",
-        "MEDIUM",
-        "Whether its key and value are logged with it.",
-    ),
-)
-
-CONNECTOR_KEYS: Final = (*_FLOW, *_SOURCE, *_CHECKPOINT, *_HEARTBEAT, *_CONNECT)
+CONNECTOR_KEYS: Final = (*_FLOW, *_SOURCE, *_CHECKPOINT, *_HEARTBEAT, *CONNECT_KEYS)

@@ -99,7 +99,7 @@ TOP_KEYS: Final = (
         type=Type.BOOLEAN,
         default="false",
         importance="HIGH",
-        doc="Whether nodes talk to each other through REST, which several nodes need.",
+        doc="Whether nodes talk to each other through REST. No effect: they talk through Kafka.",
         definitions=_M,
     ),
     Key(

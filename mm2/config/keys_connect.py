@@ -1,0 +1,139 @@
+"""The keys that every connector has, whatever it does: Connect's ``ConnectorConfig``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mm2.config.definition import Check, Definition, Key, Type, between, items, one_of
+
+_CONNECTORS: Final = frozenset({Definition.SOURCE, Definition.CHECKPOINT, Definition.HEARTBEAT})
+
+
+def _key(
+    name: str,
+    type_: Type,
+    default: str | None,
+    importance: str,
+    doc: str,
+    *,
+    check: Check | None = None,
+    required: bool = False,
+) -> Key:
+    return Key(
+        name=name,
+        type=type_,
+        default=default,
+        importance=importance,
+        doc=doc,
+        definitions=_CONNECTORS,
+        required=required,
+        check=check,
+        own_class=type_ is Type.CLASS,
+    )
+
+
+def _converter(name: str) -> tuple[Key, Key]:
+    doc = f"Connect's converter of a record's {name}. Records are copied as bytes: no effect."
+    version = "Version of that converter plug-in; Java only."
+    return (
+        _key(f"{name}.converter", Type.CLASS, None, "LOW", doc),
+        _key(f"{name}.converter.plugin.version", Type.STRING, None, "LOW", version),
+    )
+
+
+CONNECT_KEYS: Final = (
+    _key("name", Type.STRING, None, "HIGH", "Name of the connector; filled in.", required=True),
+    _key(
+        "connector.class",
+        Type.STRING,
+        None,
+        "HIGH",
+        "Java class of the connector; filled in.",
+        required=True,
+    ),
+    _key(
+        "connector.plugin.version",
+        Type.STRING,
+        None,
+        "MEDIUM",
+        "Version of the plug-in; Java only.",
+    ),
+    _key(
+        "tasks.max",
+        Type.INT,
+        "1",
+        "HIGH",
+        "Most parallel tasks of a connector.",
+        check=between(1),
+    ),
+    _key(
+        "tasks.max.enforce",
+        Type.BOOLEAN,
+        "true",
+        "LOW",
+        "Whether a connector with more tasks than that fails; Java only.",
+    ),
+    *_converter("key"),
+    *_converter("value"),
+    *_converter("header"),
+    _key(
+        "transforms",
+        Type.LIST,
+        "",
+        "LOW",
+        "Names of Connect transforms to apply.",
+        check=items(),
+    ),
+    _key(
+        "predicates",
+        Type.LIST,
+        "",
+        "LOW",
+        "Names of the predicates that transforms use.",
+        check=items(),
+    ),
+    _key(
+        "config.action.reload",
+        Type.STRING,
+        "restart",
+        "LOW",
+        "What to do when a provider's value has expired.",
+        check=one_of("none", "restart"),
+    ),
+    _key(
+        "errors.retry.timeout",
+        Type.LONG,
+        "0",
+        "MEDIUM",
+        "How long a refused record is sent again before it is skipped, in ms; -1: for ever.",
+    ),
+    _key(
+        "errors.retry.delay.max.ms",
+        Type.LONG,
+        "60000",
+        "MEDIUM",
+        "After what time a partition that stopped tries again, in ms.",
+    ),
+    _key(
+        "errors.tolerance",
+        Type.STRING,
+        "none",
+        "MEDIUM",
+        "none: a partition stops at a record that the target refuses; all: the record is skipped.",
+        check=one_of("none", "all"),
+    ),
+    _key(
+        "errors.log.enable",
+        Type.BOOLEAN,
+        "false",
+        "MEDIUM",
+        "Whether each skipped record is logged, also with a dead-letter topic.",
+    ),
+    _key(
+        "errors.log.include.messages",
+        Type.BOOLEAN,
+        "false",
+        "MEDIUM",
+        "Whether its key and value are logged with it.",
+    ),
+)

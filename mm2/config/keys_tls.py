@@ -1,0 +1,125 @@
+"""The keys of TLS: Java's ``SslConfigs``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mm2.config.definition import Type, items
+from mm2.config.keys_connection import client_key
+
+TLS_KEYS: Final = (
+    client_key(
+        "ssl.cipher.suites",
+        Type.LIST,
+        "",
+        "LOW",
+        "Cipher suites to offer; empty offers all that there are.",
+        items(),
+    ),
+    client_key(
+        "ssl.enabled.protocols",
+        Type.LIST,
+        "TLSv1.2,TLSv1.3",
+        "MEDIUM",
+        "Versions of TLS that may be used.",
+        items(),
+    ),
+    client_key(
+        "ssl.endpoint.identification.algorithm",
+        Type.STRING,
+        "https",
+        "LOW",
+        "How a broker's host name is checked against its certificate; empty switches the "
+        "check off.",
+    ),
+    client_key(
+        "ssl.engine.factory.class",
+        Type.CLASS,
+        None,
+        "LOW",
+        "Java class that makes TLS engines; Java only.",
+    ),
+    client_key(
+        "ssl.key.password",
+        Type.PASSWORD,
+        None,
+        "HIGH",
+        "Password of the private key in the key store.",
+    ),
+    client_key(
+        "ssl.keymanager.algorithm",
+        Type.STRING,
+        "SunX509",
+        "LOW",
+        "Key manager of the JVM; Java only.",
+    ),
+    client_key(
+        "ssl.keystore.certificate.chain",
+        Type.PASSWORD,
+        None,
+        "HIGH",
+        "Our certificate and those that vouch for it, in PEM, instead of a key store file.",
+    ),
+    client_key(
+        "ssl.keystore.key",
+        Type.PASSWORD,
+        None,
+        "HIGH",
+        "Our private key in PEM, instead of a key store file.",
+    ),
+    client_key(
+        "ssl.keystore.location",
+        Type.STRING,
+        None,
+        "HIGH",
+        "File with our private key and certificate.",
+    ),
+    client_key(
+        "ssl.keystore.password", Type.PASSWORD, None, "HIGH", "Password of the key store file."
+    ),
+    client_key(
+        "ssl.keystore.type",
+        Type.STRING,
+        "JKS",
+        "MEDIUM",
+        "Format of the key store: JKS, PKCS12 or PEM.",
+    ),
+    client_key("ssl.protocol", Type.STRING, "TLSv1.3", "MEDIUM", "Version of TLS to begin with."),
+    client_key(
+        "ssl.provider", Type.STRING, None, "MEDIUM", "Security provider of the JVM; Java only."
+    ),
+    client_key(
+        "ssl.secure.random.implementation",
+        Type.STRING,
+        None,
+        "LOW",
+        "Random numbers of the JVM; Java only.",
+    ),
+    client_key(
+        "ssl.trustmanager.algorithm",
+        Type.STRING,
+        "PKIX",
+        "LOW",
+        "Trust manager of the JVM; Java only.",
+    ),
+    client_key(
+        "ssl.truststore.certificates",
+        Type.PASSWORD,
+        None,
+        "HIGH",
+        "Certificates to trust, in PEM, instead of a trust store file.",
+    ),
+    client_key(
+        "ssl.truststore.location", Type.STRING, None, "HIGH", "File with the certificates to trust."
+    ),
+    client_key(
+        "ssl.truststore.password", Type.PASSWORD, None, "HIGH", "Password of the trust store file."
+    ),
+    client_key(
+        "ssl.truststore.type",
+        Type.STRING,
+        "JKS",
+        "MEDIUM",
+        "Format of the trust store: JKS, PKCS12 or PEM.",
+    ),
+)
