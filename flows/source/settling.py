@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-import structlog
-
 from flows.source.gaps import Gaps
 from flows.source.partition import Mirrored
 from flows.source.starts import Starts
@@ -28,8 +26,6 @@ from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
 from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.metadata import TopicMetadata
-
-log = structlog.get_logger()
 
 _PAUSE_S: Final = 0.2
 """Before a question is asked again that a broker could not answer."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from mm2.config.definition import Definition, Key, Value
+from mm2.config.definition import Definition, Key
 from mm2.config.exactly_once import EXACTLY_ONCE_KEYS
 from mm2.config.keys_connectors import CONNECTOR_KEYS
 from mm2.config.keys_own import OWN_KEYS
@@ -65,11 +65,6 @@ __all__ = [
     "keys_of",
     "nearest",
 ]
-
-
-def default_of(name: str) -> Value:
-    """The value of a key that nobody has set."""
-    return TABLE[name].default_value()
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

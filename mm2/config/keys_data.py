@@ -19,7 +19,6 @@ BUFFER_MEMORY: Final = 64 << 20
 MAX_REQUEST: Final = 4 << 20
 BATCH_SIZE: Final = 128 << 10
 
-_INT: Final = (1 << 31) - 1
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 

@@ -97,11 +97,6 @@ class MirrorMakerConfig:
         """The aliases of ``clusters``, each once, in their order (C006)."""
         return tuple(ClusterAlias(alias) for alias in self._list("clusters"))
 
-    @property
-    def internal_rest(self) -> bool:
-        """Whether nodes talk to each other through REST."""
-        return self.parsed["dedicated.mode.enable.internal.rest"] is True
-
     def cluster_pairs(self) -> list[SourceAndTarget]:
         """
         The flows that exist: enabled ones, and those that heartbeats are on for (C012-C019).

@@ -57,13 +57,6 @@ def findings(file: PropertiesFile, environment: Mapping[str, str] | None = None)
     return _in_order(found, file)
 
 
-def problems(maker: MirrorMakerConfig) -> list[ConfigError]:
-    """Errors and warnings of a configuration that Java would take, in the order of their lines."""
-    file = PropertiesFile(values=maker.raw, lines=maker.lines)
-    found = _in_order(_of_maker(maker, file), file)
-    return [finding.problem for finding in found if finding.severity is not Severity.NOTE]
-
-
 def _of_maker(maker: MirrorMakerConfig, file: PropertiesFile) -> list[Finding]:
     found = _about_keys(file, maker.clusters)
     try:

@@ -1,7 +1,7 @@
 """
-Who copies what: a flow's partitions and groups divided among its tasks.
+Who copies what: a flow's partitions divided among its tasks.
 
-``round_robin`` and ``chunks`` divide as Java's connectors do. ``pack`` is for long-lived bundles,
+``round_robin`` divides as Java's connector does. ``pack`` is for long-lived bundles,
 where a partition that changes hands must first be drained and committed: it weighs partitions by
 what they carry and moves as few of them as it can.
 """
@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final
 
-from mm2.core.model import GroupId, TopicPartition
+from mm2.core.model import TopicPartition
 
 Bundle = tuple[TopicPartition, ...]
 
@@ -31,17 +30,6 @@ def round_robin(partitions: Iterable[TopicPartition], tasks_max: int) -> tuple[B
     dealt = sorted(set(partitions))
     tasks = min(tasks_max, len(dealt))
     return tuple(tuple(dealt[task::tasks]) for task in range(tasks))
-
-
-def chunks(groups: Iterable[GroupId], tasks_max: int) -> tuple[tuple[GroupId, ...], ...]:
-    """Cuts groups into at most ``tasks_max`` runs; the first ones may be one longer (C271)."""
-    ordered = sorted(set(groups))
-    tasks = min(tasks_max, len(ordered))
-    if tasks < 1:
-        return ()
-    size, longer = divmod(len(ordered), tasks)
-    starts = [task * size + min(task, longer) for task in range(tasks + 1)]
-    return tuple(tuple(ordered[start:end]) for start, end in pairwise(starts))
 
 
 def pack(

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple, NewType
 ClusterAlias = NewType("ClusterAlias", str)
 TopicName = NewType("TopicName", str)
 GroupId = NewType("GroupId", str)
-Epoch = NewType("Epoch", int)
 
 NO_OFFSET: Final = -1
 """Stands for "no offset known", as in Kafka's own protocol."""

@@ -7,12 +7,12 @@ can be shown to the user as well as carried out. Java: ``MirrorSourceConnector``
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mm2.core.configs import ConfigEntry, creation_configs
 from mm2.core.filters import ConfigPropertyFilter
-from mm2.core.model import ClusterAlias, TopicName, TopicPartition
+from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.policy import ReplicationPolicy
 
 
@@ -105,34 +105,3 @@ def plan_topics(
         elif existing[name] < topic.partitions:
             grow.append(GrowTopic(name=name, partitions=topic.partitions))
     return TopicPlan(create=tuple(create), grow=tuple(grow))
-
-
-def target_topics(
-    topics: Iterable[TopicName], *, policy: ReplicationPolicy, alias: ClusterAlias
-) -> set[TopicName]:
-    """Returns those of the target's topics that count as copies from ``alias`` (C162)."""
-    checkpoints = policy.checkpoints_topic(alias)
-    return {
-        topic for topic in topics if topic != checkpoints and policy.topic_source(topic) == alias
-    }
-
-
-def needs_refresh(
-    *,
-    known: Collection[TopicPartition],
-    source: Collection[TopicPartition],
-    target: Iterable[TopicPartition],
-    policy: ReplicationPolicy,
-) -> bool:
-    """
-    Tells whether a look at both clusters calls for planning and dividing anew (C165).
-
-    Args:
-        known: the source's partitions as of the last refresh.
-        source: the source's partitions now.
-        target: the partitions of the copies on the target now; more than the source has are no
-            reason to act (C166).
-        policy: tells which topic a copy is of.
-    """
-    copied = {(policy.upstream_topic(each.topic), each.partition) for each in target}
-    return set(known) != set(source) or not copied.issuperset(source)

@@ -180,17 +180,6 @@ class Admin(OffsetCalls):
             raise failure
         return False
 
-    async def create_compacted_topic(
-        self, name: str, partitions: int, replication_factor: int
-    ) -> bool:
-        """As ``create_internal_topic``, compacted (``MirrorUtils.createCompactedTopic``, C326)."""
-        return await self.create_internal_topic(
-            name,
-            partitions=partitions,
-            replication_factor=replication_factor,
-            configs={"cleanup.policy": "compact"},
-        )
-
     async def create_partitions(self, topics: Iterable[GrowTopic]) -> _TopicFailures:
         """Gives topics more partitions; returns what failed, by name."""
         grown = [NewPartitions(topic.name, topic.partitions) for topic in topics]

@@ -1,19 +1,15 @@
 """
 Java's client properties as the settings of aiokafka and of librdkafka.
 
-Users write what Java's clients know. What has a counterpart is translated; Java-only keys are left
-out and can be listed (``untranslated``).
+Users write what Java's clients know. What has a counterpart is translated; other keys are left out.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.keys_clients import CLIENT_SETTINGS
-from mm2.config.keys_security import CLIENT_NAMES
 from mm2.errors import ConfigError
 from mm2.kafka.jaas import KEY as JAAS
 from mm2.kafka.jaas import parse_jaas
@@ -47,55 +43,6 @@ _LIBRDKAFKA: Final[Mapping[str, tuple[str, int, int]]] = {
         2**31 - 1,
     ),
 }
-
-_OTHERS: Final = frozenset(
-    {
-        "bootstrap.servers",
-        "client.dns.lookup",
-        "client.id",
-        "default.api.timeout.ms",
-        "sasl.jaas.config",
-        "sasl.mechanism",
-        "security.protocol",
-        "ssl.enabled.protocols",
-        "ssl.endpoint.identification.algorithm",
-        "ssl.key.password",
-        "ssl.keystore.certificate.chain",
-        "ssl.keystore.key",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-        "ssl.keystore.type",
-        "ssl.truststore.certificates",
-        "ssl.truststore.location",
-        "ssl.truststore.password",
-        "ssl.truststore.type",
-    }
-)
-_TRANSLATED: Final = _OTHERS | _AIOKAFKA.keys() | _LIBRDKAFKA.keys()
-_JAVA: Final = CLIENT_NAMES.union(*CLIENT_SETTINGS.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Untranslated:
-    """
-    Keys of a client's properties that do not reach our client libraries.
-
-    Attributes:
-        java_only: known to Java's clients, meaningless or fixed here.
-        unknown: known to nobody.
-    """
-
-    java_only: tuple[str, ...]
-    unknown: tuple[str, ...]
-
-
-def untranslated(properties: Mapping[str, str]) -> Untranslated:
-    """Sorts out the keys that ``aiokafka_settings`` and ``librdkafka_settings`` leave alone."""
-    rest = sorted(properties.keys() - _TRANSLATED)
-    return Untranslated(
-        java_only=tuple(key for key in rest if key in _JAVA),
-        unknown=tuple(key for key in rest if key not in _JAVA),
-    )
 
 
 def aiokafka_settings(properties: Mapping[str, str]) -> dict[str, object]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 
 import pytest
 from confluent_kafka import Consumer
@@ -101,17 +102,23 @@ async def test_kafkas_own_topics_are_listed_on_demand_only(
 
 
 async def test_a_compacted_topic_is_created_once_c326_c327(admin: Admin, unique: str) -> None:
-    assert await admin.create_compacted_topic(unique, 2, 1)
-    assert not await admin.create_compacted_topic(unique, 5, 1)
+    create = partial(
+        admin.create_internal_topic,
+        unique,
+        replication_factor=1,
+        configs={"cleanup.policy": "compact"},
+    )
+    assert await create(partitions=2)
+    assert not await create(partitions=5)
     name = TopicName(unique)
     assert (await admin.describe_topics([name]))[name].partitions == 2
     configs = {entry.name: entry for entry in (await admin.describe_configs([name]))[name]}
     assert configs["cleanup.policy"].value == "compact"
 
 
-async def test_a_compacted_topic_that_cannot_be_is_an_error_c329(admin: Admin, unique: str) -> None:
+async def test_an_internal_topic_that_cannot_be_is_an_error_c329(admin: Admin, unique: str) -> None:
     with pytest.raises(Refused, match="INVALID_REPLICATION_FACTOR"):
-        await admin.create_compacted_topic(unique, 1, 7)
+        await admin.create_internal_topic(unique, partitions=1, replication_factor=7, configs={})
 
 
 async def test_configs_tell_their_source_and_follow_alterations(admin: Admin, unique: str) -> None:

@@ -63,7 +63,9 @@ async def _topics_that_we_may_not_create_are_taken_to_be_there(cluster: KafkaClu
     """C328."""
     admin = Admin("B", _client(cluster))
     with capture_logs() as logs:
-        assert not await admin.create_compacted_topic("mm2-offsets.A.internal", 1, 1)
+        assert not await admin.create_internal_topic(
+            "mm2-offsets.A.internal", partitions=1, replication_factor=1, configs={}
+        )
     await admin.close()
     assert [each["event"] for each in logs] == ["internal_topic.assumed"]
 

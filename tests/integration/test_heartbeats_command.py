@@ -64,7 +64,7 @@ class _Pair:
 async def _made(bootstrap: str, topic: str) -> None:
     admin = Admin("T", {"bootstrap.servers": bootstrap})
     try:
-        await admin.create_compacted_topic(topic, 1, 1)
+        await admin.create_internal_topic(topic, partitions=1, replication_factor=1, configs={})
     finally:
         await admin.close()
 

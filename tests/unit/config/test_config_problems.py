@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.problems import Finding, Severity, findings, problems
+from mm2.config.problems import Finding, Severity, findings
 from mm2.config.properties import parse
 
 _BASE = """\
@@ -135,9 +134,3 @@ def test_secrets_are_not_shown_in_findings() -> None:
 def test_a_failing_provider_is_found_once() -> None:
     found = _found("config.providers = x, v\nconfig.providers.v.class = Vault\n")
     assert [finding.problem.key for finding in found] == ["config.providers.v.class"]
-
-
-def test_problems_of_a_running_configuration_leave_notes_out() -> None:
-    text = _BASE + "refresh.topics = false\nzzz = 1\n"
-    maker = MirrorMakerConfig.of(parse(text.encode()))
-    assert [problem.key for problem in problems(maker)] == ["zzz"]

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from mm2.config.definition import Value, lenient_boolean
-from mm2.config.keys import TABLE, default_of, nearest
+from mm2.config.keys import TABLE, nearest
 from mm2.errors import ConfigError
 
 
@@ -102,8 +102,8 @@ def test_passwords_are_hidden_in_errors() -> None:
 
 
 def test_every_default_can_be_read() -> None:
-    for name, key in TABLE.items():
-        value = default_of(name)
+    for key in TABLE.values():
+        value = key.default_value()
         assert (value is None) == (key.default is None)
 
 

@@ -213,11 +213,6 @@ def test_enabled_at_top_level_enables_every_flow() -> None:
     assert config["enabled"] == "true"
 
 
-def test_the_internal_rest_server_is_off_by_default() -> None:
-    assert _maker().internal_rest is False
-    assert _maker(**{"dedicated.mode.enable.internal.rest": "true"}).internal_rest is True
-
-
 def test_a_failing_provider_rejects_the_file() -> None:
     with pytest.raises(ConfigErrors, match=r"line 2: topics: Path is not supported"):
         _maker(topics="${env:/x:Y}", **_PROVIDER)

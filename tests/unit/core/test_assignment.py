@@ -1,9 +1,9 @@
-"""Behaviours 5.4 and C271: who copies what."""
+"""Behaviours 5.4: who copies what."""
 
 from __future__ import annotations
 
-from mm2.core.assignment import Bundle, chunks, pack, round_robin
-from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.assignment import Bundle, pack, round_robin
+from mm2.core.model import TopicName, TopicPartition
 
 
 def partitions(**topics: int) -> list[TopicPartition]:
@@ -42,15 +42,6 @@ def test_there_are_no_more_tasks_than_partitions() -> None:
     """C173."""
     assert len(round_robin(partitions(t=2), 5)) == 2
     assert round_robin([], 5) == ()
-
-
-def test_groups_are_cut_into_runs() -> None:
-    """C271."""
-    groups = [GroupId(letter) for letter in "gfedcba"]
-    assert chunks(groups, 3) == (("a", "b", "c"), ("d", "e"), ("f", "g"))
-    assert chunks(groups[:2], 3) == (("f",), ("g",))
-    assert chunks([], 3) == ()
-    assert chunks(groups, 0) == ()
 
 
 def test_unweighed_partitions_are_spread_by_number() -> None:

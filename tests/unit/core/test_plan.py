@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mm2.core.configs import (
     AlterConfig,
     ConfigEntry,
@@ -13,17 +11,15 @@ from mm2.core.configs import (
     creation_configs,
 )
 from mm2.core.filters import build_config_property_filter
-from mm2.core.model import ClusterAlias, TopicName, TopicPartition
+from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.plan import (
     CreateTopic,
     GrowTopic,
     TopicDescription,
     TopicPlan,
-    needs_refresh,
     plan_topics,
-    target_topics,
 )
-from mm2.core.policy import DefaultReplicationPolicy, build_policy
+from mm2.core.policy import DefaultReplicationPolicy
 
 SOURCE = ClusterAlias("source")
 POLICY = DefaultReplicationPolicy()
@@ -91,51 +87,6 @@ def test_a_new_topic_can_have_as_many_replicas_as_its_source() -> None:
 def test_nothing_is_planned_when_all_is_there() -> None:
     """C163, C164."""
     assert plan([topic("a")], [topic("source.a"), topic("source.gone")]).is_empty
-
-
-def partitions(*names: str) -> list[TopicPartition]:
-    return [
-        TopicPartition(TopicName(topic), int(number))
-        for topic, _, number in (name.rpartition("-") for name in names)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("known", "source", "target", "needed"),
-    [
-        ([], ["t-0"], [], True),
-        (["t-0"], ["t-0"], [], True),
-        (["t-0"], ["t-0"], ["source.t-0"], False),
-        (["t-0"], ["t-0", "t-1"], ["source.t-0", "source.t-1"], True),
-        (["t-0", "t-1"], ["t-0"], ["source.t-0", "source.t-1"], True),
-        (["t-0"], ["t-0"], ["source.t-0", "source.t-1", "source.u-0"], False),
-        ([], [], ["source.t-0"], False),
-        (["t-0"], ["t-0"], ["t-0"], True),
-    ],
-)
-def test_when_planning_anew_is_needed(
-    known: list[str], source: list[str], target: list[str], *, needed: bool
-) -> None:
-    """C163-C167."""
-    found = needs_refresh(
-        known=partitions(*known),
-        source=partitions(*source),
-        target=partitions(*target),
-        policy=POLICY,
-    )
-    assert found is needed
-
-
-def test_copies_from_the_source_are_told_by_their_names() -> None:
-    """C162."""
-    names = ["source.t", "source.checkpoints.internal", "other.t", "t", "source.heartbeats"]
-    topics = [TopicName(name) for name in names]
-    assert target_topics(topics, policy=POLICY, alias=SOURCE) == {"source.t", "source.heartbeats"}
-    identity = build_policy(
-        {"replication.policy.class": "IdentityReplicationPolicy", "source.cluster.alias": "source"}
-    )
-    found = target_topics(topics, policy=identity, alias=SOURCE)
-    assert found == {"source.t", "other.t", "t", "source.heartbeats"}
 
 
 ENTRIES = [

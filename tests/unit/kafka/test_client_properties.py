@@ -12,11 +12,9 @@ import pytest
 from mm2.errors import ConfigError
 from mm2.kafka.keystores import normalised_pem
 from mm2.kafka.settings import (
-    Untranslated,
     aiokafka_settings,
     bootstrap_servers,
     librdkafka_settings,
-    untranslated,
 )
 from mm2.kafka.tls import tls_context, tls_settings
 from tests.support.certificates import PASSWORD, Certified
@@ -117,13 +115,6 @@ def test_missing_credentials_are_told(jaas: str) -> None:
     }
     with pytest.raises(ConfigError, match=r"sasl.jaas.config"):
         librdkafka_settings(properties)
-
-
-def test_keys_without_a_counterpart_are_sorted_out_c080() -> None:
-    properties = {**_BASE, "poll.timeout.ms": "1", "interceptor.classes": "x", "ssl.provider": "y"}
-    assert untranslated(properties) == Untranslated(
-        java_only=("interceptor.classes", "ssl.provider"), unknown=("poll.timeout.ms",)
-    )
 
 
 def test_an_empty_algorithm_switches_the_host_name_check_off() -> None:
