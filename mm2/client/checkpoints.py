@@ -4,15 +4,18 @@ Reads the checkpoints that stand on a cluster, whoever has written them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Collection
 from dataclasses import dataclass
 
 import structlog
 
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
-from mm2.core.model import GroupId, TopicPartition
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.policy import ReplicationPolicy
+from mm2.core.topology import checkpoint_topics
 from mm2.errors import SchemaError
+from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.records import Record
 
 log = structlog.get_logger()
@@ -47,6 +50,29 @@ class RemoteCheckpoint:
 
 
 GroupCheckpoints = dict[GroupId, dict[TopicPartition, RemoteCheckpoint]]
+
+
+def topic_of_checkpoints(
+    policy: ReplicationPolicy, topics: Collection[TopicName], upstream: str, *, cluster: str
+) -> TopicName:
+    """
+    Returns the topic that holds the checkpoints of another cluster.
+
+    Args:
+        policy: names it.
+        topics: those of the cluster that is asked.
+        upstream: the other cluster's alias.
+        cluster: the alias of the one that is asked.
+
+    Raises:
+        UnknownTopic: there is none; the message names those that there are.
+    """
+    topic = policy.checkpoints_topic(ClusterAlias(upstream))
+    if topic not in topics:
+        others = ", ".join(sorted(checkpoint_topics(policy, topics))) or "none"
+        message = f"no checkpoints of {upstream}: no topic {topic}; there are: {others}"
+        raise UnknownTopic(cluster, message)
+    return topic
 
 
 async def last_checkpoints(

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Final, Self, TypeAlias, overload
 
 from mm2.client.arguments import GroupPattern, require, wanted_groups
-from mm2.client.checkpoints import GroupCheckpoints, last_checkpoints
+from mm2.client.checkpoints import GroupCheckpoints, last_checkpoints, topic_of_checkpoints
 from mm2.client.config import ClientConfig
 from mm2.client.heartbeats import SeenHeartbeat, heard
 from mm2.config.maker import MirrorMakerConfig
@@ -24,7 +24,6 @@ from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.positions import positions_of
 from mm2.kafka.admin import Admin
-from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import read_to_end, records_to_end
 from mm2.kafka.offsets import OffsetAt
 
@@ -179,16 +178,11 @@ class MirrorClient:
             InvalidArgument: an argument makes no sense.
         """
         require(remote_alias=upstream, timeout=timedelta.max if timeout is None else timeout)
-        topic = self._policy.checkpoints_topic(ClusterAlias(upstream))
-        known = await self.topics()
-        if topic not in known:
-            others = ", ".join(sorted(names.checkpoint_topics(self._policy, known))) or "none"
-            message = f"no checkpoints of {upstream}: no topic {topic}; there are: {others}"
-            raise UnknownTopic(self._config.alias, message)
+        alias = self._config.alias
         records = records_to_end(
-            self._config.alias,
+            alias,
             self._config.client("consumer"),
-            topic,
+            topic_of_checkpoints(self._policy, await self.topics(), upstream, cluster=alias),
             partitions=[0],
             at_most_s=math.inf if timeout is None else timeout.total_seconds(),
         )

@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -38,7 +38,6 @@ STOP_WITHIN_S: Final = 24.0
 _STDIN: Final = 0
 
 EXIT_HERDER: Final = 1
-EXIT_OTHER: Final = 2
 EXIT_START: Final = 3
 """Exit statuses of Java's driver (C002)."""
 
@@ -51,6 +50,26 @@ class Engine(BundleRunner, Protocol):
 
     async def stop(self) -> None:
         """Ends it with all that it has started."""
+
+
+async def run_to_the_end(work: Callable[[], Awaitable[None]], engine: Engine) -> int:
+    """
+    Runs all that a process does until it ends, and then ends Spark; returns the exit status.
+
+    Args:
+        work: ends when the process is to; an error in it is logged.
+        engine: is stopped whatever happens.
+    """
+    try:
+        await work()
+    except BaseExceptionGroup as errors:
+        fatal, _ = errors.split(FatalError)
+        log.critical("driver.failed", error=str(root_cause(fatal or errors)))
+        return EXIT_START if fatal else EXIT_HERDER
+    finally:
+        await engine.stop()
+    log.info("driver.stopped")
+    return 0
 
 
 class MirrorMaker:
@@ -104,16 +123,7 @@ class MirrorMaker:
         """Runs until ``stop``; returns the exit status."""
         for warning in dict.fromkeys(w for flow in self._flows for w in flow.warnings):
             log.warning("config.spelling", message=warning)
-        try:
-            await self._run_herders()
-        except BaseExceptionGroup as errors:
-            fatal, _ = errors.split(FatalError)
-            log.critical("driver.failed", error=str(root_cause(fatal or errors)))
-            return EXIT_START if fatal else EXIT_HERDER
-        finally:
-            await self._engine.stop()
-        log.info("driver.stopped")
-        return 0
+        return await run_to_the_end(self._run_herders, self._engine)
 
     async def _run_herders(self) -> None:
         async with asyncio.TaskGroup() as group:

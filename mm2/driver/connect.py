@@ -18,8 +18,7 @@ from mm2.connect.doubts import check_target
 from mm2.connect.running import RunningConnectors
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
-from mm2.driver.app import EXIT_HERDER, EXIT_START, STOP_WITHIN_S, Engine
-from mm2.errors import FatalError, root_cause
+from mm2.driver.app import STOP_WITHIN_S, Engine, run_to_the_end
 from mm2.herder.election import NodeShare
 from mm2.herder.herder import FlowHerder
 from mm2.herder.supervision import keep_running
@@ -78,16 +77,7 @@ class ConnectWorker:
         log.info("connect.started", group=self._config.group_id, worker=self._worker_id)
         for warning in self._config.warnings():
             log.warning("config.spelling", message=warning)
-        try:
-            await self._run()
-        except BaseExceptionGroup as errors:
-            fatal, _ = errors.split(FatalError)
-            log.critical("driver.failed", error=str(root_cause(fatal or errors)))
-            return EXIT_START if fatal else EXIT_HERDER
-        finally:
-            await self._engine.stop()
-        log.info("driver.stopped")
-        return 0
+        return await run_to_the_end(self._run, self._engine)
 
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:

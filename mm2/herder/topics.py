@@ -7,7 +7,7 @@ and progress are our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -63,70 +63,70 @@ class InternalTopic:
 
 def internal_topics(config: FlowConfig, policy: ReplicationPolicy) -> list[InternalTopic]:
     """All internal topics that the flow's connectors use, as configured."""
-    source, worker = config.flow.source, config.herder
-    topics = [
-        InternalTopic(
-            name=worker.config_topic, replication_factor=worker.config_replication_factor
-        ),
-        InternalTopic(
-            name=worker.status_topic,
-            partitions=worker.status_partitions,
-            replication_factor=worker.status_replication_factor,
-        ),
-        InternalTopic(
-            name=worker.names.control_topic,
-            replication_factor=worker.config_replication_factor,
-            configs=_OFTEN_COMPACTED,
-        ),
-        InternalTopic(
-            name=worker.names.progress_topic,
-            replication_factor=worker.status_replication_factor,
-            configs={
-                "cleanup.policy": "delete",
-                "retention.ms": str(_PROGRESS_KEPT_MS),
-                "segment.ms": str(_PROGRESS_KEPT_MS // 4),
-            },
-        ),
-    ]
-    if SOURCE_CONNECTOR in config.parts:
-        topics.append(
-            InternalTopic(
-                name=worker.offsets_topic,
-                partitions=worker.offsets_partitions,
-                replication_factor=worker.offsets_replication_factor,
-                configs=_OFTEN_COMPACTED,
-            )
-        )
-    if HEARTBEAT_CONNECTOR in config.parts:
-        topics.append(
-            InternalTopic(
-                name=policy.heartbeats_topic(),
-                replication_factor=config.heartbeat.heartbeats_replication_factor,
-                configs=_compacted(config.heartbeat.heartbeats_retention),
-            )
-        )
-    if config.checkpoint.runs or config.emits_checkpoints:
-        topics.append(
-            InternalTopic(
-                name=policy.checkpoints_topic(source),
-                replication_factor=config.checkpoint.checkpoints_replication_factor,
-                configs=_compacted(config.checkpoint.checkpoints_retention),
-            )
-        )
-    if config.source.runs and config.source.emit_offset_syncs:
-        topics.append(_offset_syncs(config, policy))
-        if config.source.emit_offset_runs:
-            topics.append(_offset_runs(config))
-    if config.source.errors.tolerates and config.source.errors.dead_letter_topic is not None:
-        topics.append(
-            InternalTopic(
-                name=config.source.errors.dead_letter_topic,
-                replication_factor=config.source.errors.dead_letter_replication_factor,
-                configs={"max.message.bytes": str(_MOST_OF_A_DEAD_LETTER)},
-            )
-        )
+    topics = [*_worker_topics(config), *_connector_topics(config, policy)]
     # What a Connect worker keeps for itself has no name here: it is not on every target.
     return [topic for topic in topics if topic.name]
+
+
+def _worker_topics(config: FlowConfig) -> Iterator[InternalTopic]:
+    """What a node keeps for the flow: Connect's topics, and our own."""
+    worker = config.herder
+    yield InternalTopic(
+        name=worker.config_topic, replication_factor=worker.config_replication_factor
+    )
+    yield InternalTopic(
+        name=worker.status_topic,
+        partitions=worker.status_partitions,
+        replication_factor=worker.status_replication_factor,
+    )
+    yield InternalTopic(
+        name=worker.names.control_topic,
+        replication_factor=worker.config_replication_factor,
+        configs=_OFTEN_COMPACTED,
+    )
+    yield InternalTopic(
+        name=worker.names.progress_topic,
+        replication_factor=worker.status_replication_factor,
+        configs={
+            "cleanup.policy": "delete",
+            "retention.ms": str(_PROGRESS_KEPT_MS),
+            "segment.ms": str(_PROGRESS_KEPT_MS // 4),
+        },
+    )
+    if SOURCE_CONNECTOR in config.parts:
+        yield InternalTopic(
+            name=worker.offsets_topic,
+            partitions=worker.offsets_partitions,
+            replication_factor=worker.offsets_replication_factor,
+            configs=_OFTEN_COMPACTED,
+        )
+
+
+def _connector_topics(config: FlowConfig, policy: ReplicationPolicy) -> Iterator[InternalTopic]:
+    """What the flow's connectors tell the world."""
+    source, errors = config.source, config.source.errors
+    if HEARTBEAT_CONNECTOR in config.parts:
+        yield InternalTopic(
+            name=policy.heartbeats_topic(),
+            replication_factor=config.heartbeat.heartbeats_replication_factor,
+            configs=_compacted(config.heartbeat.heartbeats_retention),
+        )
+    if config.checkpoint.runs or config.emits_checkpoints:
+        yield InternalTopic(
+            name=policy.checkpoints_topic(config.flow.source),
+            replication_factor=config.checkpoint.checkpoints_replication_factor,
+            configs=_compacted(config.checkpoint.checkpoints_retention),
+        )
+    if source.runs and source.emit_offset_syncs:
+        yield _offset_syncs(config, policy)
+        if source.emit_offset_runs:
+            yield _offset_runs(config)
+    if errors.tolerates and errors.dead_letter_topic is not None:
+        yield InternalTopic(
+            name=errors.dead_letter_topic,
+            replication_factor=errors.dead_letter_replication_factor,
+            configs={"max.message.bytes": str(_MOST_OF_A_DEAD_LETTER)},
+        )
 
 
 def offset_syncs_topic(config: FlowConfig, policy: ReplicationPolicy) -> str:
