@@ -23,9 +23,8 @@ from mm2.herder.checkpoint_progress import (
 from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
+from tests.support.newer_groups import join_share_group, join_streams_group
 from tests.support.records import commit_group, commit_with_metadata, everything, group_member
-from tests.support.share_groups import join_share_group
-from tests.support.streams_groups import join_streams_group
 
 pytestmark = pytest.mark.broker
 

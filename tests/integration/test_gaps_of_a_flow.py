@@ -12,6 +12,7 @@ from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties
 from tests.support.raw import contents
 from tests.support.records import Sample, consume, create_topic, produce
+from tests.support.topics import partition_counts
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -19,11 +20,6 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
 def _delete(cluster: Cluster, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     admin.delete_topics([topic])[topic].result(60)
-
-
-def _partitions(cluster: Cluster, topic: str) -> int:
-    topics = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=60).topics
-    return len(topics[topic].partitions) if topic in topics else 0
 
 
 def _samples(*values: str) -> list[Sample]:
@@ -56,12 +52,12 @@ def test_topics_deleted_on_either_side_are_mirrored_again_from_their_start(
     with Mirror(tmp_path, text) as mirror:
         consume(cluster_b.bootstrap, remote, 4)
         _delete(cluster_b, remote)
-        eventually(lambda: _partitions(cluster_b, remote) == 2)
+        eventually(lambda: partition_counts(cluster_b).get(remote) == 2)
         consume(cluster_b.bootstrap, remote, 4)
         assert _found(cluster_b, remote) == _found(cluster_a, unique)
 
         _delete(cluster_a, unique)
-        eventually(lambda: _partitions(cluster_a, unique) == 0)
+        eventually(lambda: unique not in partition_counts(cluster_a))
         create_topic(cluster_a.bootstrap, unique, 2)
         produce(cluster_a.bootstrap, unique, _samples("a", "b", "c", "d", "e", "f"))
         consume(cluster_b.bootstrap, remote, 10)

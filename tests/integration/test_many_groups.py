@@ -36,9 +36,8 @@ from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
 from tests.support.fake_groups import FakeGroups
 from tests.support.groups import needs_new_groups
+from tests.support.newer_groups import join_share_group, join_streams_group
 from tests.support.records import Sample, create_topic, group_member, produce
-from tests.support.share_groups import join_share_group
-from tests.support.streams_groups import join_streams_group
 
 pytestmark = pytest.mark.broker
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from mm2.core.codec import Checkpoint
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties
 from tests.support.records import Sample, commit_group, consume, create_topic, everything, produce
+from tests.support.topics import partition_counts
 
 _FACTOR = "offset-syncs.topic.replication.factor"
 
@@ -57,15 +57,11 @@ def test_offset_syncs_are_left_out_or_kept_on_the_target_as_asked(
     downstream = [c.downstream_offset for c in found]
     assert downstream == sorted(downstream)
     syncs = {f"mm2-offset-syncs.{alias}.internal" for alias in (without, at_target, target)}
-    assert syncs.isdisjoint(_topics(cluster_a))
-    assert syncs & _topics(cluster_b) == {f"mm2-offset-syncs.{at_target}.internal"}
-    assert f"{without}.checkpoints.internal" not in _topics(cluster_b)
+    assert syncs.isdisjoint(partition_counts(cluster_a))
+    assert syncs & partition_counts(cluster_b).keys() == {f"mm2-offset-syncs.{at_target}.internal"}
+    assert f"{without}.checkpoints.internal" not in partition_counts(cluster_b)
 
 
 def _checkpoints(cluster: Cluster, source: str) -> list[Checkpoint]:
     topic = f"{source}.checkpoints.internal"
     return [Checkpoint.decode(r.key, r.value) for r in everything(cluster.bootstrap, topic)]
-
-
-def _topics(cluster: Cluster) -> set[str]:
-    return set(AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=60).topics)

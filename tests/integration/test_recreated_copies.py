@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from confluent_kafka.admin import AdminClient
 
 from flows.checkpoint.follow import SyncFollower
 from mm2.cli.mm2 import main
@@ -17,8 +16,9 @@ from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.runs import Run
 from tests.support.checkpointing import make_pair, text_bytes
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually, eventually_async
+from tests.support.eventually import eventually_async
 from tests.support.records import Sample, create_topic, produce
+from tests.support.topics import recreate_topic
 
 pytestmark = pytest.mark.broker
 
@@ -43,7 +43,7 @@ async def test_when_a_copy_is_made_anew_translations_and_checkpoints_forget_the_
     assert await asyncio.to_thread(translated) == [(15, "exact")]
     async with pair.running():
         assert await pair.emitted(1) == [(group, 0, 10, 15)]
-        await asyncio.to_thread(_make_anew, cluster_b.bootstrap, pair.remote)
+        await asyncio.to_thread(recreate_topic, cluster_b, pair.remote, 2)
         assert (await pair.emitted(2))[1:] == [(group, 0, 0, 0)]
         assert await asyncio.to_thread(translated) == [(None, "unknown")]
         pair.exact_runs(0, 20, Run(0, 0, 20), logs=await pair.logs())
@@ -54,13 +54,6 @@ async def test_when_a_copy_is_made_anew_translations_and_checkpoints_forget_the_
         )
         assert (await pair.emitted(len(last)))[-1] == (group, 0, 10, 10)
     assert await asyncio.to_thread(translated) == [(10, "exact")]
-
-
-def _make_anew(bootstrap: str, topic: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.delete_topics([topic])[topic].result(10)
-    eventually(lambda: topic not in admin.list_topics(timeout=10).topics)
-    create_topic(bootstrap, topic, 2)
 
 
 async def test_offset_syncs_are_read_as_far_as_they_were_and_then_as_they_come(

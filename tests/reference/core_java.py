@@ -12,11 +12,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from tests.support.layout import jars, java
 from tests.support.process import QUICK_START
 
 _SOURCE = Path(__file__).parent / "java" / "CoreAnswers.java"
 _MAIN = "org.apache.kafka.connect.mirror.CoreAnswers"
+
+
+def many(examples: int) -> settings:
+    """As many examples as given, in whatever time they take."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
 
 
 class Java:

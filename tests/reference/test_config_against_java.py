@@ -17,10 +17,9 @@ from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
 from mm2.config.clients import data_producer_properties
-from mm2.config.definition import Definition, Type
+from mm2.config.definition import Definition
 from mm2.config.dump import dump
-from mm2.config.java_classes import JAVA_CLASSES
-from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS, TABLE
+from mm2.config.keys import CLIENT_NAMES, MAKER_KEYS, TABLE
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import parse
 from mm2.config.reading import (
@@ -32,6 +31,14 @@ from mm2.config.reading import (
 )
 from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError
+from tests.reference.config_files import (
+    CLUSTERS,
+    LINES,
+    OTHERS,
+    PROVIDER_PACKAGE,
+    PROVIDERS,
+    provider_lines,
+)
 from tests.reference.java_config import JavaConfig, java_config
 from tests.support.layout import render
 
@@ -43,7 +50,6 @@ _QUICK = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-_PROVIDER = "org.apache.kafka.common.config.provider."
 
 
 @pytest.fixture(scope="module")
@@ -111,247 +117,10 @@ def _units(text: str) -> bytes:
     return text.encode("utf-16-le", "surrogatepass")
 
 
-_ALIASES = ("A", "B", "C")
-_FLOWS = tuple(f"{s}->{t}" for s in (*_ALIASES, "X") for t in _ALIASES if s != t)
-_BOOLEANS = ("true", "false", "TRUE", " true", "true ", "yes", "1", "", "False\\ ")
-_LISTS = ("a", "a, b", "a,", ",", "", "a,,b", " ", "a , a,b", r"t\\.x.*, \\w+")
-_NUMBERS = (
-    "0x1p3",
-    "-0X.8P-1f",
-    "1e400",
-    "Infinity",
-    ".5",
-    "5.",
-    "9223372036854775808",
-    "32768",
-    "1",
-    "0",
-    "-1",
-    "+7",
-    "1.5",
-    "x",
-    "",
-    "99999999999",
-    "3600",
-    "3601",
-    "0x10",
-    "1e3",
-    "1d",
-    "NaN",
-    "٣",
-)
-_WORDS = (
-    "plaintext",
-    "SASL_ssl",
-    "abc",
-    "none",
-    "required",
-    "legacy",
-    "source",
-    "x y",
-    "é",
-    "a\\tb",
-)
-_EXPRESSIONS = (
-    "${env:MM2_ONE}",
-    "${env:MM2_TWO}",
-    "${env:MM2_TRUE}",
-    "a${env:MM2_ONE}b${env:NONE}c",
-    "${env:OTHER}",
-    "${file:SECRETS/some.properties:one}",
-    "${file:SECRETS/some.properties:two}",
-    "${file:SECRETS/some.properties:uml}",
-    "${file:SECRETS/below/../some.properties:one}",
-    "${file::one}",
-    "${dir:SECRETS:plain}",
-    "${dir:SECRETS:none}",
-    "${dir:SECRETS/none:plain}",
-    "${nobody:x}",
-    "${env:${env:MM2_ONE}}",
-    "${:x}",
-    "${env::MM2_ONE}",
-    "${file:SECRETS/some.properties:one:two}",
-    "${nobody:a:b:c} ${dir:SECRETS:plain:x}",
-    "${env:}",
-)
-_FAILING = (
-    "${env:/x:MM2_ONE}",
-    "${file:SECRETS/none:one}",
-    "${file:SECRETS/latin:one}",
-    "${dir:SECRETS:latin}",
-)
-_LEVELS = (
-    "",
-    *(f"{a}." for a in _ALIASES),
-    *(f"{f}." for f in _FLOWS),
-    "X.",
-    "a.",
-    "A->",
-    ".",
-    "A.B.",
-    "A.B->A.",
-    "config.",
-    "consumer.",
-    "A->B->C.",
-    "\\u00e9.",
-)
-_CLIENT_LEVELS = tuple(
-    level + kind
-    for level in ("", "A.", "B.", "A->B.", "A->B.source.", "source.")
-    for kind in ("producer.", "consumer.", "admin.")
-)
-_OTHERS = (
-    "xxx",
-    "offset.storage.replication.factor",
-    "offset.storage",
-    "offset.storagex",
-    "status.storage.topic",
-    "config.storage.topic",
-    "key.converter.schemas.enable",
-    "task.shutdown.graceful.timeout.ms",
-    "tasks.max",
-    "worker.sync.timeout.ms",
-    "replication.policy.mine",
-    "replication.policy.separator",
-    "client.id",
-    "group.id",
-    "name",
-    "connector.class",
-    "source.cluster.alias",
-    "use.defaults.from",
-    "consumerfoo",
-    "consumer\\nfoo",
-    "admin\\u2028",
-    "providers",
-    "storage.topic",
-    "adminx.y",
-    "consumer.poll.timeout.ms",
-    "admin.timeout.ms",
-    "rename.topics",
-    "refresh.topics",
-    "topics.blacklist",
-    "emit.heartbeats",
-    "remote.admin.x",
-    "heartbeats.topic.retention.ms",
-    "spark.master",
-    "transforms.x.type",
-    "producer.override.acks",
-)
-_CLASSES = (
-    *sorted(JAVA_CLASSES),
-    "org.apache.kafka.common.security.NoSuchLogin",
-    "com.example.Mine",
-    " org.apache.kafka.common.security.authenticator.DefaultLogin ",
-    "",
-)
-_CLASS_KEYS = sorted(name for name, key in MAKER_KEYS.items() if key.type is Type.CLASS)
-_HEADERS = st.lists(
-    st.sampled_from(
-        (
-            "set",
-            "add",
-            "setDate",
-            "Set",
-            "X-Frame",
-            "a",
-            ":",
-            ": ",
-            " ",
-            "b c",
-            ",",
-            '"',
-            "\\\\",
-            "'",
-        )
-    ),
-    max_size=9,
-).map("".join)
-_VALUES = st.sampled_from((*_BOOLEANS, *_LISTS, *_NUMBERS, *_WORDS, *_EXPRESSIONS))
-_NAMES = st.one_of(
-    st.sampled_from(sorted(CONNECTOR_NAMES)),
-    st.sampled_from(sorted(CLIENT_NAMES)),
-    st.sampled_from(sorted(MAKER_KEYS)),
-    st.sampled_from(_OTHERS),
-)
-_BELOW = st.sampled_from(_LEVELS[1:])
-_SWITCH_LEVELS = st.sampled_from(("", *(f"{flow}." for flow in _FLOWS)))
-_LINE = st.one_of(
-    st.tuples(_BELOW, _NAMES, _VALUES),
-    st.tuples(_BELOW, st.sampled_from(_OTHERS), _VALUES),
-    st.tuples(st.sampled_from(("A.", "B.", "A->B.")), st.sampled_from(_OTHERS), _VALUES),
-    st.tuples(st.sampled_from(_CLIENT_LEVELS), st.sampled_from(sorted(CLIENT_NAMES)), _VALUES),
-    st.tuples(st.just(""), st.sampled_from(sorted(CONNECTOR_NAMES - MAKER_KEYS.keys())), _VALUES),
-    st.tuples(st.just(""), st.sampled_from(_OTHERS), _VALUES),
-    st.tuples(_SWITCH_LEVELS, st.just("enabled"), st.sampled_from(_BOOLEANS)),
-    st.tuples(
-        _SWITCH_LEVELS,
-        st.just("emit.heartbeats.enabled"),
-        st.sampled_from((*_BOOLEANS, "${env:MM2_TRUE}")),
-    ),
-)
-_REJECTABLE = st.one_of(
-    st.tuples(st.just(""), st.sampled_from(_CLASS_KEYS), st.sampled_from(_CLASSES)),
-    st.tuples(st.just(""), st.just("response.http.headers.config"), _HEADERS),
-    st.tuples(st.just(""), st.just("response.http.headers.config"), st.just("set A:b, add C: d")),
-    st.tuples(st.just(""), st.sampled_from(sorted(MAKER_KEYS)), _VALUES),
-    st.tuples(_BELOW, _NAMES, st.sampled_from(_FAILING)),
-)
-# Most files stand, and are long enough to say something at every level.
-_LINES = st.tuples(
-    st.lists(_LINE, min_size=4, max_size=30),
-    st.one_of(st.just([]), st.just([]), st.lists(_REJECTABLE, max_size=2)),
-).map(lambda parts: [*parts[0], *parts[1]])
-_GOOD_CLUSTERS = ("A, B", "A,B,C", "B , A , B", "A,B") * 4
-# Names that look like parts of keys.
-_ODD_CLUSTERS = (
-    "A.B, A",
-    "config, offset",
-    "consumer, A",
-    "source, target",
-    "A->B, C",
-    "\\u00e9, x y",
-)
-_CLUSTERS = st.sampled_from(
-    (*_GOOD_CLUSTERS, *_ODD_CLUSTERS, "A", "", "A,,B", "A,", "${env:MM2_TWO}", None, "A,B,A->B")
-)
-_PROVIDERS = st.fixed_dictionaries(
-    {
-        "names": st.sampled_from(
-            (None, None, "env,file,dir", "env,file,dir", "env, file, dir", "file,nobody,env ", "")
-        ),
-        "env": st.sampled_from(("EnvVarConfigProvider",) * 9 + ("Nonsense",)),
-        "short": st.sampled_from((False,) * 9 + (True,)),
-        "allowlist": st.sampled_from((None, None, "MM2_.*", "OTHER")),
-        "paths": st.sampled_from(
-            (None,) * 8 + ("SECRETS", "SECRETS/below", "relative", "/does/not/exist", "SECRETS,/,")
-        ),
-    }
-)
-
-
-def _provider_lines(providers: dict[str, str | bool | None]) -> list[str]:
-    names = providers["names"]
-    if names is None:
-        return []
-    package = "" if providers["short"] else _PROVIDER
-    lines = [
-        f"config.providers={names}",
-        f"config.providers.env.class={_PROVIDER}{providers['env']}",
-        f"config.providers.file.class={package}FileConfigProvider",
-        f"config.providers.dir.class={package}DirectoryConfigProvider",
-    ]
-    if providers["allowlist"]:
-        lines.append(f"config.providers.env.param.allowlist.pattern={providers['allowlist']}")
-    if providers["paths"]:
-        lines.append(f"config.providers.file.param.allowed.paths={providers['paths']}")
-        lines.append(f"config.providers.dir.param.allowed.paths={providers['paths']}")
-    return lines
-
-
 @given(
-    clusters=_CLUSTERS,
-    lines=_LINES,
-    providers=_PROVIDERS,
+    clusters=CLUSTERS,
+    lines=LINES,
+    providers=PROVIDERS,
 )
 @settings(_QUICK, max_examples=int(os.environ.get("MM2_CONFIG_EXAMPLES", "700")))
 def test_every_map_equals_the_one_that_java_computes(
@@ -364,7 +133,7 @@ def test_every_map_equals_the_one_that_java_computes(
     """C006-C011, C012-C019, C021-C025, C035-C066, C454, C456."""
     text = [] if clusters is None else [f"clusters = {clusters}"]
     text += [f"{level}{name} = {value}" for level, name, value in lines]
-    text += _provider_lines(providers)
+    text += provider_lines(providers)
     data = "\n".join(text).replace("SECRETS", str(secrets)).encode("iso-8859-1", "backslashreplace")
     theirs = java.ask("d", data)
     ours = dump(data, {**os.environ, **_ENVIRONMENT})
@@ -377,7 +146,7 @@ def test_every_map_equals_the_one_that_java_computes(
 
 def test_every_known_key_goes_where_java_takes_it_at_every_level(java: JavaConfig) -> None:
     """C021-C025, C036, C044-C050, C055: one file that holds them all."""
-    names = sorted(TABLE.keys() | CLIENT_NAMES | set(_OTHERS))
+    names = sorted(TABLE.keys() | CLIENT_NAMES | set(OTHERS))
     below = [f"{level}{name}" for level in ("A.", "A.producer.", "B.", "A->B.") for name in names]
     keys = [name for name in names if name not in MAKER_KEYS and name != "plugin.discovery"] + below
     lines = ["clusters=A,B", "ssl.key.password=top", "sasl.mechanism=top"]
@@ -515,7 +284,7 @@ def test_the_producer_of_the_data_is_composed_as_by_java(
         "clusters=A,B",
         "A.bootstrap.servers=a:1",
         "B.bootstrap.servers=b:1",
-        f"config.providers.env.class={_PROVIDER}EnvVarConfigProvider",
+        f"config.providers.env.class={PROVIDER_PACKAGE}EnvVarConfigProvider",
     )
     data = "\n".join((*base, *lines)).encode()
     maker = MirrorMakerConfig.of(parse(data), _ENVIRONMENT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
@@ -21,22 +21,13 @@ from mm2.core.murmur2 import partition_for
 from mm2.core.offset_sync import PartitionState
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.errors import SchemaError
-from tests.reference.core_java import Java, running_java
+from tests.reference.core_java import Java, many, running_java
 
 pytestmark = pytest.mark.reference
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-
-
-def many(examples: int) -> settings:
-    """As many examples as given, in whatever time they take."""
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
 
 
 @pytest.fixture(scope="module")

@@ -14,29 +14,14 @@ import psutil
 import pytest
 
 from flows.spark.engine import BundleFailed, SparkEngine
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
 from tests.support.eventually import eventually_async
+from tests.support.specs import sample_spec
 
 pytestmark = pytest.mark.spark
 
 Totals = Mapping[str, int]
-
-
-def _spec(index: int) -> BundleSpec:
-    return BundleSpec(
-        flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
-        index=index,
-        epoch=1,
-        source={},
-        target={},
-        transactional_id="",
-        offsets_topic="",
-        offsets_partitions=1,
-        control_topic="",
-        progress_topic="",
-    )
 
 
 @asynccontextmanager
@@ -66,9 +51,9 @@ async def test_one_bundle_fails_another_goes_on_and_nothing_is_left_behind(tmp_p
 
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     async with _engine(task) as engine:
-        steady = asyncio.ensure_future(engine.run(_spec(1)))
+        steady = asyncio.ensure_future(engine.run(sample_spec(index=1)))
         with pytest.raises(BundleFailed, match="ValueError: of bundle 0"):
-            await engine.run(_spec(0))
+            await engine.run(sample_spec(index=0))
         assert not steady.done()
         (tmp_path / "go").touch()
         assert await steady == {"records": 1}
@@ -85,7 +70,7 @@ async def test_an_engine_without_bundles_runs_a_task_so_that_its_first_bundle_st
     async with _engine(task, warm_after_s=0.0) as engine:
         await engine.start()
         assert await eventually_async(_daemons, timeout=200)
-        assert await engine.run(_spec(0)) == {}
+        assert await engine.run(sample_spec(index=0)) == {}
 
 
 async def test_the_settings_of_the_user_reach_spark_and_its_jvm() -> None:
@@ -118,7 +103,7 @@ async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -
     complaints: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
     async with _engine(task) as engine:
-        running = asyncio.ensure_future(engine.run(_spec(0)))
+        running = asyncio.ensure_future(engine.run(sample_spec(index=0)))
         pid = int(await eventually_async(started, timeout=200))
         running.cancel()
         with pytest.raises(asyncio.CancelledError):

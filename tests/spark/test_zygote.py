@@ -13,9 +13,9 @@ import pytest
 
 from flows.spark.engine import SparkEngine
 from flows.spark.zygote import VARIABLE
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.herder.bundle import BundleSpec
 from tests.support.eventually import eventually_async
+from tests.support.specs import sample_spec
 
 pytestmark = pytest.mark.spark
 
@@ -33,19 +33,6 @@ sys.stdin.read()
 zygote.end()
 """
 """What the driver does, without the rest of it."""
-
-SPEC = BundleSpec(
-    flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
-    index=0,
-    epoch=1,
-    source={},
-    target={},
-    transactional_id="",
-    offsets_topic="",
-    offsets_partitions=1,
-    control_topic="",
-    progress_topic="",
-)
 
 
 class Driver:
@@ -90,7 +77,7 @@ async def test_a_worker_is_forked_from_the_zygote_and_ends_with_spark(
 
     engine = SparkEngine({}, bundles=1, task=task, environment={VARIABLE: str(driver.socket)})
     try:
-        totals = await engine.run(SPEC)
+        totals = await engine.run(sample_spec())
         driver.grow()
         assert totals["pid"] in {each.pid for each in driver.family}
         assert totals["knows"]
@@ -110,7 +97,7 @@ async def test_without_a_zygote_the_daemon_imports_by_itself(tmp_path: Path) -> 
     environment = {VARIABLE: str(tmp_path / "nobody-listens")}
     engine = SparkEngine({}, bundles=1, task=task, environment=environment)
     try:
-        assert await engine.run(SPEC) == {"records": 7}
+        assert await engine.run(sample_spec()) == {"records": 7}
     finally:
         await engine.stop()
 

@@ -15,22 +15,25 @@ from uuid import UUID
 from mm2.config.flow import flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import load
+from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.plan import TopicDescription
 from mm2.core.run_codec import encode_key, encode_value
 from mm2.core.runs import Block, Logs, Run, Runs
 from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.errors import ClusterError
 from mm2.failover.copied import Copied
 from mm2.failover.gaps import FirstRecords
 from mm2.failover.passages import AgainstFlow, Back, Crossing, Forth, WithFlow
 from mm2.failover.route import Pair, Route, Side, pair_of
 from mm2.herder.clusters import FlowClusters
 from mm2.kafka.admin import Admin
+from mm2.kafka.errors import SecurityDisabled
 from mm2.kafka.offsets import OffsetAt
 from mm2.kafka.peek import Range
 from mm2.kafka.records import Record
-from tests.support.fake_groups import FakeGroups
+from tests.support.fake_groups import FakeGroups, Offsets
 
 A, B = ClusterAlias("A"), ClusterAlias("B")
 
@@ -58,16 +61,26 @@ class FakeSide(FakeGroups):
         ids: of its topics.
         gaps: offsets without records, as markers take.
         looks: what was asked at once about records, each time.
+        refusal: how it answers when it is asked whether it lives; None if it does.
+        failing_commits: groups whose offsets it does not set, and why not.
     """
 
     logs: dict[TopicPartition, Range] = field(default_factory=dict)
     ids: dict[str, UUID] = field(default_factory=dict)
     gaps: set[tuple[TopicPartition, int]] = field(default_factory=set)
     looks: list[Mapping[TopicPartition, Range]] = field(default_factory=list)
+    refusal: ClusterError | None = None
+    failing_commits: dict[str, BaseException] = field(default_factory=dict)
 
     def side(self) -> Side:
         """As failover takes it."""
         return Side(alias=ClusterAlias(self.alias), admin=cast("Admin", self), consumer={})
+
+    async def cluster_id(self) -> str:
+        """A sign of life."""
+        if self.refusal is not None:
+            raise self.refusal
+        return "id"
 
     async def list_topics(self) -> set[TopicName]:
         """All topics."""
@@ -92,6 +105,26 @@ class FakeSide(FakeGroups):
         """Where logs begin or end."""
         index = 0 if which is OffsetAt.EARLIEST else 1
         return {where: self.logs[where][index] for where in partitions}
+
+    async def list_group_offsets(self, group_id: str) -> Offsets:
+        """What a group has committed."""
+        return dict(self.offsets.get(group_id, {}))
+
+    async def alter_group_offsets(
+        self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
+    ) -> None:
+        """Commits offsets for a group, or fails."""
+        if group_id in self.failing_commits:
+            raise self.failing_commits[group_id]
+        await FakeGroups.alter_group_offsets(self, group_id, offsets)
+
+    async def describe_topic_acls(self) -> None:
+        """Nobody has rules here."""
+        raise SecurityDisabled(self.alias, "no authorizer")
+
+    async def describe_client_quotas(self) -> dict[str, Mapping[str, float]]:
+        """Nor quotas."""
+        return {}
 
     async def first_records(
         self, ranges: Mapping[TopicPartition, Range]
@@ -178,7 +211,8 @@ class LookAt:
         return self._sides[side.alias].first_records
 
 
-def _pair(folder: Path, *more: str) -> Pair:
+def maker_in(folder: Path, *more: str) -> MirrorMakerConfig:
+    """The configuration of a file with the flow A->B, and more lines."""
     file = folder / "mm2.properties"
     lines = (
         "clusters = A, B",
@@ -189,5 +223,9 @@ def _pair(folder: Path, *more: str) -> Pair:
         *more,
     )
     file.write_text("\n".join(lines) + "\n")
-    maker = MirrorMakerConfig.of(load(file))
+    return MirrorMakerConfig.of(load(file))
+
+
+def _pair(folder: Path, *more: str) -> Pair:
+    maker = maker_in(folder, *more)
     return pair_of(maker, flow_config(maker, SourceAndTarget(A, B)))

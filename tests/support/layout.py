@@ -134,8 +134,6 @@ def broker_properties(
         if name != CONTROLLER
     )
     plain = {CONTROLLER, *routes}
-    nodes = voters.count("@")
-    replicas = str(min(nodes, 3))
     return {
         "process.roles": "broker,controller",
         "node.id": str(node),
@@ -148,13 +146,25 @@ def broker_properties(
         ),
         "inter.broker.listener.name": "PLAINTEXT",
         "log.dirs": str(data),
+        **_small_properties(replicas=min(voters.count("@"), 3)),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "allow.everyone.if.no.acl.found": "true",
+        **_security_properties(security),
+        **extra,
+    }
+
+
+def _small_properties(*, replicas: int) -> dict[str, str]:
+    """Few partitions, few threads, and short waits: these brokers live for a test."""
+    return {
         "auto.create.topics.enable": "false",
-        "offsets.topic.replication.factor": replicas,
+        "offsets.topic.replication.factor": str(replicas),
         "offsets.topic.num.partitions": "4",
-        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.replication.factor": str(replicas),
         "transaction.state.log.min.isr": "1",
         "transaction.state.log.num.partitions": "4",
-        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.replication.factor": str(replicas),
         "share.coordinator.state.topic.min.isr": "1",
         "share.coordinator.state.topic.num.partitions": "2",
         "group.initial.rebalance.delay.ms": "0",
@@ -166,11 +176,6 @@ def broker_properties(
         "log.retention.ms": "-1",
         "num.network.threads": "2",
         "num.io.threads": "4",
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS",
-        "allow.everyone.if.no.acl.found": "true",
-        **_security_properties(security),
-        **extra,
     }
 
 

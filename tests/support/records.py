@@ -57,6 +57,13 @@ class Sample:
         return (self.key, self.value, self.headers, self.partition, self.timestamp_ms)
 
 
+def numbered(first: int, count: int, partitions: int = 1) -> list[Sample]:
+    """Records whose values count up, dealt out to partitions."""
+    return [
+        Sample(value=str(n).encode(), partition=n % partitions) for n in range(first, first + count)
+    ]
+
+
 def create_topic(
     bootstrap: str,
     topic: str,

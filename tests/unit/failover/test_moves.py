@@ -25,24 +25,20 @@ from mm2.failover.plan import Plan, Wishes
 from mm2.failover.standstill import FAILOVER
 from mm2.herder.control import FlowState, Wanted
 from mm2.kafka.errors import GroupInUse
-from tests.support.fake_sides import (
-    COPY,
-    ORIGINAL,
-    FakeSide,
-    FakeSwitch,
-    fake_route,
-    switch,
-)
+from mm2.kafka.groups import Group, GroupState, GroupType
+from tests.support.fake_moves import COPY, ORIGINAL, FakeSwitch, fake_route, switch
+from tests.support.fake_route import FakeSide
 
 
 def _source(*groups: str) -> FakeSide:
-    return FakeSide(
-        {ORIGINAL: (0, 100)}, {each: {ORIGINAL: CommittedOffset(50)} for each in groups}
-    )
+    side = FakeSide("A", logs={ORIGINAL: (0, 100)})
+    for each in groups:
+        side.put(each, {ORIGINAL: 50})
+    return side
 
 
 def _target() -> FakeSide:
-    return FakeSide({COPY: (0, 100)})
+    return FakeSide("B", logs={COPY: (0, 100)})
 
 
 def _checkpoint(group: str, time_ms: int) -> RemoteCheckpoint:
@@ -85,7 +81,8 @@ def test_a_cluster_that_refuses_us_is_not_lost(
 def test_a_streams_group_does_not_move(tmp_path: Path, *, on_target: bool) -> None:
     """Brokers list its offsets, and do not describe it: it seems to have no members."""
     source, target = _source("g", "other"), _target()
-    (target if on_target else source).others.add("g")
+    streams = Group("g", GroupState.STABLE, GroupType.STREAMS)
+    (target if on_target else source).others.append(streams)
     route = fake_route(tmp_path, source, target)
     plan = asyncio.run(Move(route, Wishes(groups=("g",), forced=True), print).execute())
     assert list(_stopping(plan)) == ["type"]
@@ -95,7 +92,7 @@ def test_a_streams_group_does_not_move(tmp_path: Path, *, on_target: bool) -> No
 
 def test_after_a_disaster_a_group_that_has_read_on_stays_where_it_is(tmp_path: Path) -> None:
     target = _target()
-    target.groups["ahead"] = {COPY: CommittedOffset(90)}
+    target.put("ahead", {COPY: 90})
     checkpoints = {GroupId(group): {COPY: _checkpoint(group, 1)} for group in ("ahead", "behind")}
     look = Checkpoints(fake_route(tmp_path, _source(), target)).look
     ahead, behind = asyncio.run(look(["ahead", "behind"], checkpoints, 2))
@@ -109,7 +106,7 @@ def test_copies_that_a_group_is_not_placed_in_are_named(tmp_path: Path) -> None:
     target = _target()
     for name in ("A.payments", "A.read", "A.heartbeats", "orders", "C.orders"):
         target.logs[TopicPartition(TopicName(name), 0)] = (0, 10)
-    target.groups["g"] = {TopicPartition(TopicName("A.read"), 0): CommittedOffset(3)}
+    target.put("g", {TopicPartition(TopicName("A.read"), 0): 3})
     checkpoints = {GroupId("g"): {COPY: _checkpoint("g", 1)}}
     look = Checkpoints(fake_route(tmp_path, _source(), target)).look
     (found,) = asyncio.run(look(["g"], checkpoints, 2))
@@ -136,7 +133,7 @@ def test_one_group_that_fails_does_not_keep_the_others(
 ) -> None:
     """And it is said what was done, and that the flow stands still."""
     target, flow = _target(), FakeSwitch()
-    target.failing["g1"] = error
+    target.failing_commits["g1"] = error
     route = fake_route(tmp_path, _source("g0", "g1", "g2"), target)
     move = Move(route, _FENCED, print, switch(flow))
     plan = asyncio.run(move.execute())
@@ -235,7 +232,7 @@ def test_where_a_group_begins_without_a_checkpoint_is_the_users_word(
 @pytest.mark.parametrize("is_there", [True, False])
 def test_nobody_waits_for_a_flow_that_is_stopped(tmp_path: Path, *, is_there: bool) -> None:
     """What is not copied will not be; where nothing is missing, that is only worth a word."""
-    route = fake_route(tmp_path, _source("g"), _target() if is_there else FakeSide())
+    route = fake_route(tmp_path, _source("g"), _target() if is_there else FakeSide("B"))
     stopped = FakeSwitch(Wanted(state=FlowState.STOPPED, reason="a try"))
     move = Move(route, Wishes(groups=("g",), timeout_s=3600), print, switch(stopped))
     plan = asyncio.run(move.execute())

@@ -1,0 +1,41 @@
+"""Topics as a cluster describes them, and taking them away."""
+
+from __future__ import annotations
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+
+from tests.support.cluster import Cluster
+from tests.support.eventually import PATIENCE_S, eventually
+from tests.support.records import create_topic
+
+
+def partition_counts(cluster: Cluster) -> dict[str, int]:
+    """The names of all topics, with how many partitions they have."""
+    topics = _admin(cluster).list_topics(timeout=PATIENCE_S).topics
+    return {name: len(topic.partitions) for name, topic in topics.items()}
+
+
+def settings_of(cluster: Cluster, topic: str) -> dict[str, str]:
+    """All settings of a topic, also those that are defaults."""
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    (future,) = _admin(cluster).describe_configs([resource]).values()
+    return {name: entry.value for name, entry in future.result(PATIENCE_S).items()}
+
+
+def delete_topic(cluster: Cluster, topic: str) -> None:
+    """Deletes a topic, and waits until the cluster does not know it any more."""
+    admin = _admin(cluster)
+    admin.delete_topics([topic])[topic].result(PATIENCE_S)
+    eventually(lambda: topic not in admin.list_topics(timeout=PATIENCE_S).topics)
+
+
+def recreate_topic(cluster: Cluster, topic: str, partitions: int = 1) -> None:
+    """Deletes a topic, and makes another one of its name."""
+    delete_topic(cluster, topic)
+    create_topic(cluster.bootstrap, topic, partitions)
+
+
+def _admin(cluster: Cluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": cluster.bootstrap})
