@@ -13,6 +13,7 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from tests.support.at_once import FailuresAtOnce
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.providers import provided
 
@@ -44,6 +45,13 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if versions := config.getoption("--brokers"):
         os.environ["MM2_TEST_VERSIONS"] = versions
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Has several processes show each failure when it happens, and not at the end only."""
+    plugins = session.config.pluginmanager
+    if plugins.hasplugin("dsession"):
+        plugins.register(FailuresAtOnce(plugins.getplugin("terminalreporter")))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,0 +1,25 @@
+"""Failures of a long run are shown when they happen: nobody waits twenty minutes for a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+
+class FailuresAtOnce:
+    """
+    A plug-in of the process that others report to.
+
+    Args:
+        terminal: what it writes to.
+    """
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Shows a failure; with what was printed, it comes again at the end."""
+        if report.failed:
+            self._terminal.ensure_newline()
+            self._terminal.write_sep("_", f"{report.nodeid} ({report.when})", red=True)
+            self._terminal.write_line(report.longreprtext)
