@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,3 +36,12 @@ def test_every_logged_event_is_registered_and_every_registered_one_is_logged() -
 def test_the_reference_page_is_up_to_date() -> None:
     page = _ROOT / "docs" / "reference" / "events.md"
     assert page.read_text() == reference_page(), "run scripts/generate-docs"
+
+
+def test_tables_of_events_in_the_docs_name_events_that_there_are() -> None:
+    pages = [page.read_text() for page in (_ROOT / "docs").rglob("*.md")]
+    tables = [table for page in pages for table in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)]
+    rows = [row for table in tables if table.startswith("| event") for row in table.splitlines()]
+    named = {name for row in rows for name in re.findall(r"^\| `([^`]+)` \|", row)}
+    assert "source.partition_failed" in named
+    assert named <= EVENTS.keys()
