@@ -11,6 +11,7 @@ from mm2.config.flow import FlowConfig, single_flow
 from mm2.config.known import connector_advice, doubts
 from mm2.config.layers import with_line
 from mm2.connect.classes import ConnectorClass, connector_class
+from mm2.connect.expressions import Expressions
 from mm2.connect.layers import ConnectorLayers
 from mm2.connect.worker import WorkerConfig
 from mm2.core.model import (
@@ -72,9 +73,11 @@ def read_connector(
     if mistakes:
         raise ConfigErrors(sorted((with_line(each, lines) for each in mistakes), key=by_line))
     layers = ConnectorLayers(name=name, kind=kind, own=config, lines=lines, worker=worker)
-    flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
-    if refusals := _refusals(flow, kind):
-        raise ConfigErrors([ConfigError(refusal) for refusal in refusals])
+    try:
+        flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
+        _check_refusals(flow, kind)
+    except ConfigErrors as errors:
+        raise Expressions(config, worker).hidden_in(errors) from None
     warnings = [str(with_line(each, lines)) for each in doubts(config, connector_advice)]
     return Connector(
         name=name,
@@ -93,14 +96,20 @@ def _required(config: Mapping[str, str], key: str, mistakes: list[ConfigError]) 
     return value
 
 
-def _refusals(flow: FlowConfig, kind: ConnectorClass) -> tuple[str, ...]:
-    """Why Connect would not take the connector (C106-C112)."""
+def _check_refusals(flow: FlowConfig, kind: ConnectorClass) -> None:
+    """
+    Looks whether Connect would take the connector (C106-C112).
+
+    Raises:
+        ConfigErrors: why it would not.
+    """
     settings = {
         SOURCE_CONNECTOR: flow.source,
         CHECKPOINT_CONNECTOR: flow.checkpoint,
         HEARTBEAT_CONNECTOR: flow.heartbeat,
     }
-    return settings[kind.part].refusals
+    if refusals := settings[kind.part].refusals:
+        raise ConfigErrors([ConfigError(refusal) for refusal in refusals])
 
 
 def _changes_to_records(config: Mapping[str, str]) -> list[ConfigError]:

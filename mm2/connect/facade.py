@@ -11,31 +11,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
+from unicodedata import category
 
 from mm2.config.clients import worker_client_properties
-from mm2.config.redact import HIDDEN, redacted, shown
+from mm2.config.definition import java_trim
+from mm2.config.redact import redacted
 from mm2.connect.connector import Connector, read_connector
+from mm2.connect.connector_states import ConnectorStates
+from mm2.connect.hidden import with_secrets
 from mm2.connect.running import RunningConnectors
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
 from mm2.core.connect_offsets import SourcePartition
 from mm2.core.model import SOURCE_CONNECTOR
-from mm2.errors import ClusterError, ConfigError, ConfigErrors
-from mm2.herder.flow_view import ConnectorView
+from mm2.errors import ConfigErrors
 from mm2.herder.repositioning import Change, Repositioning
 from mm2.kafka.admin import Admin
-from mm2.rest.errors import RestError, bad_request, conflict, not_found, unknown_connector
+from mm2.rest.errors import RestError, bad_request, conflict, not_found
 from mm2.rest.ports import (
     ConnectorInfo,
     ConnectorStatus,
-    ConnectorType,
     JsonObject,
     Position,
     State,
     Target,
 )
 from mm2.rest.views import FlowViews
+
+_CONTROL: Final = "Cc"
+"""Characters that Connect refuses in names (``ConnectorNameValidator``)."""
 
 _STATES: Final = {
     Target.RUNNING: TargetState.STARTED,
@@ -64,8 +69,7 @@ class WorkerConnectors:
     ) -> None:
         self._worker = worker
         self._store = store
-        self._running = running
-        self._views = views
+        self._states = ConnectorStates(worker, store, running, views)
 
     async def cluster_id(self) -> str:
         """
@@ -98,27 +102,18 @@ class WorkerConnectors:
         """What a connector is."""
         return ConnectorInfo(
             name=name,
-            type=self._type(name),
-            config=redacted(self._config(name)),
+            type=self._states.type(name),
+            config=await self.config(name),
             tasks=sorted((await self.status(name)).tasks),
         )
 
+    async def config(self, name: str) -> Mapping[str, str]:
+        """A connector's configuration, which no other cluster need answer for."""
+        return redacted(self._states.config(name))
+
     async def status(self, name: str) -> ConnectorStatus:
-        """How a connector is; one that is not to run is what is wanted of it."""
-        self._config(name)
-        wanted = self._store.contents.state(name)
-        if wanted is not TargetState.STARTED:
-            state = State(state=wanted.value, worker_id=self._worker_id)
-            return ConnectorStatus(name=name, type=self._type(name), connector=state)
-        if failure := self._running.failure(name):
-            state = State(state="FAILED", worker_id=self._worker_id, trace=failure)
-            return ConnectorStatus(name=name, type=self._type(name), connector=state)
-        try:
-            return self._seen(name, await self._view(name))
-        except ClusterError as error:
-            # Its configuration can be seen, and put right, all the same.
-            state = State(state="UNASSIGNED", worker_id="", trace=str(error))
-            return ConnectorStatus(name=name, type=self._type(name), connector=state)
+        """How a connector is."""
+        return await self._states.status(name)
 
     async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """The configurations of a connector's tasks, which are its own."""
@@ -127,9 +122,8 @@ class WorkerConnectors:
 
     async def topics(self, name: str) -> Sequence[str]:
         """The topics that a connector writes to."""
-        self._config(name)
-        view = await self._view(name)
-        return view.topics if view else []
+        self._states.config(name)
+        return await self._states.topics(name)
 
     async def reset_topics(self, name: str) -> None:
         """
@@ -138,7 +132,7 @@ class WorkerConnectors:
         Raises:
             RestError: always.
         """
-        self._config(name)
+        self._states.config(name)
         raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
 
     async def create(self, name: str, config: Mapping[str, str], target: Target) -> ConnectorInfo:
@@ -149,15 +143,19 @@ class WorkerConnectors:
             RestError: there is one of that name.
             ConfigErrors: the configuration is wrong.
         """
-        if name in self._store.contents.configs:
-            raise conflict(f"Connector {name} already exists")
-        written = {**_with_secrets(config, {}), "name": name}
+        if not name or name != java_trim(name) or _CONTROL in map(category, name):
+            raise bad_request(
+                f"{name!r} is no name for a connector: blanks around it, or control characters"
+            )
+        written = {**with_secrets(config, {}), "name": name}
         connector = read_connector(written, self._worker)
         # In Connect's order: nobody may see the connector without what is wanted of it.
-        await self._store.add(
-            WantedState(name, _STATES[target]), ConnectorConfig(name, connector.config)
+        wanted = WantedState(name, _STATES[target])
+        if not await self._store.replace(None, ConnectorConfig(name, connector.config), wanted):
+            raise conflict(f"Connector {name} already exists")
+        return ConnectorInfo(
+            name=name, type=self._states.type(name), config=redacted(connector.config)
         )
-        return ConnectorInfo(name=name, type=self._type(name), config=redacted(connector.config))
 
     async def put_config(self, name: str, config: Mapping[str, str]) -> tuple[ConnectorInfo, bool]:
         """
@@ -169,7 +167,7 @@ class WorkerConnectors:
         before = self._store.contents.configs.get(name)
         if before is None:
             return await self.create(name, config, Target.RUNNING), True
-        await self._replace(name, _with_secrets(config, before))
+        await self._replace(name, before, with_secrets(config, before))
         return await self.info(name), False
 
     async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
@@ -179,20 +177,20 @@ class WorkerConnectors:
         Raises:
             ConfigErrors: the configuration would be wrong.
         """
-        before = self._config(name)
+        before = self._states.config(name)
         values = {key: value for key, value in changes.items() if value is not None}
         kept = {key: value for key, value in before.items() if key not in changes}
-        await self._replace(name, kept | _with_secrets(values, before))
+        await self._replace(name, before, kept | with_secrets(values, before))
         return await self.info(name)
 
     async def delete(self, name: str) -> None:
         """Ends a connector for good; its positions stay, as Connect's do."""
-        self._config(name)
+        self._states.config(name)
         await self._store.add(ConnectorConfig(name, None), WantedState(name, None))
 
     async def want(self, name: str, target: Target) -> None:
         """Has a connector run, pause or stop."""
-        self._config(name)
+        self._states.config(name)
         await self._store.add(WantedState(name, _STATES[target]))
 
     async def restart(
@@ -200,7 +198,7 @@ class WorkerConnectors:
     ) -> ConnectorStatus:
         """Has a connector start anew, and its tasks with it; returns how it is meanwhile."""
         before = await self.status(name)
-        states = {before.connector.state} | (_states(before) if include_tasks else set())
+        states = {before.connector.state} | (_of_tasks(before) if include_tasks else set())
         if only_failed and "FAILED" not in states:
             return before
         await self._store.add(Restart(name, include_tasks, only_failed))
@@ -219,7 +217,7 @@ class WorkerConnectors:
 
     async def offsets(self, name: str) -> Sequence[Position]:
         """Positions of copying; connectors of other classes have none."""
-        connector = self._known(name)
+        connector = self._states.known(name)
         if connector.kind.part != SOURCE_CONNECTOR:
             return []
         async with Repositioning.of(connector.flow) as repositioning:
@@ -255,57 +253,19 @@ class WorkerConnectors:
             await _execute(repositioning, await repositioning.deleted(None))
         return "The offsets for this connector have been reset successfully"
 
-    @property
-    def _worker_id(self) -> str:
-        return self._running.worker_id
-
-    def _config(self, name: str) -> Mapping[str, str]:
-        try:
-            return self._store.contents.configs[name]
-        except KeyError:
-            raise unknown_connector(name) from None
-
-    def _known(self, name: str) -> Connector:
-        return read_connector(self._config(name), self._worker)
-
-    def _type(self, name: str) -> ConnectorType:
-        try:
-            is_sink = self._known(name).kind.is_sink
-        except ConfigErrors:
-            return ConnectorType.SOURCE
-        return ConnectorType.SINK if is_sink else ConnectorType.SOURCE
-
-    async def _replace(self, name: str, config: Mapping[str, str]) -> None:
+    async def _replace(
+        self, name: str, before: Mapping[str, str], config: Mapping[str, str]
+    ) -> None:
         connector = read_connector({**config, "name": name}, self._worker)
-        await self._store.add(ConnectorConfig(name, connector.config))
-
-    async def _view(self, name: str) -> ConnectorView | None:
-        # What runs here, if it does: who asks again for the same is answered by the same follower.
-        connector = self._running.known.get(name) or self._known(name)
-        view = await self._views.of(connector.flow)
-        return view.connector(connector.kind.part)
-
-    def _seen(self, name: str, view: ConnectorView | None) -> ConnectorStatus:
-        kind = self._type(name)
-        if view is None:
-            return ConnectorStatus(name=name, type=kind, connector=State(state="UNASSIGNED"))
-        return ConnectorStatus(
-            name=name,
-            type=kind,
-            connector=State(
-                state=view.state.value, worker_id=view.worker_id, trace=view.trace or ""
-            ),
-            tasks={
-                task.task: State(
-                    state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
-                )
-                for task in view.tasks
-            },
-        )
+        if not await self._store.replace(before, ConnectorConfig(name, connector.config)):
+            raise conflict(
+                f"The configuration of connector {name} was changed by somebody else at the same"
+                " time; look at it, and ask again"
+            )
 
     def _stopped(self, name: str) -> Connector:
         """A connector that has positions and is to be stopped."""
-        connector = self._known(name)
+        connector = self._states.known(name)
         if connector.kind.part != SOURCE_CONNECTOR:
             raise bad_request(f"Connector {name} has no offsets: it copies no records")
         if self._store.contents.state(name) is not TargetState.STOPPED:
@@ -317,24 +277,7 @@ class WorkerConnectors:
         return connector
 
 
-def _with_secrets(config: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
-    """
-    Clients send back what they were shown; what was hidden from them stays as it is.
-
-    Raises:
-        ConfigErrors: something hidden stands where nothing was shown like that.
-    """
-    found = {
-        key: before[key] if key in before and value == shown(key, before[key]) else value
-        for key, value in config.items()
-    }
-    if strange := [key for key in found if HIDDEN in found[key] and found[key] != before.get(key)]:
-        message = f"has {HIDDEN} in it, which stands for nothing here: write the value"
-        raise ConfigErrors([ConfigError(f"{key} {message}", key=key) for key in strange])
-    return found
-
-
-def _states(status: ConnectorStatus) -> set[str]:
+def _of_tasks(status: ConnectorStatus) -> set[str]:
     return {task.state for task in status.tasks.values()}
 
 

@@ -45,10 +45,20 @@ def read_connector_file(path: Path) -> ConnectorFile:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     try:
         document = json.loads(data)
-    except ValueError:
+    except ValueError as error:
+        if path.suffix == ".json" or data.lstrip().startswith(b"{"):
+            raise _broken(error) from error
         file = parse(data, name=str(path))
         return ConnectorFile(config=file.values, lines=file.lines)
     return _of_json(document)
+
+
+def _broken(error: ValueError) -> ConfigError:
+    """Where JSON that somebody means to be JSON is none."""
+    if isinstance(error, json.JSONDecodeError):
+        message = f"not JSON: {error.msg} (column {error.colno})"
+        return ConfigError(message, line=error.lineno)
+    return ConfigError(f"not JSON: {error}")
 
 
 def _of_json(document: object) -> ConnectorFile:

@@ -33,6 +33,7 @@ class WorkerGroup:
 
     Attributes:
         entered: set once this worker is a member.
+        trouble: what kept it from becoming one the last time; None if nothing did.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class WorkerGroup:
     ) -> None:
         self.entered = asyncio.Event()
         self._group_id = group_id
-        self._trouble: str | None = None
+        self.trouble: str | None = None
         self._membership = Membership(
             alias,
             properties,
@@ -75,14 +76,14 @@ class WorkerGroup:
         )
         if self.entered.is_set():
             raise FatalError(reason)
-        if self._trouble != reason:
+        if self.trouble != reason:
             log.error("connect.refused", group=self._group_id, reason=reason)
-        self._trouble = reason
+        self.trouble = reason
 
     def _not_joined(self, error: str) -> None:
-        if self._trouble != error:
+        if self.trouble != error:
             log.warning("connect.not_joined", group=self._group_id, error=error)
-        self._trouble = error
+        self.trouble = error
 
 
 class _Agreed:

@@ -27,17 +27,21 @@ async def serve_worker(
     """
     Serves the connectors of a worker until cancelled.
 
+    Until they are known, it says that the worker starts, and why that takes so long.
+
     Args:
         worker: the worker's configuration.
         store: the connectors.
         running: what runs of them here.
         entrance: where and to whom.
     """
-    await store.loaded()
     async with asyncio.TaskGroup() as tasks:
         connectors = WorkerConnectors(worker, store, running, FlowViews(tasks))
         api = Api(
-            connectors=connectors, plugins=Plugins(worker_plugins(worker)), levels=LogLevels()
+            connectors=connectors,
+            plugins=Plugins(worker_plugins(worker), resolves=True),
+            levels=LogLevels(),
+            starting=lambda: store.awaited,
         )
         async with served(api, entrance):
             await asyncio.Event().wait()

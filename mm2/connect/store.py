@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 import structlog
 
 from mm2.config.clients import worker_client_properties
+from mm2.connect.config_topic import prepare_config_topic
+from mm2.connect.contents import Contents
 from mm2.connect.others import WorkerGroup
 from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import (
-    ConnectorConfig,
-    Entry,
-    Restart,
-    TargetState,
-    WantedState,
-    decode,
-    encode,
-)
-from mm2.errors import SchemaError, Unavailable, root_cause
+from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, decode, encode
+from mm2.errors import ClusterError, SchemaError, Unavailable, root_cause
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import LogTail, Record
 from mm2.kafka.writer import Writer
@@ -29,42 +22,8 @@ from mm2.kafka.writer import Writer
 log = structlog.get_logger()
 
 _SEEN_WITHIN_S: Final = 30.0
-
-
-class Contents:
-    """
-    The connectors, as the entries so far make them.
-
-    Attributes:
-        configs: by names.
-        wanted: what is wanted of those of which something was said.
-        restarts: how often each was to be started anew.
-    """
-
-    def __init__(self) -> None:
-        self.configs: dict[str, Mapping[str, str]] = {}
-        self.wanted: dict[str, TargetState] = {}
-        self.restarts: dict[str, int] = {}
-
-    def take(self, entry: Entry) -> None:
-        """Takes in the next entry."""
-        match entry:
-            case ConnectorConfig(name, None):
-                self.configs.pop(name, None)
-            case ConnectorConfig(name, config):
-                assert config is not None  # noqa: S101 - the case above
-                self.configs[name] = config
-            case WantedState(name, None):
-                self.wanted.pop(name, None)
-            case WantedState(name, state):
-                assert state is not None  # noqa: S101 - the case above
-                self.wanted[name] = state
-            case Restart(name, _, _):
-                self.restarts[name] = self.restarts.get(name, 0) + 1
-
-    def state(self, name: str) -> TargetState:
-        """What is wanted of a connector: that it runs, unless somebody has said otherwise."""
-        return self.wanted.get(name, TargetState.STARTED)
+_UNDONE_MOST: Final = 256
+"""So many of the last changes can be taken back, which is asked for at once or never."""
 
 
 class ConnectorStore(Protocol):
@@ -78,6 +37,10 @@ class ConnectorStore(Protocol):
 
     contents: Contents
     changed: asyncio.Event
+
+    @property
+    def awaited(self) -> str | None:
+        """What keeps the worker from knowing its connectors; None if it knows them."""
 
     async def run(self) -> None:
         """Keeps ``contents`` current until cancelled."""
@@ -93,6 +56,24 @@ class ConnectorStore(Protocol):
             ClusterError: they cannot be kept.
         """
 
+    async def replace(
+        self, before: Mapping[str, str] | None, new: ConnectorConfig, *entries: Entry
+    ) -> bool:
+        """
+        Gives a connector another configuration, as ``add`` does, unless somebody was faster.
+
+        Args:
+            before: what the new one was made from; None for no configuration.
+            new: the new one.
+            entries: what is to be there before it.
+
+        Returns:
+            Whether it is so; if not, all is as whoever was faster wanted it.
+
+        Raises:
+            ClusterError: it cannot be kept.
+        """
+
 
 class MemoryStore:
     """
@@ -100,7 +81,12 @@ class MemoryStore:
 
     Args:
         entries: what is there at the start.
+
+    Attributes:
+        awaited: nothing.
     """
+
+    awaited: Final = None
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.contents = Contents()
@@ -119,6 +105,15 @@ class MemoryStore:
         for entry in entries:
             self.contents.take(entry)
         self.changed.set()
+
+    async def replace(
+        self, before: Mapping[str, str] | None, new: ConnectorConfig, *entries: Entry
+    ) -> bool:
+        """Adds entries, if the configuration is what it was made from."""
+        if self.contents.configs.get(new.name) != before:
+            return False
+        await self.add(*entries, new)
+        return True
 
 
 class TopicStore:
@@ -141,9 +136,21 @@ class TopicStore:
             group_id=worker.group_id,
             topic=self._topic,
         )
+        self._reading = self.contents
         self._seen = -1
+        self._undo: dict[int, Entry] = {}
         self._progress = asyncio.Condition()
         self._loaded = asyncio.Event()
+        self._trouble: str | None = None
+
+    @property
+    def awaited(self) -> str | None:
+        """What keeps the worker from knowing its connectors; None if it knows them."""
+        if self._loaded.is_set():
+            return None
+        trouble = self._group.trouble or self._trouble
+        reading = f"the connectors are being read from {self._topic}"
+        return f"{reading}: {trouble}" if trouble else reading
 
     async def run(self) -> None:
         """
@@ -153,26 +160,37 @@ class TopicStore:
             ClusterError: the topic cannot be made or read.
             FatalError: other workers run these connectors, too.
         """
-        await self._prepare()
         try:
+            await self._prepare()
+            self._trouble = None
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._group.run(), name="worker-group")
                 await self._group.entered.wait()
                 await self._follow(tasks)
+        except ClusterError as error:
+            self._trouble = str(error)
+            raise
         except ExceptionGroup as errors:
+            self._trouble = str(root_cause(errors))
             raise root_cause(errors) from errors
 
     async def _follow(self, tasks: asyncio.TaskGroup) -> None:
         properties = worker_client_properties(self._properties, "consumer", "configs")
         tail = LogTail(_ALIAS, properties, self._topic)
+        # Who reads the topic once more sees all that was ever asked for, and is not to do it again.
+        self._reading = Contents()
         tasks.create_task(self._tell_loaded(tail), name="configs-loaded")
         async for record in tail:
             await self._take(record)
 
     async def _tell_loaded(self, tail: LogTail) -> None:
         await tail.caught_up.wait()
+        self._reading.restarts = self.contents.restarts
+        self.contents = self._reading
         self._loaded.set()
         self.changed.set()
+        async with self._progress:
+            self._progress.notify_all()
 
     async def _take(self, record: Record) -> None:
         try:
@@ -181,12 +199,24 @@ class TopicStore:
             log.warning("connect.record_unreadable", topic=self._topic, error=str(error))
             entry = None
         # What was asked for before we came has been done, or makes no difference any more.
-        if entry and (self._loaded.is_set() or not isinstance(entry, Restart)):
-            self.contents.take(entry)
+        if entry and (self._is_current or not isinstance(entry, Restart)):
+            self._remember(record.offset, self._reading.inverse(entry))
+            self._reading.take(entry)
         async with self._progress:
             self._seen = record.offset
             self._progress.notify_all()
         self.changed.set()
+
+    @property
+    def _is_current(self) -> bool:
+        """Whether ``contents`` follows what is read."""
+        return self.contents is self._reading and self._loaded.is_set()
+
+    def _remember(self, offset: int, inverse: Entry | None) -> None:
+        if inverse is not None:
+            self._undo[offset] = inverse
+        while len(self._undo) > _UNDONE_MOST:
+            del self._undo[next(iter(self._undo))]
 
     async def loaded(self) -> None:
         """Waits until all that was in the topic at the start has been read."""
@@ -200,30 +230,53 @@ class TopicStore:
             Unavailable: they were not seen in time; they may be there all the same.
             ClusterError: the cluster refuses them.
         """
-        offset = -1
+        await self._written(entries)
+
+    async def replace(
+        self, before: Mapping[str, str] | None, new: ConnectorConfig, *entries: Entry
+    ) -> bool:
+        """
+        Writes a configuration after other entries; takes all back if it was not made from the last.
+
+        Of several workers that do so at the same time, the first one in the topic is right.
+
+        Raises:
+            Unavailable: they were not seen in time; they may be there all the same.
+            ClusterError: the cluster refuses them.
+        """
+        if self.contents.configs.get(new.name) != before:
+            return False
+        offsets = await self._written([*entries, new])
+        undo = [self._undo[offset] for offset in offsets]
+        if undo[-1] == ConnectorConfig(new.name, before):
+            return True
+        if self.contents.configs.get(new.name) == new.config:
+            await self._written(undo)
+        return False
+
+    async def _written(self, entries: Sequence[Entry]) -> list[int]:
+        """Writes entries; returns their offsets when they have come back."""
         properties = worker_client_properties(self._properties, "producer", "configs")
-        async with AsyncExitStack() as stack:
-            writer = await stack.enter_async_context(Writer(_ALIAS, properties))
-            for entry in entries:
-                offset = await writer.send(self._topic, *encode(entry), partition=0)
+        async with Writer(_ALIAS, properties) as writer:
+            offsets = [
+                await writer.send(self._topic, *encode(entry), partition=0) for entry in entries
+            ]
         try:
             async with asyncio.timeout(_SEEN_WITHIN_S), self._progress:
-                await self._progress.wait_for(lambda: self._seen >= offset)
+                await self._progress.wait_for(
+                    lambda: self._is_current and self._seen >= offsets[-1]
+                )
         except TimeoutError:
             message = f"{self._topic} was written, but not read again in {_SEEN_WITHIN_S:.0f} s"
             raise Unavailable(_ALIAS, message) from None
+        return offsets
 
     async def _prepare(self) -> None:
-        """Makes the topic."""
+        """Makes the topic, or looks whether the one that is there will do."""
         properties = worker_client_properties(self._properties, "admin", "configs")
         admin = Admin(_ALIAS, properties)
         try:
-            await admin.create_internal_topic(
-                self._topic,
-                partitions=1,
-                replication_factor=self._factor,
-                configs={"cleanup.policy": "compact"},
-            )
+            await prepare_config_topic(admin, self._topic, replication_factor=self._factor)
         finally:
             await admin.close()
 

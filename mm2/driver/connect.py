@@ -16,8 +16,11 @@ from mm2.connect.checkpoint_sink import run_checkpoint_sink
 from mm2.connect.connector import Connector
 from mm2.connect.doubts import check_target
 from mm2.connect.running import RunningConnectors
+from mm2.connect.status_board import StatusBoard
+from mm2.connect.status_keeper import StatusKeeper
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
+from mm2.core.connect_configs import TargetState
 from mm2.driver.app import STOP_WITHIN_S, Engine, run_to_the_end
 from mm2.herder.election import NodeShare
 from mm2.herder.herder import FlowHerder
@@ -63,6 +66,7 @@ class ConnectWorker:
         self._engine = engine
         self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
         self._share = NodeShare(could=frozenset())
+        self._board = StatusBoard(config)
         self._stopping = asyncio.Event()
         self.connectors = RunningConnectors(
             config, store, self._flow, self._worker_id, check_target
@@ -84,6 +88,7 @@ class ConnectWorker:
             # Spark takes seconds to start; connectors and topics are looked at meanwhile.
             spark = group.create_task(self._engine.start(), name="spark")
             store = group.create_task(keep_running("connectors", self._store.run), name="store")
+            board = group.create_task(keep_running("statuses", self._board.run), name="statuses")
             work = group.create_task(self.connectors.run(self._stopping), name="work")
             rest = group.create_task(self._serve(after=spark), name="rest")
             await self._stopping.wait()
@@ -92,7 +97,7 @@ class ConnectWorker:
             for task in late:
                 log.error("herder.not_stopped", herder="connectors", within_s=STOP_WITHIN_S)
                 task.cancel()
-            for task in (store, rest):
+            for task in (store, rest, board):
                 task.cancel()
 
     async def _serve(self, *, after: asyncio.Task[None]) -> None:
@@ -100,8 +105,12 @@ class ConnectWorker:
         if self._entrance is None:
             return
         await asyncio.wait([after])
-        serve = await asyncio.to_thread(_service)
-        await serve(self._config, self._store, self.connectors, self._entrance)
+        try:
+            serve = await asyncio.to_thread(_service)
+            await serve(self._config, self._store, self.connectors, self._entrance)
+        except Exception as error:
+            # Connectors run without it, and so do the other workers'.
+            log.error("rest.ended", exc_info=error)
 
     def _flow(self, connector: Connector) -> FlowHerder:
         self._share.could = self.connectors.wanted
@@ -113,7 +122,17 @@ class ConnectWorker:
             checkpoints=run_checkpoint_sink if is_sink else run_checkpoints,
             worker_id=self._worker_id,
             share=self._share,
+            status=StatusKeeper(
+                connector,
+                self._board,
+                owner=self._worker_id,
+                wanted=lambda: self._wanted(connector.name),
+            ),
         )
+
+    def _wanted(self, name: str) -> TargetState | None:
+        contents = self._store.contents
+        return contents.state(name) if name in contents.configs else None
 
 
 def _service() -> Callable[

@@ -27,7 +27,7 @@ from mm2.herder.clusters import admin_clients, wait_for
 from mm2.herder.election import NodeShare
 from mm2.herder.hearing import HeardRunner, heard_flow
 from mm2.herder.leading import FlowLeading, Term
-from mm2.herder.ports import BundleRunner, SmallFlow
+from mm2.herder.ports import BundleRunner, SmallFlow, StatusWriter
 from mm2.herder.status_topic import StatusTopic
 from mm2.herder.steered import SteeredFlow
 from mm2.herder.supervision import keep_running, unless_stopped
@@ -127,6 +127,7 @@ class FlowHerder:
         checkpoints: the checkpoint flow.
         worker_id: names this node.
         share: what this node leads of all its flows.
+        status: says what the flow does; in the flow's own status topic by default.
     """
 
     def __init__(
@@ -138,9 +139,10 @@ class FlowHerder:
         checkpoints: SmallFlow,
         worker_id: str,
         share: NodeShare | None = None,
+        status: StatusWriter | None = None,
     ) -> None:
         self.config = config
-        self._status = StatusTopic(lambda: self.config, owner=worker_id)
+        self._status = status or StatusTopic(lambda: self.config, owner=worker_id)
         hear = self._status.hear
         self._runner = HeardRunner(runner, hear)
         self._heartbeats = heard_flow(heartbeats, HEARTBEAT_CONNECTOR, hear)

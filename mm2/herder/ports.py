@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Protocol
 
 from mm2.config.flow import FlowConfig
+from mm2.core.connect_status import ConnectorKey, TaskKey
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters
 
@@ -27,3 +28,13 @@ class SmallFlow(Protocol):
 
     async def __call__(self, config: FlowConfig, clusters: FlowClusters) -> None:
         """Runs until cancelled; ends at once when the configuration turns it off."""
+
+
+class StatusWriter(Protocol):
+    """Says where others look what a flow does, as long as this node leads it."""
+
+    def hear(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
+        """Learns that a connector or task begins (None), or why it has failed."""
+
+    async def beside(self, work: Coroutine[object, object, None]) -> None:
+        """Awaits what a leader does, and says meanwhile what it is."""

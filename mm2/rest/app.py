@@ -70,7 +70,7 @@ def _routes(
 ) -> Iterable[web.AbstractRouteDef]:
     for route in ROUTES:
         handler = _handler(route, api, request_timeout_s)
-        if route.writes:
+        if route.writes or (route.validates and api.plugins.resolves):
             handler = _guarded(handler, entrance)
         path = route.path if route.path == "/" else f"{route.path}{{_:/?}}"
         yield web.route(route.method, path, handler)
@@ -78,6 +78,9 @@ def _routes(
 
 def _handler(route: Route, api: Api, timeout_s: float) -> WebHandler:
     async def handle(request: web.Request) -> web.StreamResponse:
+        if route.needs_connectors and (reason := api.starting()):
+            message = f"This worker is still starting up: {reason}. Ask again."
+            raise RestError(HTTPStatus.SERVICE_UNAVAILABLE, message)
         call = Call(
             path=request.match_info,
             query={name: request.query.getall(name) for name in request.query},
@@ -101,12 +104,18 @@ def _guarded(handler: WebHandler, entrance: Entrance) -> WebHandler:
             message = "This node only shows (rest.read.only); ask another one."
             raise RestError(HTTPStatus.FORBIDDEN, message)
         origin = request.headers.get("Origin")
-        if entrance.origins.is_foreign(origin, request.host):
+        if entrance.origins.is_foreign(origin, request.host, is_local=_is_local(request)):
             message = f"Pages of {origin} may change nothing; see access.control.allow.origin."
             raise RestError(HTTPStatus.FORBIDDEN, message)
         return await handler(request)
 
     return handle
+
+
+def _is_local(request: web.Request) -> bool:
+    """Whether the request came in on a loopback address."""
+    address = request.get_extra_info("sockname", ("",))[0]
+    return str(address).startswith("127.") or address == "::1"
 
 
 async def _body(request: web.Request) -> object:

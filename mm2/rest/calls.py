@@ -141,11 +141,13 @@ class Api:
         connectors: those that are shown and steered.
         plugins: their classes.
         levels: of this node's logs.
+        starting: why the connectors are not known yet; None if they are.
     """
 
     connectors: Connectors
     plugins: Plugins
     levels: LogLevels
+    starting: Callable[[], str | None] = field(default=lambda: None)
 
 
 Handler = Callable[[Api, Call], Awaitable[Answer]]

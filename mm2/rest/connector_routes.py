@@ -115,7 +115,7 @@ async def get_connector(api: Api, call: Call) -> Answer:
 
 async def get_config(api: Api, call: Call) -> Answer:
     """A connector's configuration."""
-    return Answer(body=dict((await api.connectors.info(call.connector)).config))
+    return Answer(body=dict(await api.connectors.config(call.connector)))
 
 
 async def put_config(api: Api, call: Call) -> Answer:
@@ -389,9 +389,10 @@ CONNECTOR_ROUTES: Final = (
         method="PUT",
         path=f"{_ONE}/topics/reset",
         handle=reset_topics,
-        summary="Forgets the topics that a connector uses.",
-        answers={_ACCEPTED: None},
-        refusals=(_BAD,),
+        summary="Always refused, as Connect does where topics are not tracked.",
+        doc="Those that are shown are the topics of the present assignment.",
+        answers={},
+        refusals=(HTTPStatus.FORBIDDEN,),
     ),
     Route(
         method="GET",

@@ -87,16 +87,25 @@ class FlowConnectors:
         return [_name(config, connector) for config, connector in self._all()]
 
     async def info(self, name: str) -> ConnectorInfo:
-        """A connector's configuration, alterations included."""
+        """
+        A connector's configuration, alterations included, and its tasks.
+
+        While the target is away, as they were seen last; if they never were, what the file says.
+        """
         config, connector = self._find(name)
-        view = await self._views.of(config)
-        changes = view.steering.alterations.changes
+        view = await self._views.last(config)
+        tasks = _status(name, _connector(view, name, connector)).tasks if view else {}
         return ConnectorInfo(
             name=name,
             type=ConnectorType.SOURCE,
-            config=_shown(tolerated(config, changes).config, connector),
-            tasks=list(_status(name, _connector(view, name, connector)).tasks),
+            config=_altered(config, connector, view),
+            tasks=list(tasks),
         )
+
+    async def config(self, name: str) -> Mapping[str, str]:
+        """As that of ``info``."""
+        config, connector = self._find(name)
+        return _altered(config, connector, await self._views.last(config))
 
     async def status(self, name: str) -> ConnectorStatus:
         """How a connector is."""
@@ -334,6 +343,12 @@ def _shown(config: FlowConfig, connector: str) -> dict[str, str]:
     assert config.maker is not None  # noqa: S101 - a dedicated node's flows come from its file
     written = plain(effective_settings(config.maker, config.flow, connector, []))
     return dict(sorted({**redacted(written), "name": _name(config, connector)}.items()))
+
+
+def _altered(config: FlowConfig, connector: str, view: FlowView | None) -> dict[str, str]:
+    """A connector's configuration with the alterations that are known."""
+    changes = view.steering.alterations.changes if view else {}
+    return _shown(tolerated(config, changes).config, connector)
 
 
 def _connector(view: FlowView, name: str, connector: str) -> ConnectorView:

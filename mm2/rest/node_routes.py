@@ -33,6 +33,10 @@ async def get_root(api: Api, call: Call) -> Answer:
 
 async def get_health(api: Api, call: Call) -> Answer:
     """Whether this node can do its work."""
+    if reason := api.starting():
+        message = f"Worker is still starting up: {reason}."
+        body = {"status": "starting", "message": message}
+        return Answer(status=HTTPStatus.SERVICE_UNAVAILABLE, body=body)
     try:
         async with asyncio.timeout(HEALTHY_WITHIN_S):
             await api.connectors.check()
@@ -131,7 +135,11 @@ NODE_ROUTES: Final = (
         path="/health",
         handle=get_health,
         summary="Shows whether this node can work (KIP-1017).",
-        answers={_OK: "Health", HTTPStatus.INTERNAL_SERVER_ERROR: "Health"},
+        answers={
+            _OK: "Health",
+            HTTPStatus.INTERNAL_SERVER_ERROR: "Health",
+            HTTPStatus.SERVICE_UNAVAILABLE: "Health",
+        },
     ),
     Route(
         method="GET",
@@ -153,8 +161,10 @@ NODE_ROUTES: Final = (
         path="/connector-plugins/{plugin}/config/validate",
         handle=validate,
         summary="Tells everything that is wrong with a configuration.",
+        doc="A worker resolves the values, so that with rest.read.only it refuses.",
         body="Config",
         answers={_OK: "Validation"},
+        refusals=(HTTPStatus.FORBIDDEN,),
     ),
     Route(
         method="GET",

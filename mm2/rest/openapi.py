@@ -146,6 +146,7 @@ def reference_page() -> str:
 def _row(route: Route) -> str:
     query = "&".join(parameter.name for parameter in route.query)
     path = f"{route.path}?{query}" if query else route.path
-    answers = ", ".join(str(int(status)) for status in sorted({*route.answers, *route.refusals}))
+    own = set(route.statuses()) - set(route.common_statuses()) | {*route.answers, *route.refusals}
+    answers = ", ".join(str(int(status)) for status in sorted(own))
     doc = " ".join(part for part in (route.summary, route.doc) if part).replace("|", "\\|")
     return f"| `{route.method} {path}` | {doc} | {answers} |\n"

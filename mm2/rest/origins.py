@@ -17,6 +17,7 @@ from mm2.errors import ConfigError
 _ANY: Final = "*"
 _ALLOWED_HEADERS: Final = "X-Requested-With,Content-Type,Accept,Origin,Authorization"
 _MAX_AGE_S: Final = 60
+_LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class Origins:
@@ -40,19 +41,21 @@ class Origins:
         """Whether pages of this origin may call."""
         return self._any or any(each.matches(origin) for each in self._patterns)
 
-    def is_foreign(self, origin: str | None, host: str | None) -> bool:
+    def is_foreign(self, origin: str | None, host: str | None, *, is_local: bool = False) -> bool:
         """
         Whether a request comes from a page that may not call.
 
         Args:
             origin: the header ``Origin``; None if no page sent the request.
             host: the header ``Host``; pages of this server itself may always call.
+            is_local: whether it came in on an address of this machine only. Any name can be made to
+                lead there, so that a page is this server's own only if its name says so, too.
         """
-        if origin is None:
+        if origin is None or self.allows(origin):
             return False
-        return origin.partition("://")[2].lower() != (host or "").lower() and not self.allows(
-            origin
-        )
+        named = (host or "").lower()
+        is_own = origin.partition("://")[2].lower() == named
+        return not is_own or (is_local and _without_port(named) not in _LOCAL_NAMES)
 
     def headers(self, origin: str | None) -> dict[str, str]:
         """What a browser must be told with an answer."""
@@ -71,6 +74,11 @@ class Origins:
             "Access-Control-Allow-Headers": _ALLOWED_HEADERS,
             "Access-Control-Max-Age": str(_MAX_AGE_S),
         }
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host
 
 
 def _pattern(written: str) -> JavaPattern:

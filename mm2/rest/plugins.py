@@ -84,9 +84,17 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """Finds classes by the names that Connect allows: in full, simple, or without "Connector"."""
+    """
+    Finds classes by the names that Connect allows: in full, simple, or without "Connector".
+
+    Attributes:
+        all: the classes.
+        resolves: whether checks look up what expressions in configurations stand for, so that who
+            may change nothing is not to ask.
+    """
 
     all: Sequence[Plugin]
+    resolves: bool = False
 
     def named(self, name: str) -> Plugin:
         """

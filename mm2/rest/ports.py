@@ -122,6 +122,9 @@ class Connectors(Protocol):
     async def info(self, name: str) -> ConnectorInfo:
         """What a connector is."""
 
+    async def config(self, name: str) -> Mapping[str, str]:
+        """A connector's configuration, secrets hidden; as far as it is known without Kafka."""
+
     async def status(self, name: str) -> ConnectorStatus:
         """How a connector is."""
 

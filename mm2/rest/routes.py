@@ -24,7 +24,9 @@ MESSAGES: Final[Mapping[HTTPStatus, str]] = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too long.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not said to be JSON.",
     HTTPStatus.INTERNAL_SERVER_ERROR: "Something failed; the message says what.",
-    HTTPStatus.SERVICE_UNAVAILABLE: "A Kafka cluster that is needed does not answer.",
+    HTTPStatus.SERVICE_UNAVAILABLE: (
+        "A Kafka cluster that is needed does not answer, or this node is starting."
+    ),
 }
 """What each status means, for people."""
 
@@ -81,19 +83,34 @@ class Route:
     @property
     def writes(self) -> bool:
         """Whether it changes anything, so that a node that only shows refuses it."""
-        return self.method != "GET" and not self.path.endswith("/validate")
+        return self.method != "GET" and not self.validates
+
+    @property
+    def validates(self) -> bool:
+        """Whether it only checks what it is sent."""
+        return self.path.endswith("/validate")
+
+    @property
+    def needs_connectors(self) -> bool:
+        """Whether it is about connectors, which a worker has to know first."""
+        return self.path.partition("/{")[0] == "/connectors"
 
     def statuses(self) -> tuple[HTTPStatus, ...]:
         """Every status that an answer can have."""
-        found = {*self.answers, *self.refusals, *_ALWAYS}
-        if "{" in self.path:
-            found.add(HTTPStatus.NOT_FOUND)
-        if self.writes:
-            found.add(HTTPStatus.FORBIDDEN)
+        found = {*self.answers, *self.refusals, *self.common_statuses()}
         if self.body is not None:
             found |= {
                 HTTPStatus.BAD_REQUEST,
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             }
+        return tuple(sorted(found))
+
+    def common_statuses(self) -> tuple[HTTPStatus, ...]:
+        """Those of failures that all routes of its kind have."""
+        found = {*_ALWAYS}
+        if "{" in self.path:
+            found.add(HTTPStatus.NOT_FOUND)
+        if self.writes:
+            found.add(HTTPStatus.FORBIDDEN)
         return tuple(sorted(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,9 @@ IDLE_S: Final = 60.0
 READY_WITHIN_S: Final = 30.0
 """A first view takes no longer than this."""
 
+_AWAY_AFTER_S: Final = 5.0
+"""A target that has not answered after so long, and says why, is not waited for any longer."""
+
 
 @dataclass(slots=True)
 class _Followed:
@@ -27,6 +31,7 @@ class _Followed:
     follower: FlowFollower
     error: ClusterError | None = None
     is_over: bool = False
+    was_ready: bool = False
     asking: int = 0
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
@@ -74,6 +79,14 @@ class FlowViews:
             raise problem
         return followed.follower.view()
 
+    async def last(self, config: FlowConfig) -> FlowView | None:
+        """The flow as it is now, or was seen last; None if it has never been seen from here."""
+        try:
+            return await self.of(config)
+        except ClusterError:
+            followed = self._followed[config.herder.names.label]
+            return followed.follower.view() if followed.was_ready else None
+
     def _following(self, config: FlowConfig) -> _Followed:
         label = config.herder.names.label
         found = self._followed.get(label)
@@ -99,13 +112,16 @@ async def _until_ready(followed: _Followed) -> None:
     Raises:
         ClusterError: there will be none, or not soon.
     """
-    try:
-        async with asyncio.timeout(READY_WITHIN_S):
-            await followed.follower.until_ready()
-    except TimeoutError:
-        reason = f"nothing is known of the flow after {READY_WITHIN_S:.0f} s"
-        alias = followed.config.flow.target
-        raise followed.problem or Unavailable(alias, reason) from None
+    for within_s in (_AWAY_AFTER_S, READY_WITHIN_S - _AWAY_AFTER_S):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await followed.follower.until_ready()
+                followed.was_ready = True
+                return
+        if followed.problem:
+            raise followed.problem
+    reason = f"nothing is known of the flow after {READY_WITHIN_S:.0f} s"
+    raise Unavailable(followed.config.flow.target, reason)
 
 
 async def _follow(followed: _Followed) -> None:

@@ -113,6 +113,8 @@ EVENTS: Final = {
     "connector.rejected": "A connector's configuration has mistakes; it does not run.",
     "connector.started": "This worker takes part in running a connector.",
     "job.failed": "A periodic job failed; it runs again at its next time.",
+    "lag_group.not_committed": "A sink's positions could not be committed to the group in which "
+    "tools look for its lag; it is tried again, and copying goes on.",
     "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",
     "kafka.throttled": "A broker's quota for this client is used up: it asks us to hold back, and "
     "we do. Said once a minute at most; progress records have the total.",

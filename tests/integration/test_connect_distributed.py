@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from mm2.core.status_table import StatusTable
+from mm2.kafka.log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.connect import distributed, sample
 from tests.support.eventually import eventually
@@ -49,6 +52,14 @@ def test_connectors_of_a_killed_worker_go_on_in_another_one(
     def values(count: int) -> list[bytes]:
         return [b"%d" % n for n in range(count)]
 
+    def said() -> dict[str, str]:
+        """What the group's status topic says, as Connect's workers would read it."""
+        settings = {"bootstrap.servers": cluster_b.bootstrap}
+        table = StatusTable()
+        for record in asyncio.run(read_to_end("B", settings, f"{unique}-status")):
+            table.take(record.key, record.value)
+        return {str(key).split("-", 2)[2]: each.state.value for key, each in table.statuses.items()}
+
     ports = free_ports(2)
     workers = {}
     for port in ports:
@@ -72,6 +83,7 @@ def test_connectors_of_a_killed_worker_go_on_in_another_one(
         eventually(lambda: second.ask("GET", "/connectors") == [unique])
         eventually(copied, until=lambda found: found == values(100))
         eventually(lambda: second.state(unique) == "RUNNING")
+        eventually(lambda: said() == {unique: "RUNNING", f"{unique}-0": "RUNNING"})
         # Whoever leads it says so in its log; it is not REST's business which process that is.
         leader = next(port for port, each in workers.items() if "flow.led" in each.text())
         workers[leader].kill()
@@ -80,6 +92,7 @@ def test_connectors_of_a_killed_worker_go_on_in_another_one(
         eventually(copied, until=lambda found: found == values(200))
         other.ask("PUT", f"/connectors/{unique}/stop")
         eventually(lambda: other.state(unique) == "STOPPED")
+        eventually(lambda: said() == {unique: "STOPPED"})
         offsets = eventually(lambda: other.ask("GET", f"/connectors/{unique}/offsets")["offsets"])
         assert [each["offset"] for each in offsets] == [{"offset": 199}]
         other.ask("DELETE", f"/connectors/{unique}")

@@ -57,6 +57,10 @@ def test_the_sample_connectors_mirror_both_ways_each_in_its_own_part(
         assert len(consume(cluster_a.bootstrap, f"{target}.{unique}-out", 30)) == 30
         remote = (f"{source}.{unique}-in", 0)
         eventually(lambda: group_offsets(cluster_b.bootstrap, unique) == {remote: 7})
+        # Tools that watch lag look for a sink there, as Connect would have it.
+        sink = f"connect-{unique}.connect-mirror-sink.properties"
+        there = {(f"{unique}-out", 0): 30}
+        eventually(lambda: group_offsets(cluster_b.bootstrap, sink) == there)
         beats = consume(cluster_b.bootstrap, "heartbeats", 1)
         assert beats
         assert mirror.stop() == 0

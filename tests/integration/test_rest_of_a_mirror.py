@@ -21,6 +21,7 @@ from mm2.rest.views import FlowViews
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually, eventually_async
 from tests.support.kafbat import ANSWERS, check_answer
+from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, consume, create_topic, produce
@@ -142,6 +143,21 @@ async def test_any_node_shows_and_steers_flows_of_its_file(
         assert (await one.ask("PATCH", config, json={"tasks.max": "3"}))[0] == 200
         assert (await another.get(config))["tasks.max"] == "3"
         assert "s3cret" not in json.dumps(await another.get("/connectors?expand=info"))
+
+
+async def test_configurations_are_shown_while_the_target_is_away(tmp_path: Path) -> None:
+    """A file's flows used to have none then, so that nobody saw what was wrong with them."""
+    (port,) = free_ports(1)
+    settings = {"A->B.enabled": "true", "A->B.topics": "orders"}
+    file = tmp_path / "mm2.properties"
+    nowhere = f"127.0.0.1:{port}"
+    file.write_text(properties({"A": nowhere, "B": nowhere}, settings))
+    path = "/connectors/A-%3EB.MirrorSourceConnector"
+    async with _node(file) as client:
+        assert (await client.get(f"{path}/config"))["topics"] == "orders"
+        info = await client.get(path)
+        assert (info["config"]["topics"], info["tasks"]) == ("orders", [])
+        assert (await client.ask("GET", f"{path}/status"))[0] == 503
 
 
 async def test_kafbat_ui_shows_and_steers_a_flow(running: _Running) -> None:

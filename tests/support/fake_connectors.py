@@ -87,6 +87,10 @@ class FakeConnectors:
             tasks=list((await self.status(name)).tasks),
         )
 
+    async def config(self, name: str) -> Mapping[str, str]:
+        """That of its info."""
+        return (await self.info(name)).config
+
     async def status(self, name: str) -> ConnectorStatus:
         """As it is wanted, at once."""
         found = self._named(name)

@@ -48,10 +48,20 @@ def settings(**changes: Any) -> RestSettings:
 
 @asynccontextmanager
 async def interface(
-    connectors: Connectors, of: RestSettings | None = None, *, levels: LogLevels | None = None
+    connectors: Connectors,
+    of: RestSettings | None = None,
+    *,
+    levels: LogLevels | None = None,
+    plugins: Plugins | None = None,
+    starting: str | None = None,
 ) -> AsyncIterator[Client]:
     """Serves connectors on a port of its own."""
-    api = Api(connectors=connectors, plugins=Plugins(MIRROR_PLUGINS), levels=levels or LogLevels())
+    api = Api(
+        connectors=connectors,
+        plugins=plugins or Plugins(MIRROR_PLUGINS),
+        levels=levels or LogLevels(),
+        starting=lambda: starting,
+    )
     entrance = prepare(of or settings())
     async with served(api, entrance), ClientSession() as session:
         yield Client(session, str(entrance.bound[0].listener))

@@ -46,6 +46,19 @@ def test_json_that_is_no_connector_is_refused(tmp_path: Path, text: str, told: s
         _read(tmp_path, text)
 
 
+def test_of_broken_json_the_place_is_told(tmp_path: Path) -> None:
+    """It used to pass for properties without any of the keys that are needed."""
+    with pytest.raises(ConfigError, match=r"line 2: not JSON: .*column \d+"):
+        _read(tmp_path, '{"name": "m",\n "topics": "a",}')
+    path = tmp_path / "connector.json"
+    path.write_text("name = m")
+    with pytest.raises(ConfigError, match="not JSON"):
+        read_connector_file(path)
+    path.write_bytes(b'{"name": "\xff"}')
+    with pytest.raises(ConfigError, match=r"not JSON: .*utf-8"):
+        read_connector_file(path)
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read .*missing"):
         read_connector_file(tmp_path / "missing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import cast
 
 import pytest
@@ -15,11 +16,12 @@ from mm2.connect.running import RunningConnectors
 from mm2.connect.service import worker_plugins
 from mm2.connect.store import MemoryStore
 from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
+from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, TargetState, WantedState
+from mm2.core.connect_status import RunState
 from mm2.errors import ConfigErrors, Unavailable
-from mm2.herder.flow_view import FlowView
+from mm2.herder.flow_view import ConnectorView, FlowView, LeaderView, TaskView
 from mm2.rest.errors import RestError
-from mm2.rest.ports import Target
+from mm2.rest.ports import State, Target
 from mm2.rest.views import FlowViews
 from tests.support.virtual_time import run
 
@@ -60,18 +62,42 @@ class _Away:
         raise Unavailable(config.flow.target, "no answer")
 
 
+class _Led:
+    """Views of flows that somebody leads, until he has released them."""
+
+    def __init__(self) -> None:
+        self.is_led = True
+
+    async def of(self, config: FlowConfig) -> FlowView:
+        leader = LeaderView(epoch=1, worker_id="leader", age_ms=0, is_alive=self.is_led)
+        running = ConnectorView(
+            name="MirrorSourceConnector",
+            wanted=RunState.RUNNING,
+            state=RunState.RUNNING,
+            worker_id="leader",
+            generation=1,
+            tasks=(TaskView(task=0, state=RunState.RUNNING, worker_id="leader", generation=1),),
+        )
+        return FlowView(flow=config.flow, time_ms=0, leader=leader, connectors=(running,))
+
+
 class _World:
     """A worker without Kafka."""
 
-    def __init__(self, configs: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        worker = WorkerConfig(raw={}, is_distributed=False)
+    def __init__(
+        self,
+        configs: Mapping[str, Mapping[str, str]] | None = None,
+        views: _Away | _Led | None = None,
+    ) -> None:
+        self.worker = worker = WorkerConfig(raw={}, is_distributed=False)
         self.told: list[str] = []
         self.store = MemoryStore(ConnectorConfig(n, c) for n, c in (configs or {}).items())
         self.running = RunningConnectors(
             worker, self.store, lambda connector: _Flow(connector, self.told), "w"
         )
-        views = cast("FlowViews", _Away())
-        self.rest = WorkerConnectors(worker, self.store, self.running, views)
+        self.rest = WorkerConnectors(
+            worker, self.store, self.running, cast("FlowViews", views or _Away())
+        )
 
 
 def test_connectors_run_as_the_store_wants_them() -> None:
@@ -138,7 +164,82 @@ def test_what_clients_are_not_shown_stays_as_it_is_when_they_send_it_back() -> N
         assert (changed.config["topics"], is_new) == ("t", False)
         await rest.patch_config("m", {"topics": None, "tasks.max": "3"})
         assert world.store.contents.configs["m"] == {**_CONFIG, "name": "m", "tasks.max": "3"}
-        assert (await rest.status("m")).connector.state == "STOPPED"
+
+    run(story())
+
+
+@pytest.mark.parametrize("target", [Target.PAUSED, Target.STOPPED])
+def test_a_connector_runs_until_its_leader_has_released_it(target: Target) -> None:
+    """What operators want is not yet so: records are still written meanwhile."""
+
+    async def story() -> None:
+        views = _Led()
+        rest = _World(views=views).rest
+        await rest.create("m", _CONFIG, target)
+        status = await rest.status("m")
+        assert (status.connector, set(status.tasks)) == (
+            State(state="RUNNING", worker_id="leader"),
+            {0},
+        )
+        views.is_led = False
+        status = await rest.status("m")
+        assert (status.connector, set(status.tasks)) == (
+            State(state=target.name, worker_id="leader"),
+            set(),
+        )
+
+    run(story())
+
+
+def test_of_a_connector_that_cannot_be_seen_nobody_says_that_it_rests() -> None:
+    async def story() -> None:
+        rest = _World().rest
+        await rest.create("m", _CONFIG, Target.STOPPED)
+        state = (await rest.status("m")).connector
+        assert (state.state, "no answer" in state.trace) == ("UNASSIGNED", True)
+
+    run(story())
+
+
+@pytest.mark.parametrize("name", ["m ", " m", "a\nb", "a\x85b", ""])
+def test_names_that_look_like_others_are_refused(name: str) -> None:
+    async def story() -> None:
+        rest = (world := _World()).rest
+        with pytest.raises(RestError, match="no name for a connector"):
+            await rest.create(name, _CONFIG, Target.RUNNING)
+        assert world.store.contents.configs == {}
+
+    run(story())
+
+
+class _Overtaken(MemoryStore):
+    """A store in which somebody else is always faster."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.others = 0
+
+    async def replace(
+        self, before: Mapping[str, str] | None, new: ConnectorConfig, *entries: Entry
+    ) -> bool:
+        self.others += 1
+        await self.add(ConnectorConfig(new.name, {"name": new.name, "by": str(self.others)}))
+        return await super().replace(before, new, *entries)
+
+
+def test_who_changes_a_connector_at_the_same_time_as_another_is_told_to_look_again() -> None:
+    async def story() -> None:
+        world, store = _World(), _Overtaken()
+        rest = WorkerConnectors(world.worker, store, world.running, cast("FlowViews", _Away()))
+        for call in (
+            rest.create("m", _CONFIG, Target.RUNNING),
+            rest.put_config("m", _CONFIG),
+            rest.patch_config("m", _CONFIG),
+        ):
+            with pytest.raises(RestError) as refused:
+                await call
+            assert refused.value.status == HTTPStatus.CONFLICT
+        assert store.contents.configs == {"m": {"name": "m", "by": "3"}}
 
     run(story())
 

@@ -311,6 +311,19 @@ async def test_a_cluster_that_does_not_answer_is_503(
     )
 
 
+async def test_a_worker_that_does_not_know_its_connectors_yet_says_so() -> None:
+    """Clients used to wait for an answer, and probes with them (KIP-1017)."""
+    async with interface(FakeConnectors(), starting="others are in the group") as client:
+        status, body = await client.ask("GET", "/health")
+        assert (status, body["status"]) == (503, "starting")
+        assert "others are in the group" in body["message"]
+        for method, path in (("GET", "/connectors"), ("GET", f"{ONE}/config")):
+            status, body = await client.ask(method, path)
+            assert (status, body["error_code"]) == (503, 503)
+            assert "others are in the group" in body["message"]
+        assert await client.get("/connector-plugins")
+
+
 async def test_health_follows_the_clusters(client: Client, connectors: FakeConnectors) -> None:
     assert (await client.get("/health"))["status"] == "healthy"
     connectors.is_reachable = False

@@ -11,7 +11,9 @@ import pytest
 from mm2.config.keys_top import HeaderRule
 from mm2.config.rest import Listener
 from mm2.errors import ConfigError
+from mm2.rest.origins import Origins
 from mm2.rest.passwords import Passwords
+from mm2.rest.plugins import MIRROR_PLUGINS, Plugins
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.fake_connectors import SOURCE, FakeConnectors
 from tests.support.rest import interface, settings
@@ -77,6 +79,42 @@ async def test_a_node_that_only_shows_refuses_to_change_anything() -> None:
         config = {"connector.class": "MirrorSource"}
         assert (await client.ask("PUT", validated, json=config))[0] == 200
     assert connectors.found[SOURCE].target.value == "running"
+
+
+async def test_a_worker_that_only_shows_looks_nothing_up_for_a_validation() -> None:
+    """A message could tell what the worker's providers read."""
+    plugins = Plugins(MIRROR_PLUGINS, resolves=True)
+    async with interface(FakeConnectors(), settings(read_only=True), plugins=plugins) as client:
+        validated = "/connector-plugins/MirrorSource/config/validate"
+        config = {"connector.class": "MirrorSource"}
+        assert (await client.ask("PUT", validated, json=config))[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "is_local", "is_foreign"),
+    [
+        ("http://evil.example:8083", "evil.example:8083", True, True),
+        ("http://evil.example", "evil.example", True, True),
+        ("http://mm2.example:8083", "mm2.example:8083", False, False),
+        ("http://localhost:8083", "localhost:8083", True, False),
+        ("http://[::1]:8083", "[::1]:8083", True, False),
+        ("https://ui.example", "localhost:8083", True, False),
+        (None, "evil.example:8083", True, False),
+    ],
+)
+def test_any_name_may_be_made_to_lead_to_this_machine(
+    origin: str | None, host: str, is_local: bool, is_foreign: bool
+) -> None:
+    origins = Origins(["https://ui.example"], [])
+    assert origins.is_foreign(origin, host, is_local=is_local) is is_foreign
+
+
+async def test_a_page_whose_name_was_made_to_lead_here_changes_nothing() -> None:
+    async with interface(FakeConnectors()) as client:
+        port = client.url.rpartition(":")[2]
+        for name, status in (("evil.example", 403), ("localhost", 204)):
+            headers = {"Origin": f"http://{name}:{port}", "Host": f"{name}:{port}"}
+            assert (await client.ask("PUT", STOP, headers=headers))[0] == status
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""Makes the topic that holds a group's connectors, and refuses one that could lose them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mm2.core.model import TopicName
+from mm2.errors import FatalError, NotAuthorized
+from mm2.kafka.admin import Admin
+
+KEY: Final = "config.storage.topic"
+_POLICY: Final = "cleanup.policy"
+
+
+async def prepare_config_topic(admin: Admin, name: str, *, replication_factor: int) -> None:
+    """
+    Makes the topic if it is not there, and looks whether one that is will do.
+
+    What cannot be asked is taken to be right, as Connect does (``TopicAdmin``).
+
+    Args:
+        admin: of the worker's cluster.
+        name: the topic's.
+        replication_factor: of a new topic.
+
+    Raises:
+        FatalError: its records would go after a while, or have no order.
+        ClusterError: the cluster does not answer, or refuses.
+    """
+    is_new = await admin.create_internal_topic(
+        name,
+        partitions=1,
+        replication_factor=replication_factor,
+        configs={_POLICY: "compact"},
+    )
+    if is_new:
+        return
+    topic = TopicName(name)
+    known = await admin.describe_topics([topic])
+    if topic in known and known[topic].partitions != 1:
+        raise FatalError(
+            f"{KEY} = {name}: the topic has {known[topic].partitions} partitions, between which"
+            " changes of a connector have no order. Name a topic of one partition, or one that is"
+            " not there yet"
+        )
+    if (policy := await _policy(admin, topic)) not in {None, "compact"}:
+        raise FatalError(
+            f"{KEY} = {name}: the topic has {_POLICY} = {policy}, so that connectors would be gone"
+            f" after a while. Set {_POLICY} = compact, or name a topic that is not there yet"
+        )
+
+
+async def _policy(admin: Admin, topic: TopicName) -> str | None:
+    """How the topic is cleaned up; None if we may not ask."""
+    try:
+        described = await admin.describe_configs([topic])
+    except NotAuthorized:
+        return None
+    values = {entry.name: entry.value for entry in described.get(topic, ())}
+    return values.get(_POLICY)

@@ -1,0 +1,146 @@
+"""How the connectors of a worker are: what is wanted of them, and what is seen of their flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mm2.connect.connector import Connector, read_connector
+from mm2.connect.running import RunningConnectors
+from mm2.connect.store import ConnectorStore
+from mm2.connect.worker import WorkerConfig
+from mm2.core.connect_configs import TargetState
+from mm2.errors import ClusterError, ConfigErrors
+from mm2.herder.flow_view import ConnectorView, FlowView
+from mm2.rest.errors import unknown_connector
+from mm2.rest.ports import ConnectorStatus, ConnectorType, State
+from mm2.rest.views import FlowViews
+
+
+class ConnectorStates:
+    """
+    Says of connectors what they are and do.
+
+    Args:
+        worker: the worker's configuration.
+        store: the connectors.
+        running: what runs of them here.
+        views: how their flows are.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        store: ConnectorStore,
+        running: RunningConnectors,
+        views: FlowViews,
+    ) -> None:
+        self._worker = worker
+        self._store = store
+        self._running = running
+        self._views = views
+
+    def config(self, name: str) -> Mapping[str, str]:
+        """
+        A connector's configuration as it is stored.
+
+        Raises:
+            RestError: there is no such connector.
+        """
+        try:
+            return self._store.contents.configs[name]
+        except KeyError:
+            raise unknown_connector(name) from None
+
+    def known(self, name: str) -> Connector:
+        """
+        What a connector's configuration means.
+
+        Raises:
+            RestError: there is no such connector.
+            ConfigErrors: it makes no sense.
+        """
+        return read_connector(self.config(name), self._worker)
+
+    def type(self, name: str) -> ConnectorType:
+        """Which way a connector carries records; source, if that cannot be told."""
+        try:
+            is_sink = self.known(name).kind.is_sink
+        except ConfigErrors:
+            return ConnectorType.SOURCE
+        return ConnectorType.SINK if is_sink else ConnectorType.SOURCE
+
+    async def topics(self, name: str) -> list[str]:
+        """
+        The topics to which a connector copies now; none if it copies no records.
+
+        Raises:
+            RestError: there is no such connector.
+            ConfigErrors: its configuration makes no sense.
+            ClusterError: its target does not answer, or refuses.
+        """
+        self.config(name)
+        return sorted({each.remote for each in (await self._view(name)).partitions})
+
+    async def status(self, name: str) -> ConnectorStatus:
+        """
+        How a connector is.
+
+        One that is to rest runs until its leader has drained and released it, which any worker
+        sees; what cannot be seen is not known.
+        """
+        self.config(name)
+        wanted = self._store.contents.state(name)
+        try:
+            if failure := self._running.failure(name):
+                return self._as(name, _failed_or(wanted), self._running.worker_id, failure)
+            view = await self._view(name)
+        except ConfigErrors as errors:
+            return self._as(name, _failed_or(wanted), self._running.worker_id, str(errors))
+        except ClusterError as error:
+            # Its configuration can be seen, and put right, all the same.
+            return self._as(name, "UNASSIGNED", "", str(error))
+        if wanted is TargetState.STARTED or view.is_led:
+            return self._seen(name, view)
+        led = view.leader.worker_id if view.leader is not None else ""
+        return self._as(name, wanted.value, led)
+
+    async def _view(self, name: str) -> FlowView:
+        # What runs here, if it does: who asks again for the same is answered by the same follower.
+        connector = self._running.known.get(name) or self.known(name)
+        return await self._views.of(connector.flow)
+
+    def _as(self, name: str, state: str, worker_id: str, trace: str = "") -> ConnectorStatus:
+        """A connector of which no more is known than one state; why it failed, only if it has."""
+        trace = trace if state in {"FAILED", "UNASSIGNED"} else ""
+        return ConnectorStatus(
+            name=name,
+            type=self.type(name),
+            connector=State(state=state, worker_id=worker_id, trace=trace),
+        )
+
+    def _seen(self, name: str, view: FlowView) -> ConnectorStatus:
+        seen = _part(view, self.known(name))
+        if seen is None:
+            return self._as(name, "UNASSIGNED", "")
+        return ConnectorStatus(
+            name=name,
+            type=self.type(name),
+            connector=State(
+                state=seen.state.value, worker_id=seen.worker_id, trace=seen.trace or ""
+            ),
+            tasks={
+                task.task: State(
+                    state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
+                )
+                for task in seen.tasks
+            },
+        )
+
+
+def _part(view: FlowView, connector: Connector) -> ConnectorView | None:
+    return view.connector(connector.kind.part)
+
+
+def _failed_or(wanted: TargetState) -> str:
+    """The state of a connector that cannot run."""
+    return "FAILED" if wanted is TargetState.STARTED else wanted.value

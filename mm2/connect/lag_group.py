@@ -1,0 +1,97 @@
+"""
+Positions of a sink where tools that watch lag look for them: in a consumer group on its source.
+
+In Kafka's Connect the group ``connect-<name>`` is where a sink is. Here its positions are on its
+target, and the group only tells of them, some seconds late; nobody reads it here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Final, Self
+
+import structlog
+
+from mm2.connect.connector import Connector
+from mm2.core.checkpoint import CommittedOffset
+from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicPartition
+from mm2.errors import ClusterError
+from mm2.herder.flow_picture import FlowPicture
+from mm2.kafka.admin import Admin
+
+log = structlog.get_logger()
+
+_EVERY_S: Final = 10.0
+_AGAIN_AFTER_S: Final = 3600.0
+"""A group without members forgets what nobody has committed for a week, by default."""
+
+
+class LagGroup:
+    """
+    Commits the positions of one sink.
+
+    Args:
+        connector: the sink.
+        group_id: the group.
+    """
+
+    def __init__(self, connector: Connector, group_id: str) -> None:
+        self._flow = connector.flow
+        self._group_id = group_id
+        self._committed: dict[TopicPartition, int] = {}
+        self._whole_at = 0.0
+
+    @classmethod
+    def of(cls, connector: Connector) -> Self | None:
+        """That of a connector; None if it is no sink of records."""
+        if not connector.kind.is_sink or connector.kind.part != SOURCE_CONNECTOR:
+            return None
+        override = connector.config.get("consumer.override.group.id", "")
+        return cls(connector, override or f"connect-{connector.name}")
+
+    async def keep(self, picture: FlowPicture) -> None:
+        """Commits what tasks report, until cancelled; what fails is tried again the next time."""
+        admin = Admin(self._flow.flow.source, self._flow.source.source_admin("lag-group"))
+        told = ""
+        try:
+            while True:
+                try:
+                    await self._commit(admin, self._news(_positions(picture)))
+                    told = ""
+                except ClusterError as error:
+                    if str(error) != told:
+                        log.warning(
+                            "lag_group.not_committed", group=self._group_id, error=str(error)
+                        )
+                    told = str(error)
+                await asyncio.sleep(_EVERY_S)
+        finally:
+            await admin.close()
+
+    def _news(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """What is not committed yet, or so long ago that it may be forgotten."""
+        now = time.monotonic()
+        if now - self._whole_at >= _AGAIN_AFTER_S:
+            self._whole_at, self._committed = now, {}
+        return {
+            where: offset
+            for where, offset in positions.items()
+            if self._committed.get(where) != offset
+        }
+
+    async def _commit(self, admin: Admin, offsets: Mapping[TopicPartition, int]) -> None:
+        if offsets:
+            committed = {where: CommittedOffset(offset) for where, offset in offsets.items()}
+            await admin.alter_group_offsets(self._group_id, committed)
+            self._committed.update(offsets)
+
+
+def _positions(picture: FlowPicture) -> dict[TopicPartition, int]:
+    """The offsets of the next records, as groups commit them."""
+    return {
+        where: seen.last.position + 1
+        for where, seen in picture.partitions.items()
+        if seen.last.position != NO_OFFSET
+    }

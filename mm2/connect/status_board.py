@@ -1,0 +1,142 @@
+"""
+The status topic of a worker group, in which Connect's own tools look (``status.storage.topic``).
+
+One worker writes what it knows of the connectors that it leads; all follow the topic, so that each
+writes only what is not there yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from mm2.config.clients import worker_client_properties
+from mm2.connect.worker import WorkerConfig
+from mm2.core.connect_status import (
+    ConnectorKey,
+    TaskKey,
+    TopicKey,
+    decode_key,
+    decode_topic,
+    encode_topic,
+)
+from mm2.core.status_table import StatusTable
+from mm2.errors import SchemaError
+from mm2.herder.status_ledger import Written
+from mm2.kafka.admin import Admin
+from mm2.kafka.log import LogTail
+from mm2.kafka.writer import Writer
+
+log = structlog.get_logger()
+
+_ALIAS: Final = "of the worker"
+_ROLE: Final = "statuses"
+
+
+class StatusBoard:
+    """
+    What the status topic says of all connectors, and a way to say more.
+
+    Args:
+        worker: the worker's configuration.
+    """
+
+    def __init__(self, worker: WorkerConfig) -> None:
+        self._topic = worker.properties["status.storage.topic"]
+        self._parsed = worker.parsed
+        self._properties = {"client.id": worker.group_id, **worker.properties}
+        self._table = StatusTable()
+        self._loaded = asyncio.Event()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is such a topic; standalone workers have none."""
+        return bool(self._topic)
+
+    async def run(self) -> None:
+        """
+        Follows the topic, which is made if it is not there, until cancelled.
+
+        Raises:
+            ClusterError: it cannot be made or read.
+        """
+        if not self.is_there:
+            return
+        await self._prepare()
+        self._table = StatusTable()
+        properties = worker_client_properties(self._properties, "consumer", _ROLE)
+        tail = LogTail(_ALIAS, properties, self._topic)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._tell_loaded(tail), name="statuses-loaded")
+            async for record in tail:
+                self._take(record.key, record.value)
+
+    async def loaded(self) -> None:
+        """Waits until what was in the topic at the start is known."""
+        await self._loaded.wait()
+
+    def table_of(self, connector: str, part: str) -> StatusTable:
+        """What is said of one connector, under another name."""
+        found = StatusTable()
+        for key, status in self._table.statuses.items():
+            if key.connector == connector:
+                found.statuses[replace(key, connector=part)] = status
+        for topic, active in self._table.topics.items():
+            if topic.connector == connector:
+                found.topics[replace(topic, connector=part)] = active
+        return found
+
+    async def write(self, connector: str, records: Iterable[Written]) -> None:
+        """
+        Says something of one connector, whatever name the records have for it.
+
+        Raises:
+            ClusterError: the cluster does not answer, or refuses.
+        """
+        renamed = [_of(connector, *record) for record in records]
+        if not renamed:
+            return
+        properties = worker_client_properties(self._properties, "producer", _ROLE)
+        async with Writer(_ALIAS, properties) as writer:
+            for key, value in renamed:
+                await writer.send(self._topic, key, value)
+                # What is written is known at once: nobody is to write it twice meanwhile.
+                self._take(key, value)
+
+    async def _tell_loaded(self, tail: LogTail) -> None:
+        await tail.caught_up.wait()
+        self._loaded.set()
+
+    def _take(self, key: bytes | None, value: bytes | None) -> None:
+        try:
+            self._table.take(key, value)
+        except SchemaError as error:
+            log.warning("status.unreadable", topic=self._topic, error=str(error))
+
+    async def _prepare(self) -> None:
+        admin = Admin(_ALIAS, worker_client_properties(self._properties, "admin", _ROLE))
+        try:
+            await admin.create_internal_topic(
+                self._topic,
+                partitions=self._parsed.number("status.storage.partitions"),
+                replication_factor=self._parsed.number("status.storage.replication.factor"),
+                configs={"cleanup.policy": "compact"},
+            )
+        finally:
+            await admin.close()
+
+
+def _of(connector: str, key: bytes, value: bytes | None) -> Written:
+    """The same record about a connector of another name."""
+    match decode_key(key):
+        case ConnectorKey() | TaskKey() as about:
+            return str(replace(about, connector=connector)).encode(), value
+        case TopicKey() as topic:
+            found = None if value is None else decode_topic(value)
+            return encode_topic(replace(topic, connector=connector), found)
+        case None:
+            return key, value
