@@ -8,20 +8,19 @@ from collections.abc import Callable
 import structlog
 
 from flows.source.lease import TaskLease
+from flows.source.outranked import entry_of, refuse_if_outranked
 from flows.source.pace import RateLimit
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.core.shares import FlowRate
-from mm2.errors import Fenced, SchemaError
+from mm2.errors import SchemaError
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import (
     Assignment,
     BundleState,
     Entry,
-    Lease,
     Limit,
     MissingTopic,
     Wanted,
-    decode,
 )
 from mm2.herder.control_shares import Division, decode_division
 from mm2.herder.control_steering import (
@@ -85,7 +84,7 @@ class ControlFollower:
             group.create_task(self._look_at_backlog(), name="control-backlog")
             async for record in self._tail:
                 try:
-                    self._take(decode(record.key, record.value))
+                    self._take(entry_of(record))
                     self._steer(decode_steering(record.key, record.value))
                     self._divide(decode_division(record.key, record.value))
                 except SchemaError as error:
@@ -114,17 +113,11 @@ class ControlFollower:
             return
         if entry is None or isinstance(entry, MissingTopic) or entry.epoch < self._spec.epoch:
             return
-        if entry.epoch > self._spec.epoch:
-            raise Fenced(str(self._spec.flow), f"epoch {entry.epoch} leads the flow now")
+        refuse_if_outranked(self._spec, entry)
         if isinstance(entry, Assignment):
             self._assigned(entry)
         else:
-            self._leads(entry)
-
-    def _leads(self, lease: Lease) -> None:
-        if lease.is_released:
-            raise Fenced(str(self._spec.flow), f"epoch {lease.epoch} leads the flow no more")
-        self._lease.renewed(lease.lasts_ms)
+            self._lease.renewed(entry.lasts_ms)
 
     def _steer(self, entry: Wanted | SteeringEntry | None) -> None:
         """Hears what operators want, whether a leader is there to pass it on or not."""

@@ -17,7 +17,7 @@ from flows.source.partition import Mirrored
 from mm2.core.continuity import Gap, GapKind
 from mm2.errors import ClusterError
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.control import encode_gap
+from mm2.herder.control_gaps import encode_gap
 from mm2.herder.progress import GapReport
 from mm2.kafka.writer import Writer
 

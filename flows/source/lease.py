@@ -15,18 +15,12 @@ import asyncio
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
 
 import structlog
 
+from mm2.core.lease_life import LeaseLife
+
 log = structlog.get_logger()
-
-_APART_S: Final = 1.0
-"""
-Renewals that are read at least so far apart are read as they are written, every two seconds.
-
-What was written before, while the task could not read, comes all at once.
-"""
 
 
 class TaskLease:
@@ -42,15 +36,14 @@ class TaskLease:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._heard_at = -math.inf
-        self._ends_at = math.inf
+        self._life = LeaseLife()
         self._changed = asyncio.Event()
         self.on_resumed: Callable[[], None] = lambda: None
 
     @property
     def is_valid(self) -> bool:
         """Whether the task may write; for ever, as long as nobody has said how long."""
-        return self._clock() < self._ends_at
+        return self._life.is_valid(self._now_ms())
 
     async def until_valid(self) -> None:
         """Waits until the task may write; not at all if it may."""
@@ -64,16 +57,9 @@ class TaskLease:
 
         A lease that has ended needs two such words at some distance: the first may be old.
         """
-        if not lasts_ms:
-            return
-        now = self._clock()
-        was_valid = now < self._ends_at
-        is_live = self._ends_at <= self._heard_at <= now - _APART_S
-        self._heard_at = now
-        if was_valid or is_live:
-            self._ends_at = now + lasts_ms / 1000
-            self._changed.set()
-        if is_live:
+        is_back = self._life.renewed(lasts_ms, self._now_ms())
+        self._changed.set()
+        if is_back:
             self.on_resumed()
 
     async def run(self) -> None:
@@ -87,7 +73,14 @@ class TaskLease:
     async def _until_ended(self) -> None:
         while self.is_valid:
             self._changed.clear()
-            left_s = self._ends_at - self._clock()
             with suppress(TimeoutError):
-                async with asyncio.timeout(None if math.isinf(left_s) else left_s):
+                async with asyncio.timeout(self._left_s()):
                     await self._changed.wait()
+
+    def _left_s(self) -> float | None:
+        left_ms = self._life.ends_at_ms - self._now_ms()
+        # What rounding has lost must not keep the clock from moving on.
+        return None if math.isinf(left_ms) else max(left_ms, 1) / 1_000
+
+    def _now_ms(self) -> float:
+        return self._clock() * 1_000

@@ -36,6 +36,7 @@ from flows.source.intake import Intake
 from flows.source.lane import Outgoing
 from flows.source.lease import TaskLease
 from flows.source.offset_maps import OffsetMaps
+from flows.source.outranked import look_who_leads
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
@@ -238,7 +239,13 @@ class SourceTask:
     async def open(
         cls, spec: BundleSpec, stack: AsyncExitStack, connect: Connect = WireClient
     ) -> SourceTask:
-        """Connects to both clusters and takes over the bundle's producer id."""
+        """
+        Connects to both clusters and takes over the bundle's producer id.
+
+        Raises:
+            Fenced: another leader has the bundle, or nobody leads.
+            ClusterError: a cluster cannot be reached.
+        """
         source = WireClient(spec.flow.source, aiokafka_settings(spec.source))
         target = connect(spec.flow.target, aiokafka_settings(spec.target))
         for client in (source, target):
@@ -257,12 +264,15 @@ class SourceTask:
                 )
             )
         writer = Writer(spec.flow.target, spec.target, turn=lease.until_valid)
+        await stack.enter_async_context(writer)
+        # As late as can be: it takes the identity away from whoever has it.
+        await look_who_leads(spec)
         return cls(
             spec,
             source=source,
             target=target,
             identity=await bundle_identity(spec, target),
-            writer=await stack.enter_async_context(writer),
+            writer=writer,
             syncs_writer=syncs_writer,
             lease=lease,
         )

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final
 
@@ -81,6 +81,7 @@ class SparkEngine:
         self._warm_after_s = warm_after_s
         # Of the application that runs: set when it has a bundle, or ends.
         self._needs_no_warming = threading.Event()
+        self._warming: Future[None] | None = None
         # Py4J blocks a thread for as long as a job runs.
         self._threads = ThreadPoolExecutor(bundles * 2 + _SPARE_SLOTS, "spark")
 
@@ -99,6 +100,11 @@ class SparkEngine:
                 await loop.run_in_executor(self._threads, self._shut_down)
             if self._context is None:
                 self._context = await loop.run_in_executor(self._threads, self._launch)
+
+    async def until_warm(self) -> None:
+        """Waits until a bundle would begin at once: after a first one, or the empty task."""
+        if self._warming is not None:
+            await asyncio.wait([asyncio.wrap_future(self._warming)])
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """
@@ -149,7 +155,7 @@ class SparkEngine:
         if slots < self._bundles:
             log.error("spark.too_narrow", slots=slots, bundles=self._bundles, key="spark.master")
         self._needs_no_warming = threading.Event()
-        self._threads.submit(self._warm_up, context, self._needs_no_warming)
+        self._warming = self._threads.submit(self._warm_up, context, self._needs_no_warming)
         return context
 
     def _warm_up(self, context: SparkContext, unneeded: threading.Event) -> None:

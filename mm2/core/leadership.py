@@ -5,9 +5,10 @@ The flow's group elects a node (``mm2.core.placement``). That node claims the fl
 control topic, with an epoch higher than all before, and leads once it has read its claim back from
 there: the order of that log decides between claims, and nothing else does. A former leader that
 lives is waited for until it says that it has drained; one that is gone is not. The lease is renewed
-as long as the node leads. A leader that cannot renew it goes on trying: meanwhile its tasks, who do
-not hear of it, write nothing. It ends when it reads a higher epoch, or when the group names another
-node; until then nobody else leads, or this node is cut off and cannot know.
+as long as the node leads. A leader that does not read its own renewals goes on trying: meanwhile
+neither it nor its tasks, who do not hear of it either, do what only a leader may. It ends when it
+reads a higher epoch, or when the group names another node; until then nobody else leads, or this
+node is cut off and cannot know.
 
 None of this keeps a paused leader from writing when it wakes up. That the target's brokers do, who
 refuse the producers of an older epoch once the new leader has fenced them.
@@ -15,12 +16,32 @@ refuse the producers of an older epoch once the new leader has fenced them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final
 
-LASTS_MS: Final = 10_000
-"""How long a lease counts without being renewed."""
+from mm2.core.leadership_words import (
+    Abandon,
+    Action,
+    Advance,
+    Assigned,
+    CaughtUp,
+    Claim,
+    Drain,
+    Ended,
+    Event,
+    Lead,
+    LeaseSeen,
+    Leave,
+    NotClaimed,
+    Rejoin,
+    Release,
+    Released,
+    Renew,
+    Resume,
+    Stop,
+    Suspend,
+)
+from mm2.core.lease_life import LeaseLife
 
 RENEW_MS: Final = 2_000
 PATIENCE_MS: Final = 25_000
@@ -34,131 +55,6 @@ class Role(StrEnum):
     WAITING = "waiting"
     LEADING = "leading"
     RELEASING = "releasing"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assigned:
-    """
-    The group has decided.
-
-    Attributes:
-        is_ours: whether this node is to lead.
-        alive: all nodes of the group.
-    """
-
-    is_ours: bool
-    alive: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseSeen:
-    """
-    A lease was read in the control topic; they are read in their order, our own too.
-
-    Attributes:
-        owner: whose it is.
-        epoch: under which it leads.
-        is_released: whether it leads no more.
-        lasts_ms: how long it counts; 0 if it does not say.
-    """
-
-    owner: str
-    epoch: int
-    is_released: bool = False
-    lasts_ms: int = LASTS_MS
-
-
-@dataclass(frozen=True, slots=True)
-class CaughtUp:
-    """All leases that were there when this node came have been read."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotClaimed:
-    """A claim could not be written; or it was, and we have not heard of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The work of a leader has ended, whatever the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Released:
-    """That we lead no more has been written, as far as that is possible."""
-
-
-@dataclass(frozen=True, slots=True)
-class Advance:
-    """The work begins anew, and wants a new epoch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """The node is to leave."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Time has passed."""
-
-
-Event: TypeAlias = (
-    Assigned | LeaseSeen | CaughtUp | NotClaimed | Ended | Released | Advance | Stop | Tick
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Write a lease with this epoch."""
-
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Renew:
-    """Write the lease of this epoch again, if that is possible."""
-
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Lead:
-    """Begin the work with this epoch, or tell the work that runs of its new one."""
-
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Drain:
-    """Ask the work to commit and end; then ``Ended``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Abandon:
-    """End the work at once, without another word to Kafka; then ``Ended``."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """Write that we lead no more; then ``Released``."""
-
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rejoin:
-    """Ask the group again who is to lead."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """Leave the group: all is done."""
-
-
-Action: TypeAlias = Claim | Renew | Lead | Drain | Abandon | Release | Rejoin | Leave
 
 
 class Leadership:
@@ -184,6 +80,8 @@ class Leadership:
         self._claimed: int | None = None
         self._last_claim = 0
         self._is_advancing = False
+        self._life = LeaseLife()
+        self._is_suspended = False
 
     def handle(self, event: Event, now_ms: int) -> list[Action]:
         """
@@ -255,17 +153,25 @@ class Leadership:
         if is_first or self._lease.owner == self._node:
             self._lease, self._seen_at = lease, now_ms
         if is_claim and is_first:
-            self.epoch = lease.epoch
-            self.role, self._is_working = Role.LEADING, True
-            self._claimed, self._is_advancing = None, False
-            return [Lead(lease.epoch)]
+            return self._lead(lease, now_ms)
         if is_claim:
             # Somebody was quicker with the same epoch.
             self._claimed = None
             return self._go_on(now_ms)
+        if lease.epoch == self.epoch:
+            self._life.renewed(lease.lasts_ms, now_ms)
         is_unwanted = lease.epoch > self.epoch and not lease.is_released
         is_outdone = self._is_leader or self._claimed is not None
         return [Release(lease.epoch)] if is_unwanted and not is_outdone else []
+
+    def _lead(self, lease: LeaseSeen, now_ms: int) -> list[Action]:
+        if not self._is_working:
+            self._life, self._is_suspended = LeaseLife(), False
+        self._life.renewed(lease.lasts_ms, now_ms)
+        self.epoch = lease.epoch
+        self.role, self._is_working = Role.LEADING, True
+        self._claimed, self._is_advancing = None, False
+        return [Lead(lease.epoch)]
 
     def _settle(self, now_ms: int) -> list[Action]:
         """What a node does that does not lead."""
@@ -323,11 +229,26 @@ class Leadership:
 
     def _stop(self, now_ms: int) -> list[Action]:
         self._is_stopping = True
-        return self._drain() if self.role is Role.LEADING else self._settle(now_ms)
+        if self.role is Role.LEADING:
+            # Who is to lead next is found out while the tasks drain.
+            return [*self._drain(), Rejoin()]
+        return self._settle(now_ms)
 
     def _keep(self, now_ms: int) -> list[Action]:
         """What a leader does to stay one."""
-        if self._claimed is not None or not self._is_working:
+        if not self._is_working:
+            return []
+        return [*self._doubted(now_ms), *self._renewed(now_ms)]
+
+    def _doubted(self, now_ms: int) -> list[Action]:
+        """Whether it leads, it knows only as long as it reads so."""
+        was_suspended, self._is_suspended = self._is_suspended, not self._life.is_valid(now_ms)
+        if was_suspended == self._is_suspended:
+            return []
+        return [Suspend() if self._is_suspended else Resume()]
+
+    def _renewed(self, now_ms: int) -> list[Action]:
+        if self._claimed is not None:
             return []
         if self._is_advancing and self.role is Role.LEADING:
             return self._claim(now_ms)

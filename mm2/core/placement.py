@@ -24,6 +24,7 @@ class Member:
         could: all flows that it could lead.
         release: of the program that it runs.
         digest: of the flow's configuration as its file has it.
+        is_warm: whether it could begin at once; one that has just been started needs seconds.
     """
 
     node: str
@@ -31,6 +32,7 @@ class Member:
     could: frozenset[str] = frozenset()
     release: str = ""
     digest: str = ""
+    is_warm: bool = True
 
 
 def leader_of(flow: str, members: Collection[Member]) -> str:
@@ -50,20 +52,22 @@ def placement(members: Collection[Member]) -> dict[str, str]:
     The node of each flow that any member could lead.
 
     Whoever leads a flow keeps it; of two that claim it, the one with the higher epoch. A flow that
-    nobody leads goes to the least loaded node that could lead it. Then, if a node leads two flows
-    more than another one that could lead them, one flow moves: one at a time, because every move
-    interrupts a flow for a moment.
+    nobody leads goes to the least loaded node that could lead it, to one that is warm if there is
+    one. Then, as long as a node leads two flows more than a warm one that could lead them, a flow
+    moves; each moves once, because that interrupts it for a moment. Groups decide at different
+    times: what has not moved yet of these, or moved already, leads the others to the same moves.
     """
     placed = _kept(members)
     loads = {each.node: 0 for each in members}
     for node in placed.values():
         loads[node] += 1
     for flow in sorted(frozenset[str]().union(*(each.could for each in members)) - placed.keys()):
-        able = (each.node for each in members if flow in each.could)
-        node = min(able, key=lambda node: (loads[node], node))
+        able = [each for each in members if flow in each.could]
+        node = min(able, key=lambda each: (not each.is_warm, loads[each.node], each.node)).node
         placed[flow] = node
         loads[node] += 1
-    return placed | _move(placed, members, loads)
+    _spread(placed, members, loads)
+    return placed
 
 
 def _kept(members: Collection[Member]) -> dict[str, str]:
@@ -74,14 +78,15 @@ def _kept(members: Collection[Member]) -> dict[str, str]:
     return {flow: node for flow, (_, node) in claims.items()}
 
 
-def _move(
-    placed: Mapping[str, str], members: Collection[Member], loads: Mapping[str, int]
-) -> dict[str, str]:
-    """The most useful move, the same one for everybody who asks; none if the loads are even."""
-    moves = [
+def _spread(placed: dict[str, str], members: Collection[Member], loads: dict[str, int]) -> None:
+    """Moves one flow after the other, the most useful one first, until the loads are even."""
+    while moves := [
         (loads[each.node] - loads[node], flow, each.node)
         for flow, node in placed.items()
         for each in members
-        if flow in each.could and loads[node] - loads[each.node] > 1
-    ]
-    return {flow: node for _, flow, node in sorted(moves)[:1]}
+        if each.is_warm and flow in each.could and loads[node] - loads[each.node] > 1
+    ]:
+        _, flow, node = min(moves)
+        loads[placed[flow]] -= 1
+        loads[node] += 1
+        placed[flow] = node

@@ -48,6 +48,9 @@ class Engine(BundleRunner, Protocol):
     async def start(self) -> None:
         """Starts it if it does not run."""
 
+    async def until_warm(self) -> None:
+        """Waits until a bundle would begin at once, which takes a first one, or some seconds."""
+
     async def stop(self) -> None:
         """Ends it with all that it has started."""
 
@@ -97,7 +100,8 @@ class MirrorMaker:
         self._read_again = read_again
         # Changes at each start, as Java's (C480).
         self._node = f"{socket.getfqdn()}/{uuid.uuid4()}"
-        self._share = NodeShare(could=frozenset(str(flow.flow) for flow in flows))
+        could = frozenset(str(flow.flow) for flow in flows)
+        self._share = NodeShare(could=could, warm=asyncio.Event())
         targets = dict.fromkeys(flow.flow.target for flow in flows)
         self._herders = {target: self._herder(target, flows) for target in targets}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -129,6 +133,7 @@ class MirrorMaker:
         async with asyncio.TaskGroup() as group:
             # Spark takes seconds to start; topics are looked at and created meanwhile.
             group.create_task(self._start_engine(), name="spark")
+            warming = group.create_task(self._become_warm(), name="warm")
             rest = group.create_task(
                 serve_rest(lambda: self._flows, self._entrance, after=self._is_up), name="rest"
             )
@@ -144,11 +149,17 @@ class MirrorMaker:
                 log.error("herder.not_stopped", herder=task.get_name(), within_s=STOP_WITHIN_S)
                 task.cancel()
             rest.cancel()
+            warming.cancel()
 
     async def _start_engine(self) -> None:
         if any(flow.source.runs for flow in self._flows):
             await self._engine.start()
         self._is_up.set()
+
+    async def _become_warm(self) -> None:
+        await self._is_up.wait()
+        await self._engine.until_warm()
+        self._share.warm.set()
 
     def _begin(self, group: asyncio.TaskGroup, herder: Herder) -> None:
         self._tasks.add(group.create_task(herder.run(), name=f"herder-{herder.target}"))

@@ -65,7 +65,7 @@ class ConnectWorker:
         self._store = store
         self._engine = engine
         self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
-        self._share = NodeShare(could=frozenset())
+        self._share = NodeShare(could=frozenset(), warm=asyncio.Event())
         self._board = StatusBoard(config)
         self._stopping = asyncio.Event()
         self.connectors = RunningConnectors(
@@ -87,6 +87,7 @@ class ConnectWorker:
         async with asyncio.TaskGroup() as group:
             # Spark takes seconds to start; connectors and topics are looked at meanwhile.
             spark = group.create_task(self._engine.start(), name="spark")
+            warm = group.create_task(self._become_warm(after=spark), name="warm")
             store = group.create_task(keep_running("connectors", self._store.run), name="store")
             board = group.create_task(keep_running("statuses", self._board.run), name="statuses")
             work = group.create_task(self.connectors.run(self._stopping), name="work")
@@ -97,8 +98,13 @@ class ConnectWorker:
             for task in late:
                 log.error("herder.not_stopped", herder="connectors", within_s=STOP_WITHIN_S)
                 task.cancel()
-            for task in (store, rest, board):
+            for task in (store, rest, board, warm):
                 task.cancel()
+
+    async def _become_warm(self, *, after: asyncio.Task[None]) -> None:
+        await asyncio.wait([after])
+        await self._engine.until_warm()
+        self._share.warm.set()
 
     async def _serve(self, *, after: asyncio.Task[None]) -> None:
         """Serves REST; its library takes long to import, and connectors come first."""

@@ -95,6 +95,8 @@ class ControlBoard:
             return decode(record.key, record.value)
         except NewerRecord as error:
             self._newer[key] = str(error)
+            # Whom a lease names leads, whatever else it may say.
+            return error.lease
         except SchemaError as error:
             log.error("control.unreadable", offset=record.offset, error=str(error))
         return None

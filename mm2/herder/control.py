@@ -16,7 +16,6 @@ from typing import Any, Final, TypeAlias
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
-from mm2.herder.progress import GapReport
 
 VERSION: Final = 1
 LEASE_KEY: Final = b"lease"
@@ -24,7 +23,6 @@ LIMIT_KEY: Final = b"limit"
 FLOW_KEY: Final = b"flow"
 _BUNDLE_PREFIX: Final = "bundle-"
 _MISSING_PREFIX: Final = "missing-"
-_GAP_PREFIX: Final = "gap-"
 
 
 _KINDS: Final = frozenset({"lease", "limit", "flow", "bundle", "missing"})
@@ -32,7 +30,17 @@ _KINDS: Final = frozenset({"lease", "limit", "flow", "bundle", "missing"})
 
 
 class NewerRecord(SchemaError):
-    """A record that a newer release has written; it may mean something else than it seems to."""
+    """
+    A record that a newer release has written; it may mean something else than it seems to.
+
+    Args:
+        message: which, and of what version.
+        lease: who leads, if it is about that: of a lease, epoch and owner never change.
+    """
+
+    def __init__(self, message: str, lease: Lease | None = None) -> None:
+        super().__init__(message)
+        self.lease = lease
 
 
 class BundleState(StrEnum):
@@ -195,17 +203,6 @@ def encode_missing(missing: MissingTopic) -> tuple[bytes, bytes]:
     return f"{_MISSING_PREFIX}{missing.topic}".encode(), _dump(value)
 
 
-def encode_gap(source: TopicPartition, report: GapReport) -> tuple[bytes, bytes]:
-    """Key and value of what was found missing in a source partition; nobody acts on it."""
-    value = {
-        "version": VERSION,
-        "topic": source.topic,
-        "partition": source.partition,
-        **asdict(report),
-    }
-    return f"{_GAP_PREFIX}{report.kind}-{source.partition}-{source.topic}".encode(), _dump(value)
-
-
 Entry: TypeAlias = Lease | Assignment | MissingTopic | Limit | Wanted
 
 
@@ -222,15 +219,25 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
     name = key.decode(errors="replace")
     try:
         fields = json.loads(value or b"{}")
-        _check_version(name, int(fields.get("version", VERSION)))
+        _check_version(name, fields)
         return _decoded(name, fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
 
 
-def _check_version(name: str, version: int) -> None:
+def _check_version(name: str, fields: dict[str, Any]) -> None:
+    version = int(fields.get("version", VERSION))
     if version > VERSION and name.partition("-")[0] in _KINDS:
-        raise NewerRecord(f"control record {name!r} is of version {version}, we know {VERSION}")
+        message = f"control record {name!r} is of version {version}, we know {VERSION}"
+        is_lease = name.encode() == LEASE_KEY
+        raise NewerRecord(message, _newer_lease(fields) if is_lease else None)
+
+
+def _newer_lease(fields: dict[str, Any]) -> Lease | None:
+    try:
+        return Lease(epoch=int(fields["epoch"]), owner=str(fields["owner"]))
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _decoded(name: str, fields: dict[str, Any]) -> Entry | None:

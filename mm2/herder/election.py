@@ -52,6 +52,12 @@ _STEADY_S: Final = 5.0
 """After so long without a change to what a node leads, the groups look at the balance again."""
 
 
+def _set() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass(slots=True)
 class NodeShare:
     """
@@ -62,11 +68,23 @@ class NodeShare:
         leads: those that it has been given, with the epochs under which it leads them.
         changed: replaced by a new event whenever what this or another node leads has changed, and
             then set.
+        warm: set when the node could begin at once, as it is if nobody says otherwise; until then
+            flows stay where they are led.
     """
 
     could: frozenset[str]
     leads: dict[str, int] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    warm: asyncio.Event = field(default_factory=_set)
+
+    def offer(self, flow: str) -> None:
+        """The node could lead a flow."""
+        self.could |= {flow}
+
+    def withdraw(self, flow: str) -> None:
+        """The node is to lead a flow no more, whatever it still has to do for it."""
+        self.could -= {flow}
+        self.take(flow)
 
     def give(self, flow: str, epoch: int) -> None:
         """The node has been given a flow, or leads it with an epoch."""
@@ -144,6 +162,8 @@ class Election:
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._look_at_balance(), name="balance")
+            if not self._share.warm.is_set():
+                group.create_task(self._look_once_warm(), name="warm")
             while True:
                 try:
                     await self._membership.run()
@@ -184,6 +204,11 @@ class Election:
             await self._until_steady()
             if self._config.herder.names.label in self._share.leads and len(self._share.leads) > 1:
                 self.rejoin()
+
+    async def _look_once_warm(self) -> None:
+        """Flows can be given to a node once it has become warm."""
+        await self._share.warm.wait()
+        self.rejoin()
 
     async def _until_steady(self) -> None:
         while True:
@@ -230,13 +255,15 @@ class _Voter:
     def says(self) -> bytes:
         """What this node leads and could lead."""
         never = frozenset[str]() if self._may_lead() else {self._flow}
+        leads = {flow: epoch for flow, epoch in self._share.leads.items() if flow not in never}
         return encode_member(
             Member(
                 node=self._node,
-                leads=dict(self._share.leads),
+                leads=leads,
                 could=self._share.could - never,
                 release=__version__,
                 digest=self.digest,
+                is_warm=self._share.warm.is_set(),
             )
         )
 

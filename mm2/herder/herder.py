@@ -26,11 +26,12 @@ from mm2.core.policy import build_policy
 from mm2.herder.clusters import admin_clients, wait_for
 from mm2.herder.election import NodeShare
 from mm2.herder.hearing import HeardRunner, heard_flow
-from mm2.herder.leading import FlowLeading, Term
+from mm2.herder.leading import FlowLeading
 from mm2.herder.ports import BundleRunner, SmallFlow, StatusWriter
 from mm2.herder.status_topic import StatusTopic
 from mm2.herder.steered import SteeredFlow
 from mm2.herder.supervision import keep_running, unless_stopped
+from mm2.herder.term import Term
 from mm2.herder.topics import create_internal_topics
 
 log = structlog.get_logger()

@@ -16,7 +16,8 @@ import structlog
 from mm2 import __version__
 from mm2.config.digest import config_digest
 from mm2.config.flow import FlowConfig
-from mm2.core.leadership import (
+from mm2.core.leadership import Leadership
+from mm2.core.leadership_words import (
     LASTS_MS,
     Abandon,
     Action,
@@ -28,7 +29,6 @@ from mm2.core.leadership import (
     Ended,
     Event,
     Lead,
-    Leadership,
     LeaseSeen,
     Leave,
     NotClaimed,
@@ -36,7 +36,9 @@ from mm2.core.leadership import (
     Release,
     Released,
     Renew,
+    Resume,
     Stop,
+    Suspend,
     Tick,
 )
 from mm2.errors import ClusterError
@@ -47,6 +49,7 @@ from mm2.herder.control_steering import SteeringEntry
 from mm2.herder.election import Election, NodeShare
 from mm2.herder.lease_slot import LeaseSlot
 from mm2.herder.membership import Decision
+from mm2.herder.term import Term
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -55,44 +58,6 @@ _TICK_S: Final = 1.0
 _RELEASE_WITHIN_S: Final = 3.0
 _RENEW_WITHIN_S: Final = 4.0
 """Short, for a release may wait behind it while the target is away."""
-
-
-class Term:
-    """
-    The time for which a node leads a flow.
-
-    Args:
-        board: what the control topic says.
-        writer: of the target, for the control topic; in the order of the leases.
-        epoch: the term's first.
-        advance: asks for a higher one.
-
-    Attributes:
-        stopping: set when the work is to commit and end.
-    """
-
-    def __init__(
-        self, board: ControlBoard, writer: Writer, *, epoch: int, advance: Callable[[], None]
-    ) -> None:
-        self.board = board
-        self.writer = writer
-        self.stopping = asyncio.Event()
-        self._ask = advance
-        self._is_asked = False
-        self._fresh: asyncio.Queue[int] = asyncio.Queue()
-        self._fresh.put_nowait(epoch)
-
-    async def next_epoch(self) -> int:
-        """An epoch that nobody has used yet; one that nobody waits for any more is the next's."""
-        if self._fresh.empty() and not self._is_asked:
-            self._is_asked = True
-            self._ask()
-        return await self._fresh.get()
-
-    def advanced(self, epoch: int) -> None:
-        """The node leads with this epoch from now on."""
-        self._is_asked = False
-        self._fresh.put_nowait(epoch)
 
 
 Work = Callable[[Term], Awaitable[None]]
@@ -141,6 +106,7 @@ class FlowLeading:
 
     def stop(self) -> None:
         """Asks ``run`` to hand the flow over and end."""
+        self._share.withdraw(self._config.herder.names.label)
         self._events.put_nowait(Stop())
 
     async def run(self) -> None:
@@ -151,6 +117,7 @@ class FlowLeading:
             ClusterError: the target refuses what is needed.
             FatalError: from the work.
         """
+        self._share.offer(self._config.herder.names.label)
         properties = self._config.herder.client("producer", "control")
         # An assignment of many topics is larger than brokers take, and compresses very well.
         async with Writer(self._config.flow.target, properties, compression="gzip") as writer:
@@ -195,6 +162,8 @@ class FlowLeading:
                 self._share.take(self._config.herder.names.label)
                 if self._working is not None:
                     self._working.cancel()
+            case Suspend() | Resume():
+                self._doubt(is_suspended=isinstance(action, Suspend))
             case Rejoin():
                 self._election.rejoin()
             case Leave():
@@ -213,6 +182,16 @@ class FlowLeading:
             advance=lambda: self._events.put_nowait(Advance()),
         )
         self._working = group.create_task(self._run_work(self._term), name="work")
+
+    def _doubt(self, *, is_suspended: bool) -> None:
+        if self._term is None:
+            return
+        if is_suspended:
+            log.warning("flow.suspended")
+            self._term.suspend()
+        else:
+            log.info("flow.resumed")
+            self._term.resume()
 
     async def _run_work(self, term: Term) -> None:
         try:

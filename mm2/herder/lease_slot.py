@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from typing import TypeAlias
 
-from mm2.core.leadership import Claim, Release, Renew
+from mm2.core.leadership_words import Claim, Release, Renew
 
 LeaseWord: TypeAlias = Claim | Renew | Release
 
@@ -22,24 +22,33 @@ class LeaseSlot:
 
     def __init__(self) -> None:
         self._word: LeaseWord | None = None
-        self._is_full = asyncio.Event()
+        self._news = asyncio.Event()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a word waits."""
+        return self._word is not None
 
     def put(self, word: LeaseWord) -> None:
         """Has this written next, unless it is a renewal and something weightier waits."""
         if isinstance(word, Renew) and self._word is not None:
             return
         self._word = word
-        self._is_full.set()
+        self._news.set()
 
     def clear(self) -> None:
         """Forgets what waits."""
         self._word = None
-        self._is_full.clear()
+        self._news.clear()
+
+    def next(self) -> LeaseWord | None:
+        """The word that waits, if there is one; it waits no more."""
+        word = self._word
+        self.clear()
+        return word
 
     async def take(self) -> LeaseWord:
         """The word that waits, as soon as there is one."""
-        await self._is_full.wait()
-        word = self._word
-        assert word is not None  # noqa: S101 - it is full
-        self.clear()
+        while (word := self.next()) is None:
+            await self._news.wait()
         return word

@@ -43,6 +43,7 @@ def encode_member(member: Member) -> bytes:
             "config": member.digest,
             "leads": dict(sorted(member.leads.items())),
             "could": sorted(member.could),
+            "warm": member.is_warm,
         }
     )
 
@@ -57,6 +58,7 @@ def decode_member(data: bytes | None, member_id: str) -> Member:
             could=frozenset(map(str, fields.get("could", ()))),
             release=str(fields.get("release", "")),
             digest=str(fields.get("config", "")),
+            is_warm=bool(fields.get("warm", True)),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return Member(node=member_id)

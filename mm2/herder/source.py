@@ -27,12 +27,12 @@ from mm2.herder.control_steering import (
     encode_steering,
 )
 from mm2.herder.exactly_once import fence_earlier_tasks
-from mm2.herder.leading import Term
 from mm2.herder.ports import BundleRunner
 from mm2.herder.renewal import Renewed
 from mm2.herder.shares import Shares
 from mm2.herder.specs import bundle_spec
 from mm2.herder.supervision import keep_running, unless_stopped
+from mm2.herder.term import Term
 from mm2.herder.topics import offset_syncs_topic
 from mm2.herder.upkeep import Upkeep
 from mm2.herder.watch import Watch
@@ -154,7 +154,7 @@ class SourceFlow:
             bundles = self._bundles = self._new_bundles(earlier_bundles(assignments), group)
             watching = Renewed("watch", lambda: self._follow(bundles))
             jobs = [
-                group.create_task(self._upkeep.run(bundles.assign), name="upkeep"),
+                group.create_task(self._look_after(bundles), name="upkeep"),
                 group.create_task(watching.run(), name="watch"),
                 group.create_task(self._take_changes(bundles, watching), name="reconfigure"),
                 group.create_task(self._take_restarts(bundles), name="restart-tasks"),
@@ -163,6 +163,9 @@ class SourceFlow:
             for job in jobs:
                 job.cancel()
             await bundles.stop()
+
+    async def _look_after(self, bundles: Bundles) -> None:
+        await self._term.while_leading(lambda: self._upkeep.run(bundles.assign))
 
     async def _take_epoch(self) -> None:
         self._epoch = await self._term.next_epoch()

@@ -31,11 +31,11 @@ from mm2.herder.control_steering import (
     SteeringEntry,
 )
 from mm2.herder.hearing import Hear
-from mm2.herder.leading import Term
 from mm2.herder.ports import BundleRunner, SmallFlow
 from mm2.herder.renewal import Renewed
 from mm2.herder.source import SourceFlow
 from mm2.herder.supervision import keep_running, unless_stopped
+from mm2.herder.term import Term
 from mm2.herder.topics import create_internal_topics
 
 log = structlog.get_logger()
@@ -153,7 +153,9 @@ class SteeredFlow:
             log.info("connector.held", connector=connector, state=state.value, reason=reason)
             return
         name, flow = self._flows[connector]
-        await keep_running(name, lambda: flow(self._config, clusters))
+        await self._term.while_leading(
+            lambda: keep_running(name, lambda: flow(self._config, clusters))
+        )
 
     async def _mirror(self, clusters: FlowClusters) -> None:
         """Copies records until stopped; a flow that only sends heartbeats just waits."""

@@ -62,6 +62,11 @@ EVENTS: Final = {
     "flow's group. Stop it there; this node asks again and again, and other flows go on.",
     "flow.releasing": "Another node is to lead the flow, or this one is to stop: its tasks drain "
     "and commit.",
+    "flow.resumed": "The leader reads its own lease again, and that nobody else has led: all goes "
+    "on.",
+    "flow.suspended": "The leader has not read its own lease for as long as one lasts, mostly "
+    "because the target is away: it looks after no topics and sends no heartbeats and no "
+    "checkpoints until it does (flow.resumed), or ends when it reads that another one leads.",
     "flow.too_new": "A newer release has written what this one cannot understand; it does not lead "
     "the flow.",
     "group_offsets.beyond_log": "Checkpoints of a group lie behind the end of the target's log, as "

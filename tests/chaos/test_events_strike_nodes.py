@@ -19,7 +19,11 @@ _EACH = 10
 
 @pytest.mark.timeout(900)
 def test_a_leader_is_killed_and_the_next_one_cut_off_exactly_once(tmp_path: Path) -> None:
-    events = [Event(kind=KILL, how="process"), Event(kind=CUT, how="target", seconds=8)]
+    longer_than_a_lease = 14
+    events = [
+        Event(kind=KILL, how="process"),
+        Event(kind=CUT, how="target", seconds=longer_than_a_lease),
+    ]
     with world(tmp_path, exactly_once=True) as place:
         for event in events:
             assert strike(place, event, mode=EXACTLY_ONCE).faults == []

@@ -11,8 +11,8 @@ from mm2.herder.board import ControlBoard
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters, admin_clients
 from mm2.herder.herder import FlowHerder
-from mm2.herder.leading import Term
 from mm2.herder.source import SourceFlow
+from mm2.herder.term import Term
 from mm2.kafka.writer import Writer
 
 _WITHIN_S = 30.0

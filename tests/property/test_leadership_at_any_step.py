@@ -2,9 +2,11 @@
 Nodes that lead a flow in turn, whatever happens in between: no older leader's word ever counts.
 
 A small world: the control topic as a log, a group that decides at any time, and a broker that
-refuses producers whose identity somebody else has taken over. Nodes crash between any two of their
-actions, fall asleep, read late, and are told late; their tasks may outlive them and write on. Tasks
-are cut off, or sleep, for any time: they pause, and go on when they read that their leader does.
+refuses producers whose identity somebody else has taken over. Nodes crash at any time, also while a
+lease is on its way, fall asleep, read late, and are told late; their tasks may outlive them and
+write on. What a node has to write waits in the slot that it really has, where a later word takes an
+earlier one's place. Tasks are cut off, or sleep, for any time: they pause, and go on when they read
+that their leader does. That a node asks the group to decide again may be lost.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from flows.source.lease import TaskLease
-from mm2.core.leadership import (
-    PATIENCE_MS,
+from mm2.core.leadership import PATIENCE_MS, Leadership, Role
+from mm2.core.leadership_words import (
     Abandon,
     Action,
     Advance,
@@ -29,7 +31,6 @@ from mm2.core.leadership import (
     Ended,
     Event,
     Lead,
-    Leadership,
     LeaseSeen,
     Leave,
     NotClaimed,
@@ -37,10 +38,12 @@ from mm2.core.leadership import (
     Release,
     Released,
     Renew,
-    Role,
+    Resume,
     Stop,
+    Suspend,
     Tick,
 )
+from mm2.herder.lease_slot import LeaseSlot, LeaseWord
 
 _NODES = 3
 _WHO = st.integers(0, _NODES - 1)
@@ -66,7 +69,9 @@ class Node:
     machine: Leadership
     read: int = 0
     has_caught_up: bool = False
-    todo: deque[Action] = field(default_factory=deque)
+    slot: LeaseSlot = field(default_factory=LeaseSlot)
+    writing: LeaseWord | None = None
+    is_suspended: bool = False
     decisions: deque[Assigned] = field(default_factory=deque)
     work: Work | None = None
 
@@ -83,7 +88,7 @@ class World(RuleBasedStateMachine):
         self.works: list[Work] = []
         self.epochs: set[int] = set()
         self.token = self.accepted = 0
-        self.must_decide = True
+        self.must_decide, self.is_asked = True, False
 
     def new_node(self) -> Node:
         self.born += 1
@@ -94,7 +99,27 @@ class World(RuleBasedStateMachine):
         return TaskLease(lambda: self.now_ms / 1_000)
 
     def feed(self, node: Node, event: Event) -> None:
-        node.todo += node.machine.handle(event, self.now_ms)
+        """A node hears of something, and carries out at once what is to be done but for writing."""
+        for action in node.machine.handle(event, self.now_ms):
+            self.carry_out(node, action)
+
+    def carry_out(self, node: Node, action: Action) -> None:
+        match action:
+            case Claim() | Renew() | Release():
+                node.slot.put(action)
+            case Lead(epoch):
+                self.lead(node, epoch)
+            case Drain() | Abandon():
+                if isinstance(action, Abandon):
+                    node.slot.clear()
+                if node.work is not None:
+                    node.work.is_ending = True
+            case Suspend() | Resume():
+                node.is_suspended = isinstance(action, Suspend)
+            case Rejoin():
+                self.is_asked = True
+            case Leave():
+                self.crash(self.nodes.index(node))
 
     @rule(who=_WHO)
     def read(self, who: int) -> None:
@@ -115,7 +140,7 @@ class World(RuleBasedStateMachine):
         for node in members:
             is_ours = node is self.nodes[who]
             node.decisions.append(Assigned(is_ours=is_ours, alive=alive))
-        self.must_decide = False
+        self.must_decide = self.is_asked = False
 
     @rule(who=_WHO)
     def hear(self, who: int) -> None:
@@ -125,54 +150,44 @@ class World(RuleBasedStateMachine):
             self.feed(node, node.decisions.popleft())
 
     @rule(who=_WHO, is_written=st.booleans(), is_heard=st.booleans())
-    def act(self, who: int, is_written: bool = True, is_heard: bool = True) -> None:
-        """A node carries out the next thing that it is to do; writes may fail, or seem to."""
+    def write_lease(self, who: int, is_written: bool = True, is_heard: bool = True) -> None:
+        """A node begins to write of its lease, or ends it; that may fail, or seem to."""
         node = self.nodes[who]
-        if not node.todo:
+        if node.writing is None:
+            node.writing = node.slot.next()
             return
-        match node.todo.popleft():
-            case (Claim() | Renew() | Release()) as lease:
-                self.write_lease(node, lease, is_written=is_written, is_heard=is_heard)
-            case Lead(epoch):
-                self.lead(node, epoch)
-            case Drain() | Abandon() if node.work is not None:
-                node.work.is_ending = True
-            case Rejoin():
-                self.must_decide = True
-            case Leave():
-                self.crash(who)
-            case _:
-                pass
-
-    def write_lease(
-        self, node: Node, lease: Claim | Renew | Release, *, is_written: bool, is_heard: bool
-    ) -> None:
-        is_released = isinstance(lease, Release)
+        word, node.writing = node.writing, None
+        is_released = isinstance(word, Release)
         if is_written:
-            seen = LeaseSeen(owner=node.name, epoch=lease.epoch, is_released=is_released)
+            seen = LeaseSeen(owner=node.name, epoch=word.epoch, is_released=is_released)
             self.log.append(seen)
         if is_released:
             self.feed(node, Released())
-        elif isinstance(lease, Claim) and not (is_written and is_heard):
+        elif isinstance(word, Claim) and not (is_written and is_heard):
             self.feed(node, NotClaimed())
+
+    @rule()
+    def forget(self) -> None:
+        """That somebody wants the group to decide again does not get there."""
+        self.is_asked = False
 
     def lead(self, node: Node, epoch: int) -> None:
         assert node.work is None or not node.work.is_ending, "one work at a time"
         assert epoch not in self.epochs, "an epoch is led once"
         self.epochs.add(epoch)
         if node.work is None:
-            node.work = Work(epoch, self.new_lease())
+            node.work, node.is_suspended = Work(epoch, self.new_lease()), False
             self.works.append(node.work)
         else:
             node.work.epoch, node.work.token = epoch, None
 
     @rule(who=_WHO)
     def start(self, who: int) -> None:
-        """Tasks start, or start again: they take their identity, and look who leads."""
+        """Tasks start, or start again: they look who leads, and take their identity if they may."""
         work = self.nodes[who].work
         if work is not None:
-            self.token += 1
             is_led_by_another = any(lease.epoch > work.epoch for lease in self.log)
+            self.token += not is_led_by_another
             work.token = None if is_led_by_another else self.token
             work.lease, work.read = self.new_lease(), 0
             work.starts += 1
@@ -239,7 +254,7 @@ class World(RuleBasedStateMachine):
     def go_on(self) -> None:
         """One calm second, in which everybody does what there is to do."""
         self.now_ms += 1_000
-        if self.must_decide:
+        if self.must_decide or self.is_asked:
             leaders = [n for n, node in enumerate(self.nodes) if node.machine.role is Role.LEADING]
             self.decide((leaders or [0])[0], set(range(_NODES)))
         for who, node in enumerate(self.nodes):
@@ -248,23 +263,27 @@ class World(RuleBasedStateMachine):
             while node.read < len(self.log) or not node.has_caught_up:
                 self.read(who)
             self.feed(node, Tick())
-            while self.nodes[who].todo:
-                self.act(who)
+            self.write_all(who)
             self.end(who)
+            self.write_all(who)
             if node.work is not None:
                 self.read_as_task(node.work, len(self.log))
                 if node.work.token != self.token:
                     self.start(who)
 
+    def write_all(self, who: int) -> None:
+        while self.nodes[who].writing or self.nodes[who].slot.is_full:
+            self.write_lease(who)
+
     def teardown(self) -> None:
         """Whatever has happened: when it has become calm, one node leads."""
-        self.must_decide = True
         for _ in range(2 * PATIENCE_MS // 1_000 + 20):
             self.go_on()
         (leader,) = [node for node in self.nodes if node.machine.role is Role.LEADING]
         assert leader.work is not None
         assert leader.work.token == self.token, "its tasks can write"
         assert leader.work.lease.is_valid, "and do"
+        assert not leader.is_suspended, "as the node itself"
         assert leader.work.epoch == leader.machine.epoch == max(each.epoch for each in self.log)
         assert not self.log[-1].is_released
         others = [node for node in self.nodes if node is not leader]
@@ -277,13 +296,13 @@ class World(RuleBasedStateMachine):
             self.now_ms += 1_000
             self.feed(leader, Tick())
         assert not work.lease.is_valid, "tasks pause"
-        assert set(leader.todo) == {Renew(leader.machine.epoch)}
-        leader.todo.clear()
+        assert leader.is_suspended, "and so does the node"
+        assert leader.slot.next() == Renew(leader.machine.epoch)
         for _ in range(10):
             self.go_on()
         assert leader.work is work
         assert (work.starts, work.token) == (starts, self.token), "its tasks have not begun anew"
-        assert work.lease.is_valid, "they write again"
+        assert (work.lease.is_valid, leader.is_suspended) == (True, False), "all goes on"
 
 
 TestLeadership = World.TestCase

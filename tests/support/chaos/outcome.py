@@ -38,8 +38,24 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
-def faults_of(mode: str, event: Event, toll: Toll) -> list[str]:
-    """What a toll has that no event excuses."""
+REPEATED_S: Final = 5.0
+"""
+What may be copied twice at least once, in seconds of traffic.
+
+Positions are committed every second; the rest is for what is under way, and for busy machines.
+"""
+
+
+def faults_of(mode: str, event: Event, toll: Toll, *, rate: float) -> list[str]:
+    """
+    What a toll has that no event excuses.
+
+    Args:
+        mode: of the mirror.
+        event: what happened.
+        toll: of all flows.
+        rate: records per second of all flows.
+    """
     found = []
     if toll.missing:
         found.append(f"{toll.missing} records are lost")
@@ -49,6 +65,8 @@ def faults_of(mode: str, event: Event, toll: Toll) -> list[str]:
         found.append(f"{toll.repeated} records are there twice, exactly once")
     elif toll.repeated and event.kind in CLEAN:
         found.append(f"{toll.repeated} records are there twice after a clean {event.kind}")
+    elif toll.repeated > rate * REPEATED_S:
+        found.append(f"{toll.repeated} records are there twice, more than were not committed")
     return found
 
 

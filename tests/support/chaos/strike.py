@@ -34,7 +34,7 @@ def strike(place: World, event: Event, *, mode: str, seed: int = 0, number: int 
         number=number,
         event=event,
         toll=toll,
-        faults=faults_of(mode, event, toll),
+        faults=faults_of(mode, event, toll, rate=place.rate),
     )
 
 

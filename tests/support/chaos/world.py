@@ -80,6 +80,11 @@ class World:
     routes: Sequence[Route]
     file: Path
 
+    @property
+    def rate(self) -> int:
+        """Records per second of all flows."""
+        return _RATE * len(self.routes)
+
     def leader(self, flow: str) -> Node:
         """The node that has last said that it leads a flow; the first, if none has."""
         epochs = {_last_epoch(node, flow): node for node in reversed(self.nodes)}

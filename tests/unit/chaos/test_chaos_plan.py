@@ -49,7 +49,16 @@ def test_events_strike_leaders_and_others_in_all_ways() -> None:
 def test_only_unclean_events_excuse_records_that_are_there_twice(
     mode: str, kind: str, toll: Toll, count: int
 ) -> None:
-    assert len(faults_of(mode, Event(kind=kind), toll)) == count
+    assert len(faults_of(mode, Event(kind=kind), toll, rate=100)) == count
+
+
+@pytest.mark.parametrize(("repeated", "count"), [(500, 0), (501, 1)])
+def test_unclean_events_excuse_no_more_than_what_was_not_committed(
+    repeated: int, count: int
+) -> None:
+    """A flow that begins at its start after each kill is not excused."""
+    found = faults_of(AT_LEAST_ONCE, Event(kind=KILL), Toll(repeated=repeated), rate=100)
+    assert len(found) == count
 
 
 def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:

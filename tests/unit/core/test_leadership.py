@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.leadership import (
+from mm2.core.leadership import PATIENCE_MS, RENEW_MS, Leadership, Role
+from mm2.core.leadership_words import (
     LASTS_MS,
-    PATIENCE_MS,
-    RENEW_MS,
     Abandon,
     Action,
     Advance,
@@ -18,7 +17,6 @@ from mm2.core.leadership import (
     Ended,
     Event,
     Lead,
-    Leadership,
     LeaseSeen,
     Leave,
     NotClaimed,
@@ -26,8 +24,9 @@ from mm2.core.leadership import (
     Release,
     Released,
     Renew,
-    Role,
+    Resume,
     Stop,
+    Suspend,
     Tick,
 )
 
@@ -149,12 +148,43 @@ def test_a_leader_renews_its_lease_again_and_again() -> None:
     assert machine.handle(Tick(), 2 * RENEW_MS) == [Renew(1)]
 
 
-def test_a_leader_that_is_cut_off_goes_on_trying_and_leads_when_it_is_heard_again() -> None:
+def test_a_leader_that_reads_its_lease_no_more_goes_on_trying_and_holds_still() -> None:
+    machine = leading()
+    for now_ms in range(RENEW_MS, LASTS_MS, RENEW_MS):
+        assert machine.handle(Tick(), now_ms) == [Renew(1)], "none of these can be written, or read"
+    assert machine.handle(Tick(), LASTS_MS) == [Suspend(), Renew(1)]
+    for now_ms in range(LASTS_MS + RENEW_MS, 10 * LASTS_MS, RENEW_MS):
+        assert machine.handle(Tick(), now_ms) == [Renew(1)]
+    assert (machine.role, machine.epoch) == (Role.LEADING, 1)
+
+
+def test_a_leader_that_reads_its_renewals_again_goes_on() -> None:
+    machine = leading()
+    machine.handle(Tick(), 10 * LASTS_MS)
+    for _ in range(10):
+        assert machine.handle(seen(ME, 1), 10 * LASTS_MS) == [], "these may be old"
+    assert machine.handle(Tick(), 10 * LASTS_MS + 1) == []
+    assert machine.handle(seen(ME, 1), 10 * LASTS_MS + 2_000) == []
+    assert machine.handle(Tick(), 10 * LASTS_MS + 2_000) == [Resume(), Renew(1)]
+    assert (machine.role, machine.epoch) == (Role.LEADING, 1)
+
+
+def test_a_renewed_lease_holds_nothing_up() -> None:
     machine = leading()
     for now_ms in range(RENEW_MS, 10 * LASTS_MS, RENEW_MS):
-        assert machine.handle(Tick(), now_ms) == [Renew(1)], "none of these can be written"
-    assert machine.handle(seen(ME, 1), 10 * LASTS_MS) == []
-    assert (machine.role, machine.epoch) == (Role.LEADING, 1)
+        assert machine.handle(Tick(), now_ms) == [Renew(1)]
+        assert machine.handle(seen(ME, 1), now_ms) == []
+
+
+def test_a_new_term_begins_without_the_doubts_of_the_last_one() -> None:
+    machine = leading()
+    now_ms = 10 * LASTS_MS
+    assert Suspend() in machine.handle(Tick(), now_ms)
+    machine.handle(seen(OTHER, 2), now_ms)
+    machine.handle(Ended(), now_ms)
+    machine.handle(OURS_ALONE, now_ms)
+    assert machine.handle(seen(ME, 3), now_ms) == [Lead(3)]
+    assert machine.handle(Tick(), now_ms + 1) == []
 
 
 def test_a_leader_that_was_cut_off_ends_when_it_reads_who_leads_now() -> None:
@@ -201,7 +231,8 @@ def test_new_epochs_are_claimed_while_leading() -> None:
 
 def test_who_stops_hands_over_before_it_leaves() -> None:
     machine = leading()
-    assert machine.handle(Stop(), 1) == [Drain()]
+    assert machine.handle(Stop(), 1) == [Drain(), Rejoin()], "the group looks for another one"
+    assert machine.handle(THEIRS, 2) == []
     assert machine.handle(Tick(), RENEW_MS) == [Renew(1)], "while it drains, it leads"
     assert machine.handle(Ended(), 3) == [Release(1)]
     assert machine.handle(Released(), 4) == [Leave()]

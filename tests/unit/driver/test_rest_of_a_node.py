@@ -30,6 +30,9 @@ class _NoEngine:
     async def start(self) -> None:
         raise AssertionError("started")
 
+    async def until_warm(self) -> None:
+        raise AssertionError("warmed")
+
     async def stop(self) -> None:
         raise AssertionError("stopped")
 

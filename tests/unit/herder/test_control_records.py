@@ -23,12 +23,12 @@ from mm2.herder.control import (
     Wanted,
     decode,
     encode_assignment,
-    encode_gap,
     encode_lease,
     encode_limit,
     encode_missing,
     encode_wanted,
 )
+from mm2.herder.control_gaps import encode_gap
 from mm2.herder.progress import GapReport
 
 _topics = st.text(max_size=6).map(TopicName)
@@ -184,6 +184,28 @@ def test_a_lease_of_the_first_release_counts_until_somebody_else_leads() -> None
 def test_what_a_newer_release_writes_is_told_from_damage(key: bytes) -> None:
     with pytest.raises(NewerRecord, match="version 2"):
         decode(key, b'{"version":2}')
+
+
+@pytest.mark.parametrize(
+    ("value", "lease"),
+    [
+        (b'{"version":2,"epoch":7,"owner":"n","state":"dancing"}', Lease(epoch=7, owner="n")),
+        (b'{"version":2,"epoch":"x","owner":"n"}', None),
+        (b'{"version":2,"owner":"n"}', None),
+    ],
+)
+def test_whom_a_lease_of_a_newer_release_names_is_read_all_the_same(
+    value: bytes, lease: Lease | None
+) -> None:
+    with pytest.raises(NewerRecord) as raised:
+        decode(b"lease", value)
+    assert raised.value.lease == lease
+
+
+def test_of_other_records_of_a_newer_release_nothing_is_read() -> None:
+    with pytest.raises(NewerRecord) as raised:
+        decode(b"bundle-3", b'{"version":2,"epoch":7,"owner":"n"}')
+    assert raised.value.lease is None
 
 
 def test_kinds_of_newer_releases_are_passed_over() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.leadership import Claim, Release, Renew
+from mm2.core.leadership_words import Claim, Release, Renew
 from mm2.herder.lease_slot import LeaseSlot, LeaseWord
 
 
@@ -32,3 +32,11 @@ async def test_what_was_given_up_is_not_written() -> None:
     slot.clear()
     slot.put(Claim(4))
     assert await slot.take() == Claim(4)
+
+
+def test_a_word_that_was_taken_waits_no_more() -> None:
+    slot = LeaseSlot()
+    slot.put(Renew(2))
+    assert slot.is_full
+    assert [slot.next(), slot.next()] == [Renew(2), None]
+    assert [slot.is_full] == [False]

@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from mm2.config.flow import flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.herder.election import Election, NodeShare
-from mm2.herder.membership import Decision, encode_decision
+from mm2.herder.membership import Decision, decode_member, encode_decision
 
 _RAW = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
 
 
-def test_a_node_looks_again_when_another_one_has_got_a_flow() -> None:
-    """It may have become the one with the most."""
+def _election(share: NodeShare, *, may_lead: bool = True) -> Election:
     maker = MirrorMakerConfig(raw=_RAW, lines=dict.fromkeys(_RAW, 1), environment={})
-    share = NodeShare(could=frozenset({"A->B"}))
-    election = Election(
+    return Election(
         flow_config(maker, SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))),
         "topic",
         node="n1",
         share=share,
-        may_lead=lambda: True,
+        may_lead=lambda: may_lead,
         decided=lambda decided: None,
     )
+
+
+def test_a_node_looks_again_when_another_one_has_got_a_flow() -> None:
+    """It may have become the one with the most."""
+    share = NodeShare(could=frozenset({"A->B"}))
+    election = _election(share)
     looks = []
     for leader in ("n2", "n2", "n3"):
         changed = share.changed
         election._voter.decided(encode_decision(Decision(leader=leader)))
         looks.append(changed.is_set())
     assert looks == [True, False, True]
+
+
+def test_a_node_that_leaves_says_at_once_that_it_leads_no_more() -> None:
+    """So the flow's next leader is known before this one has drained."""
+    share = NodeShare(could=frozenset({"A->B", "B->A"}))
+    for flow in ("A->B", "B->A"):
+        share.give(flow, 3)
+    election = _election(share)
+    said = decode_member(election._voter.says(), "id")
+    assert (dict(said.leads), set(said.could)) == ({"A->B": 3, "B->A": 3}, {"A->B", "B->A"})
+    share.withdraw("A->B")
+    said = decode_member(election._voter.says(), "id")
+    assert (dict(said.leads), set(said.could)) == ({"B->A": 3}, {"B->A"})
+    share.offer("A->B")
+    assert decode_member(election._voter.says(), "id").could == {"A->B", "B->A"}
+
+
+def test_a_node_that_may_not_lead_claims_nothing() -> None:
+    share = NodeShare(could=frozenset({"A->B", "B->A"}))
+    share.give("A->B", 3)
+    said = decode_member(_election(share, may_lead=False)._voter.says(), "id")
+    assert not said.leads
+    assert said.could == {"B->A"}
+
+
+def test_a_node_says_whether_it_is_warm() -> None:
+    share = NodeShare(could=frozenset({"A->B"}), warm=asyncio.Event())
+    election = _election(share)
+    assert not decode_member(election._voter.says(), "id").is_warm
+    share.warm.set()
+    assert decode_member(election._voter.says(), "id").is_warm
+    assert decode_member(_election(NodeShare(could=frozenset()))._voter.says(), "id").is_warm

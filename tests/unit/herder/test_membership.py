@@ -24,6 +24,7 @@ _MEMBERS = st.builds(
     could=st.frozensets(st.text()),
     release=st.text(),
     digest=st.text(),
+    is_warm=st.booleans(),
 )
 _DAMAGED = st.binary() | st.sampled_from([b"[]", b"1", b"{}", b'{"node":"n","leads":[]}', b"null"])
 
@@ -58,3 +59,7 @@ def test_what_a_newer_release_adds_is_passed_over() -> None:
 def test_a_decision_names_all_nodes() -> None:
     members = [Member(node="n1", digest="x"), Member(node="n2")]
     assert decision("n1", members) == Decision(leader="n1", nodes={"n1": "x", "n2": ""})
+
+
+def test_a_member_of_a_release_that_does_not_say_so_is_warm() -> None:
+    assert decode_member(b'{"version":1,"node":"n"}', "id").is_warm
