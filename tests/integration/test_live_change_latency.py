@@ -95,7 +95,7 @@ def test_untouched_partitions_do_not_stop_while_settings_change(
     def window() -> float:
         before = len(arrivals.delays_ms)
         last = writer.write_for(_WINDOW_S, _PROBES)
-        eventually(lambda: last in arrivals.numbers, timeout=100)
+        eventually(lambda: last in arrivals.arrived_ns, timeout=100)
         return percentiles(arrivals.delays_ms[before:])["p99_ms"]
 
     usual, changing = [], []

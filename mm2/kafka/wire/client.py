@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from aiokafka import errors
@@ -49,6 +48,7 @@ class WireClient:
     def __init__(self, alias: str, settings: Mapping[str, object]) -> None:
         self.alias = alias
         self.throttle = Throttle(alias)
+        self._translated = _Translation(alias)
         self._settings = dict(settings)
         self._client = NodesClient(**settings)
         self._topics: frozenset[str] = frozenset()
@@ -62,7 +62,7 @@ class WireClient:
             AuthenticationFailed: one does, and refuses our credentials.
         """
         try:
-            async with self._translated():
+            with self._translated:
                 await self._client.bootstrap()
         except Unavailable:
             await raise_if_refused(self.alias, self._settings)
@@ -75,7 +75,7 @@ class WireClient:
     async def track(self, topics: Iterable[str]) -> None:
         """Keeps metadata of these topics, and no others, up to date from now on."""
         self._topics = frozenset(topics)
-        async with self._translated():
+        with self._translated:
             self._client.set_topics(self._topics)
             await self._client.force_metadata_update()
 
@@ -86,7 +86,7 @@ class WireClient:
         Raises:
             Unavailable: nobody answers.
         """
-        async with self._translated():
+        with self._translated:
             if not await self._client.force_metadata_update():
                 # No broker that we know of answers: they may have moved (KIP-899, KIP-1102).
                 await self._client.bootstrap()
@@ -128,7 +128,7 @@ class WireClient:
         Raises:
             Unavailable: nobody answers.
         """
-        async with self._translated():
+        with self._translated:
             metadata = await self._client.ask(list(topics))
         if metadata is None:
             raise Unavailable(self.alias, "no broker answers")
@@ -153,7 +153,7 @@ class WireClient:
                 asked.append((partition.partition, -1, epoch))
         found: dict[TopicPartition, EpochEnd] = {}
         for node, topics in by_node.items():
-            async with self._translated():
+            with self._translated:
                 response = await self._client.send(
                     node, EpochEndsRequest(topics), group=Traffic.COORDINATOR
                 )
@@ -170,7 +170,7 @@ class WireClient:
         Raises:
             Unavailable: no answer.
         """
-        async with self._translated():
+        with self._translated:
             response = await self._client.send(
                 self.any_node(), settings_request(topics, names), group=Traffic.COORDINATOR
             )
@@ -195,7 +195,7 @@ class WireClient:
             NoTopicIds: the request names topics by ids, which this broker does not know.
             Unavailable: no answer, or another error of the whole request.
         """
-        async with self._translated():
+        with self._translated:
             try:
                 response = await self._client.send(node, request, group=Traffic.FETCH)
             except errors.IncompatibleBrokerVersion as error:
@@ -223,7 +223,7 @@ class WireClient:
         request = ProduceRequest(
             timeout_ms=timeout_ms, batches=batches, transactional_id=transactional_id
         )
-        async with self._translated():
+        with self._translated:
             response = await self._client.send(node, request, group=Traffic.PRODUCE)
         answer: ProduceAnswer = response.answer
         self.throttle.answered(node, answer.throttle_ms)
@@ -250,7 +250,7 @@ class WireClient:
         found: dict[TopicPartition, int] = {}
         for node, topics in by_node.items():
             request = OffsetRequest(-1, int(read_committed), list(topics.items()))
-            async with self._translated():
+            with self._translated:
                 response = await self._client.send(node, request, group=Traffic.COORDINATOR)
             for topic, answers in response.topics:
                 for number, error, _timestamp, offset in answers:
@@ -266,7 +266,7 @@ class WireClient:
             Unavailable: no answer, or nobody does just now.
             NotAuthorized: we may not use it.
         """
-        async with self._translated():
+        with self._translated:
             return int(await self._client.coordinator_lookup(kind, key))
 
     async def ask(self, node: int, request: object) -> Any:
@@ -276,17 +276,23 @@ class WireClient:
         Raises:
             Unavailable: no answer.
         """
-        async with self._translated():
+        with self._translated:
             return await self._client.send(node, request, group=Traffic.COORDINATOR)
 
-    @asynccontextmanager
-    async def _translated(self) -> AsyncIterator[None]:
-        """Turns aiokafka's errors into ours."""
-        try:
-            yield
-        except errors.AuthenticationFailedError as error:
-            raise AuthenticationFailed(self.alias, str(error)) from error
-        except errors.TransactionalIdAuthorizationFailed as error:
-            raise NotAuthorized(self.alias, str(error)) from error
-        except (TimeoutError, errors.KafkaError, OSError) as error:
-            raise Unavailable(self.alias, str(error) or type(error).__name__) from error
+
+class _Translation:
+    """Turns aiokafka's errors into ours; entered for each request, so that it has to be quick."""
+
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, _: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, errors.AuthenticationFailedError):
+            raise AuthenticationFailed(self._alias, str(error)) from error
+        if isinstance(error, errors.TransactionalIdAuthorizationFailed):
+            raise NotAuthorized(self._alias, str(error)) from error
+        if isinstance(error, (TimeoutError, errors.KafkaError, OSError)):
+            raise Unavailable(self._alias, str(error) or type(error).__name__) from error

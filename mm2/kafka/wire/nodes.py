@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -70,7 +71,7 @@ class NodesClient(AIOKafkaClient):
         self._settings = {name: settings[name] for name in names if name in settings}
         if "connections_max_idle_ms" in settings:
             self._settings["max_idle_ms"] = settings["connections_max_idle_ms"]
-        self._ways: dict[tuple[int, int], _Way] = {}
+        self._ways: defaultdict[tuple[int, int], _Way] = defaultdict(_Way)
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
 
@@ -91,7 +92,7 @@ class NodesClient(AIOKafkaClient):
         Raises:
             KafkaError: there is no connection, or it broke, or nothing was answered in time.
         """
-        way = self._ways.setdefault((node_id, group), _Way())
+        way = self._ways[node_id, group]
         async with way.turn:
             connection = await self._ready(way, node_id, group)
             answer = connection.send(request)

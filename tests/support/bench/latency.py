@@ -1,12 +1,19 @@
 """
 How long a record is under way.
 
-A producer writes at a steady rate, a consumer waits in the other cluster. What both need without a
-mirror between them, producer to consumer in one cluster, is measured first and subtracted.
+A producer writes at a steady rate; one consumer waits in the source cluster, and one in the target.
+What a mirror adds is, for each record, the time from when the first one has it until the second one
+does: the way from producer to consumer in one cluster is subtracted record by record, and what held
+up that way (the machine, the producer, the source's broker) is in neither mirror's numbers.
+
+Brokers and Java's mirror are slow until their code is compiled: all are warmed at the highest rate.
+Both take turns in the order mm2, Java, Java, mm2, so that neither has the warmer source broker; the
+records of all turns of a mirror count as one sample.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final
 
 from tests.support.bench.mirrors import Peer, running
@@ -14,7 +21,6 @@ from tests.support.bench.outcome import Numbers
 from tests.support.bench.probes import Arrivals, Source, percentiles
 from tests.support.bench.settings import properties, source_cluster, target_cluster
 from tests.support.bench.throughput import Conditions
-from tests.support.bench.workload import TOPIC
 from tests.support.cluster import KafkaCluster
 from tests.support.records import create_topic
 
@@ -22,8 +28,77 @@ RATES: Final = (200, 2_000)
 """Records a second."""
 
 _PARTITIONS: Final = 4
-_WARM_S: Final = 8.0
-_MEASURED_S: Final = 15.0
+_WATCHED_RATE: Final = 500
+"""Consumers that take more records a second busy the brokers more than the mirrors do."""
+
+_WARM_RATE: Final = max(RATES)
+_WARM_S: Final = 20.0
+_SETTLE_S: Final = 3.0
+"""At the rate that is measured, after the warming."""
+
+_MEASURED_S: Final = 30.0
+"""Of each of two turns: at 200 records a second, 120 of them are slower than the p99."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """
+    What is written.
+
+    Attributes:
+        topic: where to.
+        rate: records a second, to one partition after the other.
+        scale: of all times.
+    """
+
+    topic: str
+    rate: int
+    scale: float
+
+    @property
+    def every(self) -> int:
+        """Consumers look at all partitions (1), or at one only: at each so many-th record."""
+        return 1 if self.rate <= _WATCHED_RATE else _PARTITIONS
+
+    def watched(self, prefix: str = "") -> list[tuple[str, int]]:
+        """The partitions that consumers look at."""
+        return [(prefix + self.topic, number) for number in range(_PARTITIONS // self.every)]
+
+    def write(self, writer: Source, arrivals: Arrivals, seconds: float, rate: int) -> int:
+        """Writes, waits for the last record that is looked at, and returns its number."""
+        last = writer.write_for(seconds * self.scale, rate)
+        return arrivals.wait_for(last - last % self.every)
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """
+    Delays in ms, one of each record.
+
+    Attributes:
+        whole: from the producer to the consumer of the target.
+        beyond: of it what came after the consumer of the source had the record.
+    """
+
+    whole: list[float] = field(default_factory=list)
+    beyond: list[float] = field(default_factory=list)
+
+    def add(self, here: Arrivals, there: Arrivals, numbers: range) -> None:
+        """
+        Adds those of some records, all of which it waits for.
+
+        Raises:
+            Stuck: they do not come.
+        """
+        for number in numbers:
+            seen, copied = (each.arrived_ns[each.wait_for(number)] for each in (here, there))
+            self.whole.append((copied - there.written_ns[number]) / 1e6)
+            self.beyond.append((copied - seen) / 1e6)
+
+    def numbers(self) -> Numbers:
+        """Their percentiles."""
+        beyond = {f"beyond_{kind}": value for kind, value in percentiles(self.beyond).items()}
+        return {**percentiles(self.whole), **beyond}
 
 
 def measure(rate: int, peers: list[Peer], conditions: Conditions) -> dict[str, Numbers]:
@@ -33,32 +108,36 @@ def measure(rate: int, peers: list[Peer], conditions: Conditions) -> dict[str, N
     Raises:
         Stuck: records do not arrive.
     """
+    delays = {peer.name: Delays() for peer in peers}
     with source_cluster() as source:
-        create_topic(source.bootstrap, TOPIC, _PARTITIONS)
-        base = _delays(source, source, TOPIC, rate, conditions.scale)
-        return {peer.name: _mirrored(peer, source, rate, base, conditions) for peer in peers}
+        for turn, peer in enumerate([*peers, *reversed(peers)]):
+            load = Load(f"bench-{turn}", rate, conditions.scale)
+            _take_turn(peer, source, load, conditions, delays[peer.name])
+    return {name: each.numbers() for name, each in delays.items()}
 
 
-def _mirrored(
-    peer: Peer, source: KafkaCluster, rate: int, base: Numbers, conditions: Conditions
-) -> Numbers:
+def _take_turn(
+    peer: Peer, source: KafkaCluster, load: Load, conditions: Conditions, delays: Delays
+) -> None:
+    create_topic(source.bootstrap, load.topic, _PARTITIONS)
     with target_cluster() as target:
         # Made before the mirror runs, so that a consumer can wait there.
-        create_topic(target.bootstrap, f"A.{TOPIC}", _PARTITIONS)
-        text = properties(source, target, tasks=conditions.tasks, more=conditions.settings)
+        create_topic(target.bootstrap, f"A.{load.topic}", _PARTITIONS)
+        text = properties(
+            source, target, tasks=conditions.tasks, topics=load.topic, more=conditions.settings
+        )
         with running(peer, text):
-            found = _delays(source, target, f"A.{TOPIC}", rate, conditions.scale)
-    return {**found, **{f"beyond_{kind}": found[kind] - base[kind] for kind in base}}
+            _collect(source, target, load, delays)
 
 
-def _delays(
-    source: KafkaCluster, target: KafkaCluster, topic: str, rate: int, scale: float
-) -> dict[str, float]:
-    arrivals = Arrivals(target.bootstrap, [(topic, number) for number in range(_PARTITIONS)])
-    writer = Source(source.bootstrap, [(TOPIC, number) for number in range(_PARTITIONS)])
-    with arrivals.collected():
-        writer.until_arrived(arrivals)
-        arrivals.wait_for(writer.write_for(_WARM_S * scale, rate))
-        before = len(arrivals.delays_ms)
-        arrivals.wait_for(writer.write_for(_MEASURED_S * scale, rate))
-    return percentiles(arrivals.delays_ms[before:])
+def _collect(source: KafkaCluster, target: KafkaCluster, load: Load, delays: Delays) -> None:
+    here = Arrivals(source.bootstrap, load.watched())
+    there = Arrivals(target.bootstrap, load.watched("A."))
+    places = [(load.topic, number) for number in range(_PARTITIONS)]
+    writer = Source(source.bootstrap, places)
+    with here.collected(), there.collected():
+        writer.until_arrived(there)
+        load.write(writer, there, _WARM_S, _WARM_RATE)
+        before = load.write(writer, there, _SETTLE_S, load.rate)
+        last = load.write(writer, there, _MEASURED_S, load.rate)
+        delays.add(here, there, range(before + load.every, last + 1, load.every))

@@ -29,50 +29,60 @@ class Arrivals:
     Args:
         bootstrap: of the cluster.
         places: where to look.
+
+    Attributes:
+        delays_ms: of each record, in the order in which they came.
+        written_ns: when each record was written, by its number, in ns of the monotonic clock.
+        arrived_ns: when it came first.
     """
 
     def __init__(self, bootstrap: str, places: Places) -> None:
-        self._consumer = Consumer(
-            {"bootstrap.servers": bootstrap, "group.id": "none", "fetch.wait.max.ms": 100}
-        )
-        self._consumer.assign([TopicPartition(*place, OFFSET_END) for place in places])
+        self._bootstrap = bootstrap
+        self._places = places
         self._is_open = True
-        self._thread = threading.Thread(target=self._follow, daemon=True)
         self.delays_ms: list[float] = []
-        self.numbers: set[int] = set()
+        self.written_ns: dict[int, int] = {}
+        self.arrived_ns: dict[int, int] = {}
 
     @contextmanager
     def collected(self) -> Iterator[Arrivals]:
         """Collects for as long as the context lasts."""
-        self._thread.start()
+        consumer = Consumer(
+            {"bootstrap.servers": self._bootstrap, "group.id": "none", "fetch.wait.max.ms": 100}
+        )
+        consumer.assign([TopicPartition(*place, OFFSET_END) for place in self._places])
+        thread = threading.Thread(target=self._follow, args=(consumer,), daemon=True)
+        thread.start()
         try:
             yield self
         finally:
             self._is_open = False
-            self._thread.join()
-            self._consumer.close()
+            thread.join()
+            consumer.close()
 
-    def wait_for(self, number: int) -> None:
+    def wait_for(self, number: int) -> int:
         """
-        Waits for the record with this number.
+        Waits for the record with this number, and returns it.
 
         Raises:
             Stuck: it does not come.
         """
         deadline = time.monotonic() + _LAST_WITHIN_S
-        while number not in self.numbers:
+        while number not in self.arrived_ns:
             if time.monotonic() > deadline:
-                raise Stuck(f"{len(self.numbers)} records have arrived, {number} not")
+                raise Stuck(f"{len(self.arrived_ns)} records have arrived, {number} not")
             time.sleep(0.01)
+        return number
 
-    def _follow(self) -> None:
+    def _follow(self, consumer: Consumer) -> None:
         while self._is_open:
-            message = self._consumer.poll(0.1)
+            message = consumer.poll(0.1)
             if message is not None and message.error() is None:
                 value = message.value() or b""
-                now = time.monotonic_ns()
-                self.delays_ms.append((now - int(value[:20])) / 1e6)
-                self.numbers.add(int(value[20:40]))
+                now, written, number = time.monotonic_ns(), int(value[:20]), int(value[20:40])
+                self.delays_ms.append((now - written) / 1e6)
+                self.written_ns[number] = written
+                self.arrived_ns.setdefault(number, now)
 
 
 class Source:
@@ -124,7 +134,7 @@ class Source:
             Stuck: nothing does.
         """
         deadline = time.monotonic() + _ARRIVE_WITHIN_S
-        while not arrivals.numbers:
+        while not arrivals.arrived_ns:
             if time.monotonic() > deadline:
                 raise Stuck(f"no record arrives in {_ARRIVE_WITHIN_S:.0f} s")
             self.write()

@@ -11,7 +11,7 @@ clusters = A, B
 A.bootstrap.servers = {source}
 B.bootstrap.servers = {target}
 A->B.enabled = true
-topics = bench-.*
+topics = {topics}
 tasks.max = {tasks}
 replication.factor = {replicas}
 checkpoints.topic.replication.factor = 1
@@ -36,12 +36,22 @@ _BROKER_OPTIONS: Final = ("-XX:TieredStopAtLevel=4",)
 
 
 def properties(
-    source: KafkaCluster, target: KafkaCluster, *, tasks: int, replicas: int = 1, more: str = ""
+    source: KafkaCluster,
+    target: KafkaCluster,
+    *,
+    tasks: int,
+    replicas: int = 1,
+    topics: str = "bench-.*",
+    more: str = "",
 ) -> str:
     """The properties file of a mirror."""
     return (
         _SETTINGS.format(
-            source=source.bootstrap, target=target.bootstrap, tasks=tasks, replicas=replicas
+            source=source.bootstrap,
+            target=target.bootstrap,
+            topics=topics,
+            tasks=tasks,
+            replicas=replicas,
         )
         + more
     )

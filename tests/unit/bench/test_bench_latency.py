@@ -1,0 +1,40 @@
+"""What becomes of the delays that a benchmark has collected."""
+
+from __future__ import annotations
+
+from tests.support.bench.latency import Delays, Load
+from tests.support.bench.probes import Arrivals
+
+
+def _arrivals(delays_ms: list[int]) -> Arrivals:
+    """Records 0, 1, ... all written at once."""
+    arrivals = Arrivals("127.0.0.1:1", [])
+    arrivals.written_ns = dict.fromkeys(range(len(delays_ms)), 0)
+    arrivals.arrived_ns = {number: ms * 1_000_000 for number, ms in enumerate(delays_ms)}
+    return arrivals
+
+
+def test_the_way_in_one_cluster_is_subtracted_from_each_record_not_from_the_quantiles() -> None:
+    delays = Delays()
+    # What holds up the producer is in both, and in no mirror's part.
+    delays.add(_arrivals([100, 1, 1, 1]), _arrivals([102, 3, 3, 3]), range(4))
+    assert delays.whole == [102.0, 3.0, 3.0, 3.0]
+    assert delays.beyond == [2.0] * 4
+
+
+def test_records_of_all_turns_are_one_sample() -> None:
+    delays = Delays()
+    for ms, count in ((2, 50), (4, 51)):
+        delays.add(_arrivals([1] * count), _arrivals([ms] * count), range(count))
+    assert delays.numbers() == {
+        "p50_ms": 4.0,
+        "p99_ms": 4.0,
+        "beyond_p50_ms": 3.0,
+        "beyond_p99_ms": 3.0,
+    }
+
+
+def test_consumers_look_at_one_partition_when_all_would_be_much_work() -> None:
+    slow, fast = Load("bench", 200, 1.0), Load("bench", 2_000, 1.0)
+    assert (slow.every, len(slow.watched())) == (1, 4)
+    assert (fast.every, fast.watched("A.")) == (4, [("A.bench", 0)])
