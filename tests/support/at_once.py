@@ -20,6 +20,6 @@ class FailuresAtOnce:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Shows a failure; with what was printed, it comes again at the end."""
         if report.failed:
-            self._terminal.ensure_newline()
+            self._terminal.write_line("")
             self._terminal.write_sep("_", f"{report.nodeid} ({report.when})", red=True)
             self._terminal.write_line(report.longreprtext)

@@ -19,8 +19,9 @@ def partition_counts(cluster: Cluster) -> dict[str, int]:
 
 def settings_of(cluster: Cluster, topic: str) -> dict[str, str]:
     """All settings of a topic, also those that are defaults."""
-    resource = ConfigResource(ResourceType.TOPIC, topic)
-    (future,) = _admin(cluster).describe_configs([resource]).values()
+    # The client must live until it has answered.
+    admin = _admin(cluster)
+    (future,) = admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]).values()
     return {name: entry.value for name, entry in future.result(PATIENCE_S).items()}
 
 
