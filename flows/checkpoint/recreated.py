@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 
 from flows.checkpoint.store import CheckpointStore
 from mm2.client.live_logs import LiveLogs
+from mm2.core.codec import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.runs import Logs
 from mm2.core.translation import OffsetTranslation
 
 log = structlog.get_logger()
@@ -39,11 +41,25 @@ class Translated:
         translation: of its offsets.
         live: its topics as they are; what ``translation`` compares with.
         upstream: names the partition of a checkpoint as the flow's source does.
+        is_back: whether its checkpoints lead from its copies back to the originals.
+        compared: the topics as they were when checkpoints were last compared with them.
     """
 
     translation: OffsetTranslation
     live: LiveLogs
     upstream: Callable[[TopicPartition], TopicPartition]
+    is_back: bool = False
+    compared: dict[TopicName, Logs] = field(default_factory=dict)
+
+    def news(self) -> dict[TopicName, Logs]:
+        """Topics of which more, or something else, is known than checkpoints were compared with."""
+        live = self.live.ids.items()
+        return {topic: logs for topic, logs in live if self.compared.get(topic) != logs}
+
+    def is_of_others(self, checkpoint: Checkpoint, live: Logs) -> bool:
+        """Whether a checkpoint says itself that it is about other topics than these."""
+        here, there = checkpoint.logs
+        return live.are_others(Logs(there, here) if self.is_back else checkpoint.logs)
 
 
 class RecreatedTopics:
@@ -71,16 +87,25 @@ class RecreatedTopics:
 
     async def _look(self, flow: Translated) -> int:
         changed = await flow.live.look(flow.translation.topics)
-        former = flow.translation.former()
-        if not changed and not former:
+        former, news = flow.translation.former(), flow.news()
+        if not former and not news:
             return 0
+        topics: set[TopicName] = set()
 
-        def is_of_former(partition: TopicPartition) -> bool:
-            original = flow.upstream(partition)
-            return original.topic in changed or original in former
+        def is_of_former(checkpoint: Checkpoint) -> bool:
+            original = flow.upstream(checkpoint.partition)
+            topic = original.topic
+            is_gone = (
+                topic in changed
+                or original in former
+                or (topic in news and flow.is_of_others(checkpoint, news[topic]))
+            )
+            if is_gone:
+                topics.add(topic)
+            return is_gone
 
         count = self._store.start_over(is_of_former, time.time_ns() // 1_000_000)
+        flow.compared.update(news)
         if count:
-            topics = sorted(changed | {TopicName(each.topic) for each in former})
-            log.warning("checkpoint.started_over", topics=topics, records=count)
+            log.warning("checkpoint.started_over", topics=sorted(topics), records=count)
         return count

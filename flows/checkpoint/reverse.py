@@ -105,7 +105,10 @@ def directions(
         renaming=RenamingBothWays(config.flow, policy, either, way_back.copies),
         translator=BothWays(onward, way_back.translation, way_back.copies),
         returning=Returning(way_back.copies, way_back.carried),
-        recreated=(*flows, Translated(way_back.translation, way_back.live, _itself)),
+        recreated=(
+            *flows,
+            Translated(way_back.translation, way_back.live, _itself, is_back=True),
+        ),
         jobs=way_back.jobs(),
     )
 

@@ -81,19 +81,19 @@ class CheckpointStore:
             self._unsent[group, partition] = Due(checkpoint, timestamp_ms, deleted=True)
         return len(known)
 
-    def start_over(self, is_gone: Callable[[TopicPartition], bool], timestamp_ms: int) -> int:
+    def start_over(self, is_of_former: Callable[[Checkpoint], bool], timestamp_ms: int) -> int:
         """
         Has checkpoints say that nothing has been read; returns of how many that is news.
 
         Args:
-            is_gone: says of which partitions the former log is gone.
+            is_of_former: says which checkpoints are about logs that are gone.
             timestamp_ms: of the records.
         """
         stale = [
             each
             for partitions in self._groups.values()
             for each in partitions.values()
-            if each.downstream_offset and is_gone(each.partition)
+            if each.downstream_offset and is_of_former(each)
         ]
         for each in stale:
             self.add(Checkpoint(each.group, each.partition, 0, 0), timestamp_ms)

@@ -25,7 +25,7 @@ from flows.source.partition import Mirrored
 from mm2.core.model import TopicPartition
 from mm2.core.run_codec import encode_key, encode_value
 from mm2.core.run_tracker import RunTracker
-from mm2.core.runs import Block, Term
+from mm2.core.runs import Block, BlockName, Term
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
 
@@ -85,7 +85,7 @@ class OffsetRuns:
         self._due = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self._pause_until = 0.0
-        self._lately: set[tuple[TopicPartition, int]] | None = None
+        self._lately: set[tuple[TopicPartition, BlockName]] | None = None
         self._all_at = self._count_at = 0.0
         self._given_up = 0
 
@@ -132,7 +132,9 @@ class OffsetRuns:
         finally:
             self._lately = None
 
-    async def tidy(self, due: Mapping[TopicPartition, Iterable[tuple[int, Block | None]]]) -> int:
+    async def tidy(
+        self, due: Mapping[TopicPartition, Iterable[tuple[BlockName, Block | None]]]
+    ) -> int:
         """
         Writes sparse blocks and tombstones, but for blocks that were written while ``watching``.
 
@@ -143,10 +145,10 @@ class OffsetRuns:
         """
         async with self._one_at_a_time:
             records = [
-                (encode_key(where, start), None if block is None else encode_value(block))
+                (encode_key(where, *name), None if block is None else encode_value(block))
                 for where, each in due.items()
-                for start, block in each
-                if (where, start) not in (self._lately or ())
+                for name, block in each
+                if (where, name) not in (self._lately or ())
             ]
             if records:
                 await self._writer.send_all(self._topic, records, partition=0)
@@ -187,12 +189,12 @@ class OffsetRuns:
 
     async def _write(self, taken: Iterable[tuple[Mirrored, list[Block]]]) -> None:
         records = [
-            (encode_key(partition.source, block.start), encode_value(block))
+            (encode_key(partition.source, *block.name), encode_value(block))
             for partition, blocks in taken
             for block in blocks
         ]
         if self._lately is not None:
-            self._lately |= {(p.source, block.start) for p, blocks in taken for block in blocks}
+            self._lately |= {(p.source, block.name) for p, blocks in taken for block in blocks}
         await self._writer.send_all(self._topic, records, partition=0)
 
     def _failed(self, error: str) -> None:

@@ -14,7 +14,7 @@ from flows.source.runs import OffsetRuns
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.run_codec import decode_key, decode_value
 from mm2.core.run_tidying import StoredRuns
-from mm2.core.runs import Block
+from mm2.core.runs import Block, BlockName
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.bundle import OffsetSyncSpec
 from mm2.kafka.log import records_to_end
@@ -24,8 +24,8 @@ from mm2.kafka.wire.codes import Code
 
 log = structlog.get_logger()
 
-Due = dict[TopicPartition, list[tuple[int, Block | None]]]
-"""What to write of partitions: the starts of blocks, and the blocks or tombstones."""
+Due = dict[TopicPartition, list[tuple[BlockName, Block | None]]]
+"""What to write of partitions: the names of blocks, and the blocks or tombstones."""
 
 _FIRST_S: Final = 300.0
 """A task has other things to do when it starts."""
@@ -118,8 +118,8 @@ class RunTidying:
         missing = frozenset(map(TopicName, gone)) & stored.others
         self._missing, before = missing, self._missing
         return {
-            where: [(start, None) for start in sorted(starts)]
-            for where, starts in stored.starts.items()
+            where: [(name, None) for name in sorted(names)]
+            for where, names in stored.names.items()
             if where.topic in missing & before and where not in self._partitions
         }
 
@@ -134,7 +134,7 @@ class Stored:
 
     Attributes:
         runs: of ``partitions``.
-        starts: of ``missing``, by partitions.
+        names: of ``missing``, by partitions.
         others: all topics that have blocks, but for those of ``partitions``.
     """
 
@@ -144,27 +144,27 @@ class Stored:
         self._partitions = partitions
         self._missing = missing
         self.runs: dict[TopicPartition, StoredRuns] = {}
-        self.starts: dict[TopicPartition, set[int]] = {}
+        self.names: dict[TopicPartition, set[BlockName]] = {}
         self.others: set[TopicName] = set()
 
     async def read(self, records: AsyncIterable[Record]) -> None:
         """Takes records in, and lets others go on in between: many come at once."""
         async for record in records:
             try:
-                where, start = decode_key(record.key)
-                self._handle(where, start, record.value)
+                where, name = decode_key(record.key)
+                self._handle(where, name, record.value)
             except SchemaError as error:
                 log.warning("offset_run.ignored", offset=record.offset, error=str(error))
                 continue
             await asyncio.sleep(_REST_S if where in self._partitions else 0)
 
-    def _handle(self, where: TopicPartition, start: int, value: bytes | None) -> None:
+    def _handle(self, where: TopicPartition, name: BlockName, value: bytes | None) -> None:
         if where in self._partitions:
-            block = None if value is None else decode_value(start, value)
-            self.runs.setdefault(where, StoredRuns()).handle(start, block)
+            block = None if value is None else decode_value(name.start, value)
+            self.runs.setdefault(where, StoredRuns()).handle(name, block)
             return
         if value is not None:
             self.others.add(where.topic)
         if where.topic in self._missing:
-            starts = self.starts.setdefault(where, set())
-            starts.discard(start) if value is None else starts.add(start)
+            names = self.names.setdefault(where, set())
+            names.discard(name) if value is None else names.add(name)

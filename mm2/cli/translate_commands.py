@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import click
 
-from mm2.cli.group_options import GROUPS, unheard_of
+from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
 from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.client.survey import FlowSurvey
@@ -32,6 +32,7 @@ _COLUMNS: Final = [
 @FILE
 @FLOW
 @GROUPS
+@PATTERN
 @click.option("--topic", metavar="TOPIC:P", help="A partition; with --offset.")
 @click.option("--offset", type=click.IntRange(min=0), help="Of the record to read next.")
 @click.option(
@@ -42,6 +43,7 @@ def translate(
     file: Path,
     flow: str | None,
     groups: tuple[str, ...],
+    pattern: str | None,
     format_: str,
     *,
     topic: str | None,
@@ -57,12 +59,15 @@ def translate(
     Exit status: 0 done, 1 something cannot be translated, 2 wrong usage, 3 a cluster that is needed
     cannot be reached.
     """
-    config = flow_of(file, flow, _problems(groups, topic, offset))
+    by_groups = bool(groups) or pattern is not None
+    problems = [*group_problems(groups, pattern), *_problems(topic, offset, by_groups=by_groups)]
+    config = flow_of(file, flow, problems)
 
     async def asked() -> tuple[list[TranslatedOffset], list[str]]:
         async with FlowSurvey.of(config) as survey:
             if topic is None or offset is None:
-                found = await translate_groups(survey, groups.__contains__, reverse=reverse)
+                wanted = chosen(groups, pattern, survey.follows)
+                found = await translate_groups(survey, wanted, reverse=reverse)
             else:
                 where = _partition(topic)
                 found = [await translate_offset(survey, where, offset, reverse=reverse)]
@@ -76,9 +81,9 @@ def translate(
         end(CHECK_FAILED, *strangers)
 
 
-def _problems(groups: Collection[str], topic: str | None, offset: int | None) -> Iterable[str]:
-    if bool(groups) == (topic is not None):
-        yield "Give either --group, as often as needed, or --topic with --offset."
+def _problems(topic: str | None, offset: int | None, *, by_groups: bool) -> Iterable[str]:
+    if by_groups == (topic is not None):
+        yield "Give either --group, as often as needed, or --pattern, or --topic with --offset."
     if (topic is None) != (offset is None):
         yield "--topic and --offset belong together."
     if topic is not None and not re.fullmatch(r".+:\d+", topic, re.ASCII):

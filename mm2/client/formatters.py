@@ -143,7 +143,7 @@ def _offset_sync(record: Record) -> Fields:
 
 
 def _offset_runs(record: Record) -> Fields:
-    partition, start = decode_block_key(record.key)
+    partition, (start, _) = decode_block_key(record.key)
     where: Fields = {"topic": partition.topic, "partition": partition.partition, "start": start}
     if record.value is None:
         return {**where, "end": None, "runs": None, "flags": None}

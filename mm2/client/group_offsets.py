@@ -11,29 +11,26 @@ looked at again right after, and what does not fit is reported.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import structlog
 
-from mm2.core.checkpoint import CommittedOffset, group_offsets_to_sync
-from mm2.core.codec import Checkpoint
-from mm2.core.model import GroupId, TopicPartition
+from mm2.client.target_logs import Offsets, TargetLogs, Wanted
+from mm2.core.checkpoint import group_offsets_to_sync
+from mm2.core.model import GroupId
 from mm2.errors import ClusterError
 from mm2.kafka.conversions import chunks
 from mm2.kafka.errors import GroupInUse
 from mm2.kafka.group_ports import TargetGroups
 from mm2.kafka.groups import Group, GroupState
-from mm2.kafka.offsets import OffsetAt
 
 log = structlog.get_logger()
 
 _AT_ONCE: Final = 50
 """Groups that are looked at and then written: few, so that little time passes in between."""
 
-Offsets: TypeAlias = Mapping[TopicPartition, CommittedOffset]
-Wanted: TypeAlias = Mapping[GroupId, Collection[Checkpoint]]
 _Described: TypeAlias = Mapping[str, Group | ClusterError]
 
 
@@ -80,10 +77,11 @@ class GroupOffsets:
         Raises:
             ClusterError: the cluster does not tell which groups it has.
         """
-        outcome = Outcome()
+        outcome, logs = Outcome(), TargetLogs(self._target)
         groups = await self._without_other_types(sorted(wanted), outcome)
+        current = await logs.about_these({group: wanted[group] for group in groups})
         for some in chunks(groups, _AT_ONCE):
-            await self._sync({group: wanted[group] for group in some}, outcome)
+            await self._sync({group: current[group] for group in some}, logs, outcome)
         for group in sorted(outcome.active - self.active):
             log.info("group_offsets.active", group=group)
         self.active = frozenset(outcome.active)
@@ -99,7 +97,7 @@ class GroupOffsets:
         outcome.refused |= {GroupId(group): "a share or streams group" for group in others}
         return [group for group in groups if group not in others]
 
-    async def _sync(self, wanted: Wanted, outcome: Outcome) -> None:
+    async def _sync(self, wanted: Wanted, logs: TargetLogs, outcome: Outcome) -> None:
         described = await self._target.describe_groups(wanted)
         idle = [group for group in wanted if is_idle(group, described.get(group))]
         outcome.active |= {group for group in wanted if is_active(described.get(group))}
@@ -109,7 +107,7 @@ class GroupOffsets:
             if isinstance(error := described.get(group), ClusterError)
         }
         behind = await self._behind({group: wanted[group] for group in idle}, outcome)
-        behind = await self._within_logs(behind)
+        behind = await logs.reached(behind)
         if self._execute:
             behind = await self._write_all(behind, outcome)
             await self._check(described, behind)
@@ -128,34 +126,6 @@ class GroupOffsets:
                 behind[group] = offsets
                 outcome.before[group] = {at: stands[at] for at in offsets if at in stands}
         return behind
-
-    async def _within_logs(self, behind: Mapping[GroupId, Offsets]) -> dict[GroupId, Offsets]:
-        """
-        Leaves out offsets that logs have not reached: they are of copies that were made anew.
-
-        Once the log is longer, whoever stands there would have skipped what is before.
-        """
-        ends = await self._ends({where for offsets in behind.values() for where in offsets})
-        within: dict[GroupId, Offsets] = {}
-        for group, offsets in behind.items():
-            kept = {
-                at: each for at, each in offsets.items() if each.offset <= ends.get(at, each.offset)
-            }
-            if len(kept) < len(offsets):
-                log.warning(
-                    "group_offsets.beyond_log", group=group, partitions=len(offsets) - len(kept)
-                )
-            if kept:
-                within[group] = kept
-        return within
-
-    async def _ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """What cannot be told holds nothing up: the broker decides on writing."""
-        try:
-            return await self._target.list_offsets(partitions, OffsetAt.LATEST)
-        except ClusterError as error:
-            log.warning("group_offsets.ends_unknown", error=str(error))
-            return {}
 
     async def _write_all(
         self, behind: Mapping[GroupId, Offsets], outcome: Outcome

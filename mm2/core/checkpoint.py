@@ -8,18 +8,17 @@ offsets the target's group of the same name should be given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter
 from mm2.core.model import GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
+from mm2.core.runs import Logs
 from mm2.core.translation import Translated
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedOffset:
+class CommittedOffset(NamedTuple):
     """What a group has committed for one partition."""
 
     offset: int
@@ -31,6 +30,9 @@ class Translator(Protocol):
 
     def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
         """Returns the offset downstream; None or a negative one if it has none."""
+
+    def logs(self, partition: TopicPartition) -> Logs:
+        """Returns the ids of the topics that this is about, as far as they are known."""
 
 
 class Renaming:
@@ -107,7 +109,13 @@ def checkpoints_for_group(
         if found is None or found.offset < 0:
             continue
         checkpoint = Checkpoint(
-            group, downstream, commit.offset, found.offset, commit.metadata, found.exact
+            group,
+            downstream,
+            commit.offset,
+            found.offset,
+            commit.metadata,
+            found.exact,
+            translator.logs(partition),
         )
         if is_more_recent(checkpoint, last.get(downstream)):
             yield checkpoint

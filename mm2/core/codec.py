@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, Final
+from uuid import UUID
 
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.runs import UNKNOWN_LOGS, Logs
 from mm2.errors import SchemaError
 
 EXACT_HEADER: Final = "mm2.exact"
@@ -21,6 +24,17 @@ Header of a checkpoint's record, beside Java's bytes: whether the offset downstr
 first unread record (``1``), or maybe of one before it (``0``, or no header, as Java writes them).
 """
 
+LOGS_HEADER: Final = "mm2.logs"
+"""
+Header of a checkpoint's record: the ids of the topics upstream and downstream, 16 bytes each.
+
+Zeros are not known, and without the header both are.
+"""
+
+_IS_EXACT: Final = (EXACT_HEADER, b"1")
+_IS_NOT_EXACT: Final = (EXACT_HEADER, b"0")
+_ID_SIZE: Final = 16
+_UNKNOWN_ID: Final = bytes(_ID_SIZE)
 _VERSION: Final = 0
 _MAX_TEXT: Final = 0x7FFF
 _INT16: Final = struct.Struct(">h")
@@ -79,6 +93,7 @@ class Checkpoint:
         downstream_offset: where to go on reading the copy.
         metadata: what the consumer added to its commit.
         exact: whether the record there is the first unread one, and not maybe one before it.
+        logs: ids of the topics upstream (``source``) and downstream (``remote``), as far as known.
     """
 
     group: GroupId
@@ -87,6 +102,7 @@ class Checkpoint:
     downstream_offset: int
     metadata: str = ""
     exact: bool = False
+    logs: Logs = field(default=UNKNOWN_LOGS, compare=False)
 
     def key(self) -> bytes:
         """Returns the record's key."""
@@ -103,7 +119,10 @@ class Checkpoint:
 
     def headers(self) -> tuple[tuple[str, bytes], ...]:
         """Returns the record's headers, which Java does not have."""
-        return ((EXACT_HEADER, b"1" if self.exact else b"0"),)
+        exact = _IS_EXACT if self.exact else _IS_NOT_EXACT
+        if self.logs == UNKNOWN_LOGS:
+            return (exact,)
+        return (exact, (LOGS_HEADER, _id(self.logs.source) + _id(self.logs.remote)))
 
     @classmethod
     def decode(
@@ -125,8 +144,14 @@ class Checkpoint:
         metadata = reader.text("metadata")
         reader = _Reader(key, "checkpoint")
         group = GroupId(reader.text("group"))
-        exact = dict(headers).get(EXACT_HEADER) == b"1"
-        return cls(group, reader.topic_partition(), upstream, downstream, metadata, exact)
+        known = dict(headers)
+        exact, logs = known.get(EXACT_HEADER) == b"1", _logs(known.get(LOGS_HEADER))
+        return cls(group, reader.topic_partition(), upstream, downstream, metadata, exact, logs)
+
+    def may_be_about(self, topic_id: UUID | None) -> bool:
+        """Whether the topic downstream may be the one of this id; None: it is not known."""
+        told = self.logs.remote
+        return told is None or topic_id is None or told == topic_id
 
     def __str__(self) -> str:
         """Prints as Java's CheckpointFormatter does (C325)."""
@@ -212,6 +237,19 @@ class _Reader:
     def topic_partition(self) -> TopicPartition:
         topic = TopicName(self.text("topic"))
         return TopicPartition(topic, self.number("partition", _INT32))
+
+
+def _id(topic: UUID | None) -> bytes:
+    return _UNKNOWN_ID if topic is None else topic.bytes
+
+
+@lru_cache(maxsize=4096)
+def _logs(data: bytes | None) -> Logs:
+    """The ids in a header; there are few, and many checkpoints that have them."""
+    if data is None or len(data) != 2 * _ID_SIZE:
+        return UNKNOWN_LOGS
+    ids = data[:_ID_SIZE], data[_ID_SIZE:]
+    return Logs(*(None if each == _UNKNOWN_ID else UUID(bytes=each) for each in ids))
 
 
 def _text(name: str, text: str) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import dropwhile
 from typing import Final
 
-from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term, Translated
+from mm2.core.runs import UNKNOWN_LOGS, Block, BlockName, Logs, Run, Runs, Term, Translated
 
 MOST_RUNS: Final = 16_384
 """Of one partition. Of more, the older half becomes sparse: 24 bytes each, 400 kB at the most."""
@@ -28,11 +28,15 @@ class PartitionRuns:
 
     Args:
         most: runs that are kept; of more, the older half becomes sparse.
+
+    Attributes:
+        version: grows with each block that comes or goes; all else stays as long as it does.
     """
 
-    __slots__ = ("_blocks", "_is_of_known_logs", "_logs", "_most", "_term", "_weight")
+    __slots__ = ("_blocks", "_is_of_known_logs", "_logs", "_most", "_term", "_weight", "version")
 
     def __init__(self, most: int = MOST_RUNS) -> None:
+        self.version = 0
         self._most = most
         self._blocks: list[Block] = []
         self._logs = UNKNOWN_LOGS
@@ -73,6 +77,7 @@ class PartitionRuns:
         """
         if block.term is not None and self._term is not None and block.term.is_over(self._term):
             return False
+        self.version += 1
         self._take(block)
         self._term = block.term or self._term
         return True
@@ -93,9 +98,10 @@ class PartitionRuns:
         if self._weight > self._most:
             self._thin()
 
-    def remove(self, start: int) -> None:
-        """Forgets the block that has this start, if there is one."""
-        self._keep([block for block in self._blocks if block.start != start])
+    def remove(self, name: BlockName) -> None:
+        """Forgets the block that has this name, if there is one."""
+        self.version += 1
+        self._keep([block for block in self._blocks if block.name != name])
 
     def translate(self, upstream: int) -> Translated | None:
         """Where a reader goes on that would read this source offset next; None: not known."""

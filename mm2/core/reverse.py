@@ -27,6 +27,7 @@ from mm2.core.model import (
     TopicPartition,
 )
 from mm2.core.policy import ReplicationPolicy
+from mm2.core.runs import Logs
 from mm2.core.translation import Translated
 
 Commit = TypeVar("Commit", bound=CommittedOffset | None)
@@ -37,6 +38,9 @@ class Reverser(Protocol):
 
     def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
         """Returns the offset in the original ``partition`` for one in its copy."""
+
+    def logs(self, partition: TopicPartition) -> Logs:
+        """Returns the ids of the original's topic and of the copy's, as far as they are known."""
 
 
 class Copies:
@@ -124,6 +128,15 @@ class BothWays:
         if onward is None or back is None:
             return onward or back
         return Translated(min(onward.offset, back.offset), exact=False)
+
+    def logs(self, partition: TopicPartition) -> Logs:
+        """Returns the ids of the partition's topic and of that on the target."""
+        onward = self._onward.logs(partition)
+        original = self._copies.original_partition(partition)
+        if original is None:
+            return onward
+        back = self._back.logs(original)
+        return onward.or_else(Logs(source=back.remote, remote=back.source))
 
 
 class RenamingBothWays(Renaming):

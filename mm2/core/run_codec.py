@@ -1,7 +1,9 @@
 """
 Blocks of exact runs as records of ``mm2-offset-runs.<cluster>.internal``.
 
-The key is that of an offset sync, topic and partition, and the block's start. The value is a
+The key is that of an offset sync, topic and partition, then the block's start, and a number
+that stands for the term of the task that wrote it, if there is one: compaction must not take a
+block for one that a task wrote which had lost the partition. The value is a
 version, flags and both topic ids, and then varints: the term of the task that wrote it if a flag
 says that there is one, the block's length and, for each run, how far behind the former it begins on
 either side and how many records it has. The first run is told from the block's start and from
@@ -23,12 +25,15 @@ from uuid import UUID
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import NO_OFFSET, ClusterAlias, TopicName, TopicPartition
-from mm2.core.runs import Block, Logs, Run, Runs, Term
+from mm2.core.runs import Block, BlockName, Logs, Run, Runs, Term
 from mm2.errors import SchemaError
 
 _VERSION: Final = 2
 _WITHOUT_TERMS: Final = 1
 _START: Final = struct.Struct(">q")
+_TAG: Final = struct.Struct(">I")
+_START_AND_TAG: Final = struct.Struct(">qI")
+_NO_OFFSETS: Final = bytes(16)
 _HEAD: Final = struct.Struct(">BB16s16s")
 _FRESH, _SPARSE, _TRANSACTIONAL, _TERM = 1, 2, 4, 8
 _UNKNOWN: Final = UUID(int=0)
@@ -45,9 +50,10 @@ def runs_topic(alias: ClusterAlias) -> TopicName:
     return TopicName(f"mm2-offset-runs.{alias}.internal")
 
 
-def encode_key(partition: TopicPartition, start: int) -> bytes:
-    """The key of the block that begins at a source offset."""
-    return OffsetSync(partition, NO_OFFSET, NO_OFFSET).key() + _START.pack(start)
+def encode_key(partition: TopicPartition, start: int, tag: int = 0) -> bytes:
+    """The key of the block of this name."""
+    key = OffsetSync(partition, NO_OFFSET, NO_OFFSET).key() + _START.pack(start)
+    return key + _TAG.pack(tag) if tag else key
 
 
 def encode_value(block: Block) -> bytes:
@@ -71,18 +77,21 @@ def encode_value(block: Block) -> bytes:
     return bytes(out)
 
 
-def decode_key(key: bytes | None) -> tuple[TopicPartition, int]:
+def decode_key(key: bytes | None) -> tuple[TopicPartition, BlockName]:
     """
-    The partition and the start of a block.
+    The partition and the name of a block.
 
     Raises:
         SchemaError: these bytes are no such key.
     """
-    if key is None or len(key) < _START.size:
-        raise SchemaError("Error reading field 'start': the bytes end too soon")
-    partition = OffsetSync.decode(key[: -_START.size], bytes(16)).partition
-    (start,) = _START.unpack(key[-_START.size :])
-    return partition, int(start)
+    partition = OffsetSync.decode(key, _NO_OFFSETS).partition
+    rest = (key or b"")[len(OffsetSync(partition, NO_OFFSET, NO_OFFSET).key()) :]
+    if len(rest) == _START.size:
+        return partition, BlockName(*_START.unpack(rest))
+    try:
+        return partition, BlockName(*_START_AND_TAG.unpack(rest))
+    except struct.error as error:
+        raise SchemaError("Error reading field 'start': its size is wrong") from error
 
 
 def decode_value(start: int, value: bytes) -> Block:

@@ -3,14 +3,13 @@ Which blocks of runs need not stay in their topic.
 
 Compaction keeps the last record of every key for ever, and every task writes blocks of its own. So
 from time to time tombstones are written for blocks that later ones have replaced, for those that
-became part of a sparse block, and for those that both logs have moved past. And a block is written
-again if a late one of a former task stands in its place: compaction would keep only that one.
+became part of a sparse block, and for those that both logs have moved past.
 """
 
 from __future__ import annotations
 
 from mm2.core.partition_runs import MOST_RUNS, PartitionRuns
-from mm2.core.runs import Block
+from mm2.core.runs import Block, BlockName
 
 
 class StoredRuns:
@@ -23,23 +22,20 @@ class StoredRuns:
 
     def __init__(self, most: int = MOST_RUNS) -> None:
         self._runs = PartitionRuns(most)
-        self._stored: dict[int, Block] = {}
-        self._late: set[int] = set()
+        self._stored: dict[BlockName, Block] = {}
 
-    def handle(self, start: int, block: Block | None) -> None:
+    def handle(self, name: BlockName, block: Block | None) -> None:
         """Takes in the next record: a block, or None for a tombstone."""
         if block is None:
-            self._stored.pop(start, None)
-            self._runs.remove(start)
-            self._late.discard(start)
-            return
-        self._stored[start] = block
-        if self._runs.add(block):
-            self._late.discard(start)
+            self._stored.pop(name, None)
+            self._runs.remove(name)
         else:
-            self._late.add(start)
+            self._stored[name] = block
+            self._runs.add(block)
 
-    def due(self, upstream_start: int, downstream_start: int) -> list[tuple[int, Block | None]]:
+    def due(
+        self, upstream_start: int, downstream_start: int
+    ) -> list[tuple[BlockName, Block | None]]:
         """
         What to write, in this order: blocks, and tombstones for what nobody needs.
 
@@ -54,17 +50,18 @@ class StoredRuns:
         if not blocks:
             return []
         kept = {
-            block.start: block
+            block.name: block
             for block in blocks
             if block is blocks[-1] or not _is_past(block, upstream_start, downstream_start)
         }
         again = [
-            (start, block)
-            for start, block in kept.items()
-            if start in self._late or (block.is_sparse and self._stored.get(start) != block)
+            (name, block)
+            for name, block in kept.items()
+            # Before blocks had tags, all had names that nobody gives any more.
+            if name not in self._stored or (block.is_sparse and self._stored[name] != block)
         ]
-        gone = [start for start in self._stored if start not in kept and start < blocks[-1].start]
-        return [*again, *((start, None) for start in sorted(gone))]
+        gone = [n for n in self._stored if n not in kept and n.start < blocks[-1].start]
+        return [*again, *((name, None) for name in sorted(gone))]
 
 
 def _is_past(block: Block, upstream_start: int, downstream_start: int) -> bool:

@@ -17,8 +17,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from struct import Struct
 from typing import Final, NamedTuple
 from uuid import UUID
+from zlib import crc32
+
+_TERM: Final = Struct(">4q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,24 @@ class Term(NamedTuple):
         deleted, and clocks differ between machines.
         """
         return self[:-1] < newest[:-1] and self.since_ms < newest.since_ms
+
+    @property
+    def tag(self) -> int:
+        """A number of 32 bits that hardly any other term has; never 0."""
+        return crc32(_TERM.pack(*self)) or 1
+
+
+class BlockName(NamedTuple):
+    """
+    What no other block of its partition is called.
+
+    Attributes:
+        start: the first source offset that it speaks of.
+        tag: of the term of the task that wrote it; 0 if it says of none.
+    """
+
+    start: int
+    tag: int = 0
 
 
 class Run(NamedTuple):
@@ -190,7 +212,7 @@ class Block:
     What is known of the source offsets from ``start`` to ``end``.
 
     Attributes:
-        start: the first source offset that it speaks of; names the block in its partition.
+        start: the first source offset that it speaks of.
         end: the offset behind the last one.
         runs: what was copied of them.
         logs: of which topics.
@@ -208,6 +230,11 @@ class Block:
     is_sparse: bool = False
     is_transactional: bool = False
     term: Term | None = None
+
+    @property
+    def name(self) -> BlockName:
+        """Its name, by which it is replaced as it grows."""
+        return BlockName(self.start, 0 if self.term is None else self.term.tag)
 
     def before(self, end: int) -> Block:
         """What it says of the offsets before a source offset."""

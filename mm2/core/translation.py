@@ -8,15 +8,16 @@ and behaviours section 8).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.partition_runs import MOST_RUNS, PartitionRuns
 from mm2.core.run_codec import decode_key, decode_value
-from mm2.core.runs import Logs, Translated
+from mm2.core.runs import UNKNOWN_LOGS, Logs, Translated
 
 __all__ = ["OffsetTranslation", "RunStore", "Translated"]
 
@@ -55,16 +56,40 @@ class RunStore:
         Raises:
             SchemaError: it is no block of runs, or one of a later version.
         """
-        partition, start = decode_key(key)
+        partition, name = decode_key(key)
         runs = self._partitions.setdefault(partition, PartitionRuns(self._most))
         if value is None:
-            runs.remove(start)
+            runs.remove(name)
         else:
-            runs.add(decode_value(start, value))
+            runs.add(decode_value(name.start, value))
 
     def of(self, partition: TopicPartition) -> PartitionRuns | None:
         """The runs of a partition; None if there are none."""
         return self._partitions.get(partition)
+
+
+class _Standing(NamedTuple):
+    """
+    What the runs of a partition are worth, for as long as nothing new is known of it.
+
+    Attributes:
+        sync: the newest one.
+        version: of the runs.
+        live: ids of the topics.
+        is_of_former: whether all that is known is about topics that are gone.
+        believed: the runs; None if syncs contradict them.
+        certain: the runs, if they are about the topics that there are, whatever syncs say.
+    """
+
+    sync: OffsetSync | None = None
+    version: int = 0
+    live: Logs | None = None
+    is_of_former: bool = False
+    believed: PartitionRuns | None = None
+    certain: PartitionRuns | None = None
+
+
+_NO_RUNS: Final = _Standing()
 
 
 class OffsetTranslation:
@@ -89,6 +114,7 @@ class OffsetTranslation:
         self._syncs = syncs
         self._runs = runs
         self._live = live
+        self._standings: dict[TopicPartition, _Standing] = {}
 
     def translate(self, partition: TopicPartition, upstream_offset: int) -> int | None:
         """Returns what ``explain`` finds without saying whether it is exact."""
@@ -103,13 +129,7 @@ class OffsetTranslation:
             None if nothing is known of the partition, or the backlog is not read; the offset
             ``TOO_OLD`` (-1) if it lies before all that is known.
         """
-        if not self._is_read or self.is_of_former(partition):
-            return None
-        runs = self._trusted(partition)
-        if runs is None and (current := self._current(partition)) is not None:
-            return _at_least(current.translate(upstream))
-        found = None if runs is None else runs.translate(upstream)
-        return _better(found, self._syncs.translate(partition, upstream))
+        return self._answer(partition, upstream, PartitionRuns.translate, self._syncs.translate)
 
     def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
         """
@@ -122,13 +142,13 @@ class OffsetTranslation:
             partition: the source's.
             downstream: offset in the remote log of the next record to read.
         """
-        if not self._is_read or self.is_of_former(partition):
-            return None
-        runs = self._trusted(partition)
-        if runs is None and (current := self._current(partition)) is not None:
-            return _at_least(current.reverse(downstream))
-        found = None if runs is None else runs.reverse(downstream)
-        return _better(found, self._syncs.reverse(partition, downstream))
+        return self._answer(partition, downstream, PartitionRuns.reverse, self._syncs.reverse)
+
+    def logs(self, partition: TopicPartition) -> Logs:
+        """The topics that answers are about, as far as that is known."""
+        standing = self._standing(partition)
+        runs = standing.believed or standing.certain
+        return UNKNOWN_LOGS if runs is None else runs.logs
 
     def speaks_of(self, partition: TopicPartition, logs: Logs) -> bool:
         """Whether no run is certainly one of other topics than these."""
@@ -141,11 +161,7 @@ class OffsetTranslation:
 
         Syncs know of no ids; those that agree with runs about a former topic are about that, too.
         """
-        live = self._live.get(partition.topic)
-        if live is None or self._runs is None or self.speaks_of(partition, live):
-            return False
-        runs = self._runs.of(partition)
-        return runs is not None and _agree(runs, self._syncs.slots(partition))
+        return self._standing(partition).is_of_former
 
     def former(self) -> set[TopicPartition]:
         """The partitions of which only former topics are known."""
@@ -160,38 +176,64 @@ class OffsetTranslation:
 
     def exact_since(self, partition: TopicPartition) -> int | None:
         """The source offset from which on translations are exact; None: they are approximate."""
-        if self.is_of_former(partition):
-            return None
-        runs = self._trusted(partition)
+        standing = self._standing(partition)
+        runs = None if standing.is_of_former else standing.believed
         return None if runs is None else runs.exact_since
 
     @property
     def _is_read(self) -> bool:
         return self._runs is None or self._runs.is_read
 
-    def _trusted(self, partition: TopicPartition) -> PartitionRuns | None:
-        """
-        The runs of a partition, unless a sync contradicts them.
+    def _answer(
+        self,
+        partition: TopicPartition,
+        offset: int,
+        by_runs: Callable[[PartitionRuns, int], Translated | None],
+        by_syncs: Callable[[TopicPartition, int], int | None],
+    ) -> Translated | None:
+        if not self._is_read or (standing := self._standing(partition)).is_of_former:
+            return None
+        if standing.believed is None and standing.certain is not None:
+            return _at_least(by_runs(standing.certain, offset))
+        found = None if standing.believed is None else by_runs(standing.believed, offset)
+        if found is not None and found.exact:
+            return found
+        return _better(found, by_syncs(partition, offset))
 
-        Then somebody who writes no runs has mirrored meanwhile, as Java's MirrorMaker does, and
-        into another log maybe.
-        """
+    def _standing(self, partition: TopicPartition) -> _Standing:
+        """Thousands of groups ask about the same partitions: what was found out is kept."""
         runs = None if self._runs is None else self._runs.of(partition)
-        if runs is None or not _agree(runs, self._syncs.slots(partition)):
-            return None  # Also of a former topic, of which others' syncs are not.
-        return runs
+        if runs is None:
+            return _NO_RUNS
+        sync, live = self._syncs.newest(partition), self._live.get(partition.topic)
+        known = self._standings.get(partition, _NO_RUNS)
+        if known.sync is sync and known.version == runs.version and known.live == live:
+            return known
+        found = self._find_standing(partition, runs, live)
+        self._standings[partition] = found
+        return found
 
-    def _current(self, partition: TopicPartition) -> PartitionRuns | None:
+    def _find_standing(
+        self, partition: TopicPartition, runs: PartitionRuns, live: Logs | None
+    ) -> _Standing:
         """
-        The runs of a partition, if they certainly are about the topics that there are.
+        What the runs of a partition are worth.
 
-        Where syncs contradict these, they may be about former ones. The copies that runs tell of
-        are there, whoever has copied meanwhile.
+        If a sync contradicts them, somebody who writes no runs has mirrored meanwhile, as Java's
+        MirrorMaker does, and into another log maybe. Then syncs may be about former topics: the
+        copies that runs certainly tell of are there, whoever has copied meanwhile.
         """
-        runs = None if self._runs is None else self._runs.of(partition)
-        live = self._live.get(partition.topic)
-        is_certain = runs is not None and runs.is_of_known_logs and None not in runs.logs
-        return runs if is_certain and runs is not None and runs.logs == live else None
+        is_believed = _agree(runs, self._syncs.slots(partition))
+        is_others = live is not None and runs.logs.are_others(live)
+        is_certain = runs.is_of_known_logs and None not in runs.logs and runs.logs == live
+        return _Standing(
+            sync=self._syncs.newest(partition),
+            version=runs.version,
+            live=live,
+            is_of_former=is_believed and is_others,
+            believed=runs if is_believed else None,
+            certain=runs if is_certain else None,
+        )
 
 
 def _agree(runs: PartitionRuns, syncs: Iterable[OffsetSync]) -> bool:
@@ -220,7 +262,7 @@ def _at_least(found: Translated | None) -> Translated | None:
 
 
 def _better(found: Translated | None, bound: int | None) -> Translated | None:
-    """What runs say, unless that is approximate and the syncs know a later offset to be safe."""
-    if bound is None or (found is not None and (found.exact or bound <= found.offset)):
+    """What runs say approximately, unless the syncs know a later offset to be safe."""
+    if bound is None or (found is not None and bound <= found.offset):
         return found
     return Translated(bound, exact=False)

@@ -4,8 +4,9 @@ Where groups stood when a cluster was lost: the last checkpoints on the other on
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Collection
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import structlog
 
@@ -24,6 +25,8 @@ from mm2.herder.topics import accepted_topics
 from mm2.kafka.log import Record, records_to_end
 
 log = structlog.get_logger()
+
+_Last: TypeAlias = Mapping[TopicPartition, RemoteCheckpoint]
 
 
 class Checkpoints:
@@ -70,7 +73,7 @@ class Checkpoints:
         destination = self._route.destination
         facts = await states_of(groups, None, destination)
         current = await destination.admin.list_offsets_of_groups(groups)
-        wanted = {group: last.get(GroupId(group), {}) for group in groups}
+        wanted = await self._about_these({each: last.get(GroupId(each), {}) for each in groups})
         copies = await self._copies()
         places_all = without in (WithoutCheckpoint.EARLIEST, WithoutCheckpoint.LATEST)
         read = {where.topic for each in wanted.values() for where in each}
@@ -100,6 +103,19 @@ class Checkpoints:
                 )
             )
         return found
+
+    async def _about_these(self, wanted: Mapping[str, _Last]) -> dict[str, _Last]:
+        """Leaves out checkpoints of topics that were deleted and made anew since."""
+        topics = {where.topic for each in wanted.values() for where in each}
+        live = await self._route.destination.admin.topic_ids(topics)
+        return {
+            group: {
+                where: each
+                for where, each in last.items()
+                if each.checkpoint.may_be_about(live.get(where.topic))
+            }
+            for group, last in wanted.items()
+        }
 
     async def _copies(self) -> set[TopicName]:
         """Topics of the destination that the flow has made, as their names tell."""

@@ -5,7 +5,7 @@ What the checkpoint flow reports in the progress topic, ``mm2-progress.<source>.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mm2.errors import SchemaError
@@ -62,9 +62,17 @@ class CheckpointProgress:
     latencies: tuple[CheckpointLatency, ...] = ()
 
 
+_FIELDS: Final = CheckpointProgress.__slots__
+_LATENCY_FIELDS: Final = CheckpointLatency.__slots__
+
+
 def encode_checkpoint_progress(progress: CheckpointProgress) -> tuple[bytes, bytes]:
     """Key and value of the record."""
-    fields = {"version": _VERSION, **asdict(progress)}
+    # Not asdict, which copies each value: there may be a hundred thousand latencies.
+    fields = {"version": _VERSION, **{name: getattr(progress, name) for name in _FIELDS}}
+    fields["latencies"] = [
+        {name: getattr(each, name) for name in _LATENCY_FIELDS} for each in progress.latencies
+    ]
     return CHECKPOINT_KEY, json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -89,4 +97,4 @@ def decode_checkpoint_progress(value: bytes | None) -> CheckpointProgress:
 
 
 def _latency(fields: dict[str, Any]) -> CheckpointLatency:
-    return CheckpointLatency(**{name: fields[name] for name in CheckpointLatency.__slots__})
+    return CheckpointLatency(**{name: fields[name] for name in _LATENCY_FIELDS})

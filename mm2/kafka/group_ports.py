@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
+from uuid import UUID
 
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.model import TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.groups import Group
 from mm2.kafka.offsets import OffsetAt
@@ -33,6 +34,9 @@ class SourceGroups(Offsets, Protocol):
 
 class TargetGroups(Offsets, Protocol):
     """The cluster whose groups are given offsets."""
+
+    async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, UUID | None]:
+        """Ids of the topics that exist; None from brokers that know none."""
 
     async def list_offsets(
         self, partitions: Iterable[TopicPartition], at: OffsetAt

@@ -127,6 +127,8 @@ def test_groups_are_followed_from_both_clusters_and_from_the_target_alone(
     produce(cluster_a.bootstrap, flow.topic, [Sample(value=b"more")] * 5)
     (late,) = flow.rows("groups", "--pattern", f"{flow.topic}.*")
     assert (late["lag"], late["mirror_lag"]) == (18, 5)
+    (there,) = flow.rows("translate", "--pattern", f"{flow.topic}.*")
+    assert (there["group"], there["offset"], there["translated"]) == (flow.group, 7, 7)
     (back,) = flow.rows("translate", "--group", flow.group, "--reverse")
     assert (back["other_topic"], back["translated"]) == (flow.topic, 3)
     _look_without_the_source(flow)

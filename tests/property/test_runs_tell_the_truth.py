@@ -245,7 +245,7 @@ class FlowOfRuns(RuleBasedStateMachine):
                 assert self._are_one(downstream, found.offset), f"{downstream} repeats"
 
     def _write(self, blocks: Iterable[Block]) -> None:
-        self.topic += [(encode_key(WHERE, b.start), encode_value(b)) for b in blocks]
+        self.topic += [(encode_key(WHERE, *b.name), encode_value(b)) for b in blocks]
 
     def _others_copy(self, count: int) -> list[OffsetSync]:
         self.begin()

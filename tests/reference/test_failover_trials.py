@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -14,8 +15,9 @@ from tests.reference.java_snippets import Snippet
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.trials.judging import faults_of, judge_copy, toll
-from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED
+from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Trial
 from tests.support.trials.planned import planned_round, stop_somewhere
+from tests.support.trials.report import table_of
 from tests.support.trials.unplanned import unplanned_round
 from tests.support.trials.verdict import Where
 from tests.support.trials.world import Copy, World, world
@@ -50,14 +52,20 @@ def test_after_the_source_was_killed_only_what_no_checkpoint_covers_is_read_agai
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(5_400)
-@pytest.mark.parametrize("kind", [FAILOVER, UNPLANNED])
-def test_of_fifty_groups_none_reads_what_it_need_not(place: World, kind: str) -> None:
-    """``scripts/trials`` writes the same down, and Java's beside it."""
-    of_kind = planned_round if kind == FAILOVER else unplanned_round
-    trials = [trial for seed in range(100, 110) for trial in of_kind(place, seed=seed, count=5)]
+@pytest.mark.timeout(10_800)
+@pytest.mark.parametrize("exactly_once", [False, True], ids=["at-least-once", "exactly-once"])
+def test_of_fifty_groups_none_reads_what_it_need_not(
+    cluster_b: Cluster, tmp_path: Path, *, exactly_once: bool
+) -> None:
+    """``scripts/trials`` writes the same down, and can go on where it was ended."""
+    trials: list[Trial] = []
+    with world(tmp_path, cluster_b, Random(6), with_java=True, exactly_once=exactly_once) as place:
+        for seed in range(100, 110):
+            trials += planned_round(place, seed=seed, count=5)
+            trials += unplanned_round(place, seed=seed, count=5)
+            print(table_of(trials))  # noqa: T201 - what is known so far
     assert not faults_of(trials)
-    assert sum(trial.kind == kind for trial in trials) == 50
+    assert Counter(trial.kind for trial in trials) == {FAILOVER: 50, FAILBACK: 50, UNPLANNED: 50}
 
 
 def test_javas_client_reads_our_checkpoints_and_our_client_javas(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.model import TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.errors import GroupInUse
 from mm2.kafka.groups import Group, GroupState, GroupType
@@ -30,8 +31,10 @@ class FakeGroups:
         others: share and streams groups.
         offsets: what groups have committed.
         ends: where logs end, of partitions that exist.
+        ids: of topics that exist.
         failing: groups about which the cluster does not answer.
         is_away: whether it answers nothing.
+        tells_topics: whether it answers anything about topics.
         before_commit: called when offsets are about to be set: what others do in that instant.
         after_commit: called when they have just been set.
     """
@@ -41,8 +44,10 @@ class FakeGroups:
     others: list[Group] = field(default_factory=list)
     offsets: dict[str, Offsets] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
+    ids: dict[str, UUID | None] = field(default_factory=dict)
     failing: set[str] = field(default_factory=set)
     is_away: bool = False
+    tells_topics: bool = True
     before_commit: Callable[[], None] = lambda: None
     after_commit: Callable[[], None] = lambda: None
 
@@ -84,11 +89,16 @@ class FakeGroups:
             if each in self.groups or self._failure(each)
         }
 
+    async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, UUID | None]:
+        """Ids of the topics that exist."""
+        self._answer_about_topics()
+        return {name: self.ids[name] for name in names if name in self.ids}
+
     async def list_offsets(
         self, partitions: Iterable[TopicPartition], at: OffsetAt
     ) -> dict[TopicPartition, int]:
         """Where logs end; all begin at 0."""
-        self._answer()
+        self._answer_about_topics()
         ends = {each: self.ends[each] for each in partitions if each in self.ends}
         return ends if at is OffsetAt.LATEST else dict.fromkeys(ends, 0)
 
@@ -108,6 +118,11 @@ class FakeGroups:
     def _answer(self) -> None:
         if self.is_away:
             raise Unavailable(self.alias, "no answer")
+
+    def _answer_about_topics(self) -> None:
+        self._answer()
+        if not self.tells_topics:
+            raise Unavailable(self.alias, "no answer about topics")
 
     def _failure(self, group_id: str) -> Unavailable | None:
         is_failing = self.is_away or group_id in self.failing

@@ -58,7 +58,6 @@ class FakeSide(FakeGroups):
 
     Attributes:
         logs: where the logs of its partitions begin and end.
-        ids: of its topics.
         gaps: offsets without records, as markers take.
         looks: what was asked at once about records, each time.
         refusal: how it answers when it is asked whether it lives; None if it does.
@@ -66,7 +65,6 @@ class FakeSide(FakeGroups):
     """
 
     logs: dict[TopicPartition, Range] = field(default_factory=dict)
-    ids: dict[str, UUID] = field(default_factory=dict)
     gaps: set[tuple[TopicPartition, int]] = field(default_factory=set)
     looks: list[Mapping[TopicPartition, Range]] = field(default_factory=list)
     refusal: ClusterError | None = None

@@ -22,6 +22,13 @@ from mm2.kafka.wire.frame import (
 )
 
 _OFFSET: Final = Struct(">iqi")
+_HEAD: Final = Struct(">iqiB")
+"""Partition, offset, epoch, and the size of the metadata plus one, if that is below 128."""
+
+_FOOT: Final = Struct(">hB")
+"""Error, and the number of tags."""
+
+_SHORT: Final = 0x80
 _ALL_TOPICS: Final = uvarint(0)
 _MAY_BE_UNSTABLE: Final = b"\0"
 """Offsets of transactions that are still open do not make the answer an error (KIP-447)."""
@@ -86,17 +93,32 @@ class OffsetsResponse(FrameResponse):
         frame.skip_tags()
         return group
 
-    @staticmethod
-    def _topic(frame: Frame) -> list[FetchedOffset]:
-        topic = frame.compact_text()
-        offsets = []
-        for _ in range(frame.uvarint() - 1):
-            partition, offset, _epoch = frame.unpack(_OFFSET)
-            metadata = frame.compact_text()
-            offsets.append(FetchedOffset(topic, partition, offset, metadata, frame.int16()))
-            frame.skip_tags()
+    @classmethod
+    def _topic(cls, frame: Frame) -> list[FetchedOffset]:
+        topic, count = frame.compact_text(), frame.uvarint() - 1
+        offsets = [cls._short_offset(frame, topic) for _ in range(count)]
         frame.skip_tags()
         return offsets
+
+    @classmethod
+    def _short_offset(cls, frame: Frame, topic: str) -> FetchedOffset:
+        """As nearly all are, of which a cluster may have hundreds of thousands."""
+        view, at = frame.view, frame.at
+        partition, offset, _, size = _HEAD.unpack_from(view, at)
+        end = at + _HEAD.size + size - 1
+        if not 0 < size < _SHORT or (foot := _FOOT.unpack_from(view, end))[1]:
+            return cls._offset(frame, topic)
+        frame.at = end + _FOOT.size
+        metadata = str(view[at + _HEAD.size : end], "utf-8") if size > 1 else ""
+        return FetchedOffset(topic, partition, offset, metadata, foot[0])
+
+    @staticmethod
+    def _offset(frame: Frame, topic: str) -> FetchedOffset:
+        partition, offset, _ = frame.unpack(_OFFSET)
+        metadata = frame.compact_text()
+        found = FetchedOffset(topic, partition, offset, metadata, frame.int16())
+        frame.skip_tags()
+        return found
 
 
 class OffsetsV8(Payload):

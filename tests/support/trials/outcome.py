@@ -46,8 +46,10 @@ class Trial:
 
 
 def save(trials: Sequence[Trial], file: Path) -> None:
-    """Writes trials as JSON."""
-    file.write_text(json.dumps([asdict(trial) for trial in trials], indent=1) + "\n")
+    """Writes trials as JSON, all or nothing: whoever is ended just then can go on, too."""
+    written = file.with_name(f"{file.name}.new")
+    written.write_text(json.dumps([asdict(trial) for trial in trials], indent=1) + "\n")
+    written.replace(file)
 
 
 def load(file: Path) -> list[Trial]:

@@ -16,7 +16,7 @@ B.bootstrap.servers = b:1
 A->B.enabled = true
 B->A.enabled = true
 """
-_ONE = "Give either --group, as often as needed, or --topic with --offset."
+_ONE = "Give either --group, as often as needed, or --pattern, or --topic with --offset."
 _PAIR = "--topic and --offset belong together."
 
 
@@ -32,6 +32,8 @@ _PAIR = "--topic and --offset belong together."
         ("translate", [_ONE]),
         ("translate --group g --topic t:0", [_ONE, _PAIR]),
         ("translate --group g --offset 1", [_PAIR]),
+        ("translate --group g --pattern g", ["Give --group or --pattern, not both."]),
+        ("translate --pattern ( --topic t:0 --offset 1", ["--pattern: ", _ONE]),
         ("translate --topic t", [_PAIR, "--topic t: write TOPIC:0"]),
         ("translate --topic t:x --offset 1", ["--topic t:x: write TOPIC:0"]),
         ("translate --topic :0 --offset 1", ["--topic :0: write TOPIC:0"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from mm2.core.filters import TopicFilter, build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import DefaultReplicationPolicy
+from mm2.core.runs import UNKNOWN_LOGS, Logs
 from mm2.core.translation import OffsetTranslation, Translated
 
 FLOW = SourceAndTarget(ClusterAlias("source1"), ClusterAlias("target2"))
@@ -45,9 +47,13 @@ class Told:
     """Translates as it was told."""
 
     answers: Mapping[int, Translated]
+    about: Logs = UNKNOWN_LOGS
 
     def explain(self, _: TopicPartition, upstream: int) -> Translated | None:
         return self.answers.get(upstream)
+
+    def logs(self, _: TopicPartition) -> Logs:
+        return self.about
 
 
 def checkpoints(
@@ -94,6 +100,12 @@ def test_a_checkpoint_is_what_the_group_committed_translated() -> None:
     assert checkpoints(store, {at("target2.topic5", 6): 7}) == [
         Checkpoint(GROUP, at("topic5", 6), 7, 8, "meta")
     ]
+
+
+def test_a_checkpoint_says_of_which_topics_it_is() -> None:
+    about = Logs(UUID(int=1), UUID(int=2))
+    (found,) = checkpoints(Told({10: Translated(5, exact=True)}, about), {at("t"): 10})
+    assert found.logs == about
 
 
 def test_no_checkpoint_without_a_translation() -> None:

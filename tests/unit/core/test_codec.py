@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
-from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
+from mm2.core.codec import EXACT_HEADER, LOGS_HEADER, Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.runs import UNKNOWN_LOGS, Logs
 from mm2.errors import SchemaError
 
+ONE, TWO = UUID(int=1), UUID(int=2)
 Record = Heartbeat | Checkpoint | OffsetSync
 
 
@@ -102,6 +106,43 @@ def test_a_missing_key_or_value_is_a_schema_error(
     """C323, C324; Java ends with a null-pointer error here (C428, C429)."""
     with pytest.raises(SchemaError, match="no key or no value"):
         kind.decode(key, value)
+
+
+@pytest.mark.parametrize(
+    ("logs", "header"),
+    [
+        (UNKNOWN_LOGS, None),
+        (Logs(ONE, TWO), ONE.bytes + TWO.bytes),
+        (Logs(None, TWO), bytes(16) + TWO.bytes),
+    ],
+)
+def test_a_checkpoint_may_say_of_which_topics_it_is(logs: Logs, header: bytes | None) -> None:
+    written = Checkpoint(GroupId("g"), at("t", 0), 1, 2, "", True, logs)
+    assert dict(written.headers()) == {EXACT_HEADER: b"1"} | (
+        {LOGS_HEADER: header} if header else {}
+    )
+    read = Checkpoint.decode(written.key(), written.value(), written.headers())
+    assert (read, read.logs) == (written, logs)
+
+
+@pytest.mark.parametrize("header", [None, b"", bytes(31), bytes(32)])
+def test_ids_that_cannot_be_read_are_not_known(header: bytes | None) -> None:
+    written = Checkpoint(GroupId("g"), at("t", 0), 1, 2)
+    read = Checkpoint.decode(written.key(), written.value(), [(LOGS_HEADER, header)])
+    assert read.logs == UNKNOWN_LOGS
+
+
+@pytest.mark.parametrize(
+    ("told", "there", "expected"),
+    [(ONE, ONE, True), (ONE, TWO, False), (None, TWO, True), (ONE, None, True)],
+)
+def test_a_checkpoint_may_be_about_any_topic_unless_both_ids_are_known(
+    told: UUID | None,
+    there: UUID | None,
+    expected: bool,
+) -> None:
+    checkpoint = Checkpoint(GroupId("g"), at("t", 0), 1, 2, logs=Logs(remote=told))
+    assert checkpoint.may_be_about(there) is expected
 
 
 def test_texts_have_at_most_32767_bytes() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from uuid import UUID
 
 import pytest
 
@@ -16,6 +17,7 @@ from mm2.core.filters import build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.reverse import BothWays, Carried, Copies, EitherTopic, RenamingBothWays, Returning
+from mm2.core.runs import UNKNOWN_LOGS, Logs
 from mm2.core.topology import should_replicate_topic
 from mm2.core.translation import Translated
 
@@ -30,6 +32,7 @@ class Known:
     """Answers one offset for each partition, in either direction."""
 
     offsets: Mapping[TopicPartition, Translated] = field(default_factory=dict)
+    ids: Mapping[TopicPartition, Logs] = field(default_factory=dict)
 
     def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
         del upstream
@@ -38,6 +41,9 @@ class Known:
     def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
         del downstream
         return self.offsets.get(partition)
+
+    def logs(self, partition: TopicPartition) -> Logs:
+        return self.ids.get(partition, UNKNOWN_LOGS)
 
 
 def _policy(flow: SourceAndTarget, **properties: str) -> ReplicationPolicy:
@@ -122,6 +128,16 @@ def test_offsets_in_copies_are_translated_back_and_others_on() -> None:
     assert both.explain(_at("local"), 5) == Translated(7, exact=True)
     assert both.explain(_at("A.unknown"), 5) is None
     assert both.explain(_at("unknown"), 5) is None
+
+
+def test_a_way_back_names_the_topics_the_other_way_round() -> None:
+    here, there = UUID(int=1), UUID(int=2)
+    onward = Known(ids={_at("local"): Logs(here, there)})
+    back = Known(ids={_at("orders"): Logs(source=there, remote=here)})
+    both = BothWays(onward, back, _copies())
+    assert both.logs(_at("local")) == Logs(here, there)
+    assert both.logs(_at("A.orders")) == Logs(here, there)
+    assert both.logs(_at("A.unknown")) == UNKNOWN_LOGS
 
 
 @pytest.mark.parametrize(("onward", "back", "expected"), [(60, 40, 40), (30, 40, 30), (-1, 40, -1)])

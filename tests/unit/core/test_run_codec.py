@@ -24,7 +24,8 @@ BLOCK = Block(
     is_transactional=True,
     term=Term(3, 200, 1, 5),
 )
-KEY = b"\0\x01t" + bytes([0, 0, 0, 3]) + bytes(7) + b"\x64"
+PLAIN_KEY = b"\0\x01t" + bytes([0, 0, 0, 3]) + bytes(7) + b"\x64"
+KEY = PLAIN_KEY + b"\1\2\3\4"
 IDS = bytes(15) + b"\x01" + bytes(16)
 RUNS = b"\x90\x03" + b"\0\x07\x0a" + b"\x05\0\xac\2"
 VALUE = b"\x02\x0d" + IDS + b"\3\xc8\1\1\5" + RUNS
@@ -32,10 +33,22 @@ EARLIER = b"\x01\x05" + IDS + RUNS
 
 
 def test_records_are_as_documented() -> None:
-    assert (encode_key(WHERE, 100), encode_value(BLOCK)) == (KEY, VALUE)
-    assert decode_key(KEY) == (WHERE, 100)
+    assert (encode_key(WHERE, 100, 0x01020304), encode_value(BLOCK)) == (KEY, VALUE)
+    assert decode_key(KEY) == (WHERE, (100, 0x01020304))
     assert decode_value(100, VALUE) == BLOCK
     assert runs_topic(ClusterAlias("B")) == "mm2-offset-runs.B.internal"
+
+
+def test_keys_of_blocks_of_no_task_have_no_tag() -> None:
+    assert encode_key(WHERE, 100) == PLAIN_KEY
+    assert decode_key(PLAIN_KEY) == (WHERE, (100, 0))
+
+
+def test_blocks_of_one_start_have_names_of_their_own_by_their_terms() -> None:
+    latter = replace(BLOCK, term=Term(3, 201, 1, 6))
+    assert BLOCK.name.start == latter.name.start == 100
+    assert len({BLOCK.name, latter.name, replace(BLOCK, term=None).name}) == 3
+    assert replace(BLOCK, end=600).name == BLOCK.name
 
 
 def test_records_of_the_first_version_are_read() -> None:
@@ -48,7 +61,9 @@ def test_runs_that_belong_together_are_one() -> None:
     assert decode_value(100, apart).runs == Runs([Run(100, 7, 12)])
 
 
-@pytest.mark.parametrize("key", [None, b"", bytes(7), b"\0\x09t" + bytes(12)])
+@pytest.mark.parametrize(
+    "key", [None, b"", bytes(7), b"\0\x09t" + bytes(12), PLAIN_KEY[:-1], KEY[:-1], KEY + b"\0"]
+)
 def test_what_is_no_key_is_refused(key: bytes | None) -> None:
     with pytest.raises(SchemaError):
         decode_key(key)
@@ -99,5 +114,5 @@ def blocks(draw: st.DrawFn) -> Block:
 @given(blocks(), st.text(max_size=50).map(TopicName), st.integers(0, 2**31 - 1))
 def test_what_is_written_is_read(block: Block, topic: TopicName, partition: int) -> None:
     where = TopicPartition(topic, partition)
-    assert decode_key(encode_key(where, block.start)) == (where, block.start)
+    assert decode_key(encode_key(where, *block.name)) == (where, block.name)
     assert decode_value(block.start, encode_value(block)) == block

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from mm2.core.partition_runs import PartitionRuns
-from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term, Translated
+from mm2.core.runs import UNKNOWN_LOGS, Block, BlockName, Logs, Run, Runs, Term, Translated
 
 OLD = Logs(UUID(int=1), UUID(int=2))
 NEW = Logs(UUID(int=3), UUID(int=2))
@@ -163,10 +163,10 @@ def test_a_remote_log_that_was_cut_off_between_runs_ends_there() -> None:
 
 def test_a_removed_block_leaves_a_hole() -> None:
     runs = known(GAPS, block(130, 140, (130, 22, 10)), block(140, 150, (140, 32, 10)))
-    runs.remove(130)
+    runs.remove(BlockName(130))
     assert runs.translate(135) == at_least(22)
     assert runs.exact_since == 140
-    runs.remove(130)
+    runs.remove(BlockName(130))
 
 
 def test_of_too_many_runs_the_older_half_becomes_sparse() -> None:
@@ -338,5 +338,5 @@ def test_only_what_is_over_by_number_and_by_time_is_late(
 def test_the_topics_are_known_as_long_as_there_are_blocks() -> None:
     runs = known(block(0, 10, (0, 0, 10), logs=OLD))
     assert runs.logs == OLD
-    runs.remove(0)
+    runs.remove(BlockName(0))
     assert runs.logs == UNKNOWN_LOGS

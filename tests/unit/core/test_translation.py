@@ -10,7 +10,7 @@ from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_sync_store import TOO_OLD, OffsetSyncStore
 from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
+from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term
 from mm2.core.translation import OffsetTranslation, RunStore, Translated
 from mm2.errors import SchemaError
 
@@ -133,6 +133,55 @@ def test_a_tombstone_takes_a_block_back_and_other_bytes_are_refused() -> None:
     assert runs.partitions[WHERE].exact_since is None
     with pytest.raises(SchemaError):
         runs.handle(b"", None)
+
+
+def test_what_is_known_of_a_partition_is_looked_at_anew_with_each_sync_and_block() -> None:
+    syncs, runs = syncs_of((100, 50)), runs_of(BLOCK)
+    translation = OffsetTranslation(syncs, runs)
+    assert translation.explain(WHERE, 105) == Translated(55, exact=True)
+    syncs.handle(OffsetSync(WHERE, 105, 500))
+    assert translation.explain(WHERE, 105) == Translated(500, exact=False)
+    later = Block(105, 140, Runs([Run(105, 500, 35)]))
+    runs.handle(encode_key(WHERE, later.start), encode_value(later))
+    assert translation.explain(WHERE, 106) == Translated(501, exact=True)
+    runs.handle(encode_key(WHERE, later.start), None)
+    assert translation.explain(WHERE, 106) == Translated(501, exact=False)
+
+
+def test_a_late_block_of_a_former_task_and_compaction_leave_no_hole() -> None:
+    """A task that was only paused writes the block with which the next one began."""
+    former, latter = Term(1, 1, 0, 1), Term(1, 2, 0, 2)
+    blocks = [
+        Block(0, 10, Runs([Run(0, 0, 10)]), term=former),
+        Block(10, 20, Runs([Run(10, 15, 10)]), term=latter),
+        Block(10, 12, Runs([Run(10, 10, 2)]), term=former),
+        Block(20, 30, Runs([Run(20, 26, 10)]), term=latter),
+    ]
+    topic = {encode_key(WHERE, *each.name): each for each in blocks}
+    runs = RunStore()
+    for key, block in topic.items():
+        runs.handle(key, encode_value(block))
+    runs.backlog_read()
+    translation = OffsetTranslation(syncs_of(), runs)
+    assert translation.exact_since(WHERE) == 0
+    assert translation.explain(WHERE, 18) == Translated(23, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("syncs", "live", "expected"),
+    [
+        ([], None, LOGS),
+        ([(0, 250)], None, UNKNOWN_LOGS),
+        ([(0, 250)], LOGS, LOGS),
+    ],
+)
+def test_answers_are_about_the_topics_of_the_runs_that_count(
+    syncs: list[tuple[int, int]], live: Logs | None, expected: Logs
+) -> None:
+    there = {} if live is None else {WHERE.topic: live}
+    translation = OffsetTranslation(syncs_of(*syncs), runs_of(KNOWN), there)
+    assert translation.logs(WHERE) == expected
+    assert translation.logs(OTHER) == UNKNOWN_LOGS
 
 
 REMADE = Logs(UUID(int=1), UUID(int=3))

@@ -6,7 +6,9 @@ import asyncio
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -16,6 +18,7 @@ from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.failover import WithoutCheckpoint, group_verdicts, offsets_to_write
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.runs import Logs
 from mm2.core.verdicts import Outcome
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.failover.checkpoints import Checkpoints
@@ -99,6 +102,21 @@ def test_after_a_disaster_a_group_that_has_read_on_stays_where_it_is(tmp_path: P
     assert "progress" in {each.check for each in group_verdicts(ahead, planned=False)}
     assert offsets_to_write(ahead) == {}
     assert offsets_to_write(behind) == {COPY: CommittedOffset(30)}
+
+
+def test_a_checkpoint_of_a_copy_that_was_made_anew_places_nobody(tmp_path: Path) -> None:
+    """An offset of the former one may lie anywhere in it."""
+    target = _target()
+    target.ids = {COPY.topic: UUID(int=2)}
+    look = Checkpoints(fake_route(tmp_path, _source(), target)).look
+    found = []
+    for topic_id in (1, 2):
+        known = _checkpoint("g", 1)
+        checkpoint = replace(known.checkpoint, logs=Logs(remote=UUID(int=topic_id)))
+        last = {GroupId("g"): {COPY: replace(known, checkpoint=checkpoint)}}
+        found += asyncio.run(look(["g"], last, 2))
+    assert [[place.destination for place in each.places] for each in found] == [[], [COPY]]
+    assert [each.unplaced for each in found] == [(COPY.topic,), ()]
 
 
 def test_copies_that_a_group_is_not_placed_in_are_named(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from flows.source.tidying import Stored
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.run_codec import decode_key, encode_key, encode_value
 from mm2.core.run_tracker import RunTracker
-from mm2.core.runs import Block, Logs, Run, Runs
+from mm2.core.runs import Block, BlockName, Logs, Run, Runs
 from mm2.core.translation import RunStore
 from mm2.errors import Unavailable
 from mm2.kafka.records import Record
@@ -47,9 +47,9 @@ class _Topic(Writer):
         if self.is_away:
             raise Unavailable("B", "nobody answers")
         for key, value in records:
-            self.blocks.append(decode_key(key))
+            where, (start, _) = decode_key(key)
+            self.blocks.append((where, start))
             self.store.handle(key, value)
-            where, start = self.blocks[-1]
             known = self.store.of(where)
             assert known is not None
             self.runs += sum(len(each.runs) for each in known.blocks if each.start == start)
@@ -247,7 +247,7 @@ def test_blocks_are_remembered_only_while_somebody_looks_through_the_topic() -> 
     async def script() -> None:
         topic, mirrored = _Topic(), _mirrored(runs=1)
         runs = _runs(topic, mirrored)
-        due = {_where(0): [(0, None)]}
+        due = {_where(0): [(BlockName(0), None)]}
         with runs.watching():
             await runs.settle([mirrored])
             assert await runs.tidy(due) == 0, "it was written just now"
@@ -323,4 +323,4 @@ def test_of_other_topics_only_those_that_have_blocks_are_named() -> None:
 
     stored = run(script())
     assert stored.others == {"other", "gone"}
-    assert stored.starts == {TopicPartition(TopicName("gone"), 0): {7}}
+    assert stored.names == {TopicPartition(TopicName("gone"), 0): {BlockName(7)}}

@@ -5,6 +5,8 @@ The checkpoint flow's rounds between two clusters in memory (behaviours section 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from uuid import UUID
 
 import pytest
 from structlog.testing import capture_logs
@@ -23,6 +25,7 @@ from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
+from mm2.core.runs import Logs
 from mm2.core.translation import OffsetTranslation
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.errors import Refused
@@ -243,6 +246,33 @@ def test_a_group_is_not_given_what_its_copy_does_not_have_yet() -> None:
     target.ends[at("A.t1")] = 51
     run(sync.round())
     assert committed(target, G1)["A.t1"] == 51
+
+
+def test_a_group_is_not_given_offsets_of_a_copy_that_is_gone() -> None:
+    """However long the new one is by now."""
+    ids: dict[str, UUID | None] = {f"A.t{n}": UUID(int=n) for n in (1, 2)}
+    target = FakeGroups("B", ends={at("A.t1"): 99, at("A.t2"): 99}, ids=ids)
+    target.put(G1)
+    known = [
+        replace(checkpoint(G1, 51, topic), logs=Logs(remote=UUID(int=1)))
+        for topic in ("A.t1", "A.t2", "A.t3")
+    ]
+    run(syncing(target, *known).round())
+    assert committed(target, G1) == {"A.t1": 51, "A.t3": 51}
+
+
+def test_a_target_that_does_not_tell_its_topics_is_given_offsets_all_the_same() -> None:
+    """It decides on writing."""
+    target = FakeGroups("B", ends={at("A.t"): 99}, tells_topics=False)
+    target.put(G1)
+    with capture_logs() as events:
+        run(syncing(target, replace(checkpoint(G1, 5), logs=Logs(remote=UUID(int=1)))).round())
+    assert committed(target, G1) == {"A.t": 5}
+    assert [each["event"] for each in events] == [
+        "topic_ids.unknown",
+        "group_offsets.ends_unknown",
+        "group_offsets.synced",
+    ]
 
 
 @pytest.mark.parametrize("state", [each for each in GroupState if each is not GroupState.EMPTY])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import cast
 from uuid import UUID
 
+import pytest
 from structlog.testing import capture_logs
 
 from flows.checkpoint.recreated import LOOK_EVERY_S, RecreatedTopics, Translated
@@ -31,7 +32,7 @@ from mm2.kafka.admin import Admin
 
 FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 WHERE = TopicPartition(TopicName("t"), 0)
-FIRST, SECOND = UUID(int=1), UUID(int=2)
+FIRST, SECOND, THIRD = (UUID(int=number) for number in range(1, 4))
 
 
 @dataclass
@@ -63,20 +64,21 @@ class World:
             _config(folder), cast("Admin", self.source), cast("Admin", self.target)
         )
         self.translation = OffsetTranslation(syncs, self.runs, self.live.ids)
-        group = GroupId("g")
-        self.store = CheckpointStore(
-            Checkpoint(group, TopicPartition(TopicName(name), 0), 30, 20, "m", exact=True)
-            for name in ("A.t", "A.u")
-        )
+        self.store = CheckpointStore(map(self.checkpoint, ("A.t", "A.u")))
         upstream = partial(upstream_partition, build_policy({}), FLOW)
-        flow = Translated(self.translation, self.live, upstream)
-        self.recreated = RecreatedTopics([flow], self.store)
+        self.flow = Translated(self.translation, self.live, upstream)
+        self.recreated = RecreatedTopics([self.flow], self.store)
         self.tell(FIRST, WHERE, TopicPartition(TopicName("u"), 0))
 
     def tell(self, remote: UUID, *partitions: TopicPartition) -> None:
         block = Block(0, 40, Runs([Run(0, 0, 40)]), Logs(FIRST, remote))
         for where in partitions:
             self.runs.handle(encode_key(where, 0), encode_value(block))
+
+    @staticmethod
+    def checkpoint(topic: str) -> Checkpoint:
+        where = TopicPartition(TopicName(topic), 0)
+        return Checkpoint(GroupId("g"), where, 30, 20, "m", exact=True)
 
     def look(self) -> int:
         return asyncio.run(self.recreated.look())
@@ -131,6 +133,37 @@ def test_what_was_made_anew_while_nobody_looked_is_seen_by_the_runs(tmp_path: Pa
     world.source.ids["t"] = SECOND
     assert world.look() == 1
     assert world.due() == [("A.t", 0, 0)]
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+def test_checkpoints_of_topics_made_anew_while_nobody_looked_start_over_though_runs_are_new(
+    tmp_path: Path, *, is_back: bool
+) -> None:
+    """The flow of checkpoints was stopped, and the tasks that copy were not."""
+    world = World(tmp_path)
+    for topic in ("t", "u"):
+        world.target.ids[f"A.{topic}"] = SECOND
+        world.tell(SECOND, TopicPartition(TopicName(topic), 0))
+    former, current = (Logs(FIRST, remote) for remote in (THIRD, SECOND))
+    store = CheckpointStore(
+        replace(
+            world.checkpoint(topic),
+            logs=Logs(logs.remote, logs.source) if is_back else logs,
+        )
+        for topic, logs in (("A.t", former), ("A.u", current))
+    )
+    recreated = RecreatedTopics([replace(world.flow, is_back=is_back)], store)
+    assert asyncio.run(recreated.look()) == 1
+    assert [each.checkpoint for each in store.unsent()] == [
+        replace(
+            world.checkpoint("A.t"),
+            upstream_offset=0,
+            downstream_offset=0,
+            metadata="",
+            exact=False,
+        )
+    ]
+    assert asyncio.run(recreated.look()) == 0
 
 
 def test_a_cluster_that_is_away_or_a_deleted_topic_is_no_other_topic(tmp_path: Path) -> None:
