@@ -66,9 +66,8 @@ class Latency:
     def record(self, value_ms: int, now_ms: int) -> None:
         """Takes one in."""
         self._last = value_ms
-        self._samples = self._recent(now_ms)
         if not self._samples or now_ms - self._samples[-1].began_ms >= _SAMPLE_MS:
-            self._samples = (*self._samples, _Sample(now_ms))[-_SAMPLES:]
+            self._samples = (*self._recent(now_ms), _Sample(now_ms))[-_SAMPLES:]
         self._samples[-1].add(value_ms)
 
     def stats(self, now_ms: int) -> LatencyStats:

@@ -208,7 +208,7 @@ async def test_a_whole_round_of_two_thousand_groups_takes_seconds(
     whole = sum(took[name].wall_s for name in ("refresh", "emit", "sync"))
     print(f"2,000 groups of 50 partitions, a whole round: {whole:.1f} s")  # noqa: T201
     # The rest is the brokers', and what else the machine does.
-    assert sum(took[name].cpu_s for name in ("refresh", "emit", "sync")) < 10, "15 s are asked"
+    assert sum(took[name].cpu_s for name in ("refresh", "emit", "sync")) < 15, "15 s are asked"
 
 
 _MANY = 2_000
