@@ -18,7 +18,6 @@ from mm2.herder.control import (
     Assignment,
     BundleState,
     Entry,
-    Limit,
     MissingTopic,
     Wanted,
 )
@@ -104,10 +103,6 @@ class ControlFollower:
         self._end_if_stopped()
 
     def _take(self, entry: Entry | None) -> None:
-        if isinstance(entry, Limit):
-            self._rate.wanted = entry.bytes_per_second
-            self._share()
-            return
         if isinstance(entry, Wanted):
             self._steer(entry)
             return

@@ -24,6 +24,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from flows.spark.jvm import DEFAULTS, Jvm
+from mm2.core.slots import slots_of, with_cores
 from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
 from mm2.telemetry.logs import relay
@@ -33,9 +34,18 @@ log = structlog.get_logger()
 BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 """Runs in a Python worker until told to stop, and returns its totals; must be picklable."""
 
-_SPARE_SLOTS: Final = 64
+_SLOTS: Final = 1024
 """Slots cannot be added to a running local Spark, and cost nothing; tasks.max may be raised."""
 
+_LOCAL: Final = {
+    # Spark would make one thread for each slot at once, for messages of which there are few.
+    "spark.rpc.netty.dispatcher.numThreads": "2",
+}
+
+_MOST_JOBS: Final = 4096
+"""Of a cluster, which may give more slots while jobs wait for them; threads come as needed."""
+
+_CALLS: Final = 4
 _CANCEL_AGAIN_S: Final = 1.0
 _WARM_AFTER_S: Final = 3.0
 """A bundle that comes before is not to share the machine with a task that does nothing."""
@@ -51,7 +61,6 @@ class SparkEngine:
 
     Args:
         settings: ``spark.*`` keys of the user, over our defaults.
-        bundles: how many bundles there are at the start; slots are reserved for more.
         task: what a bundle's task runs.
         jvm: one that is on its way already; it becomes the engine's.
         environment: more variables for JVMs that are started later.
@@ -64,15 +73,18 @@ class SparkEngine:
         self,
         settings: Mapping[str, str],
         *,
-        bundles: int,
         task: BundleTask,
         jvm: Jvm | None = None,
         environment: Mapping[str, str] | None = None,
         warm_after_s: float = _WARM_AFTER_S,
     ) -> None:
         self._settings = {**DEFAULTS, **settings}
-        self._settings.setdefault("spark.master", f"local[{bundles * 2 + _SPARE_SLOTS},1]")
-        self._bundles = bundles
+        master = self._settings.get("spark.master", f"local[{_SLOTS},1]")
+        self._settings["spark.master"] = with_cores(master, os.cpu_count() or 1)
+        self._slots = slots_of(self._settings["spark.master"])
+        if self._slots is not None:
+            self._settings = {**_LOCAL, **self._settings}
+        self._jobs = 0
         self._task = task
         self._jvm = jvm
         self._environment = environment
@@ -83,7 +95,9 @@ class SparkEngine:
         self._needs_no_warming = threading.Event()
         self._warming: Future[None] | None = None
         # Py4J blocks a thread for as long as a job runs.
-        self._threads = ThreadPoolExecutor(bundles * 2 + _SPARE_SLOTS, "spark")
+        self._threads = ThreadPoolExecutor(self._slots or _MOST_JOBS, "spark")
+        # What is asked of Spark beside the jobs must not wait for the end of one.
+        self._calls = ThreadPoolExecutor(_CALLS, "spark-calls")
 
     async def start(self) -> None:
         """
@@ -95,11 +109,15 @@ class SparkEngine:
         async with self._starting:
             loop = asyncio.get_running_loop()
             if self._context is not None and not await loop.run_in_executor(
-                self._threads, self._is_alive, self._context
+                self._calls, self._is_alive, self._context
             ):
-                await loop.run_in_executor(self._threads, self._shut_down)
+                await loop.run_in_executor(self._calls, self._shut_down)
             if self._context is None:
-                self._context = await loop.run_in_executor(self._threads, self._launch)
+                self._context = await loop.run_in_executor(self._calls, self._launch)
+
+    def room(self) -> int | None:
+        """How many more bundles can run now; None where Spark's cluster decides."""
+        return None if self._slots is None else max(0, self._slots - self._jobs)
 
     async def until_warm(self) -> None:
         """Waits until a bundle would begin at once: after a first one, or the empty task."""
@@ -113,9 +131,22 @@ class SparkEngine:
         Cancelling this cancels the job, and with it the task's process.
 
         Raises:
-            BundleFailed: the job ended with an error, or the JVM is gone; submit it again.
+            BundleFailed: the job ended with an error, the JVM is gone, or there is no slot for the
+                bundle, which Spark would have wait in silence; submit it again.
         """
         await self.start()
+        if self.room() == 0:
+            raise BundleFailed(
+                f"all {self._slots} slots of Spark are taken: give spark.master more, and start the"
+                " process again, or lower tasks.max"
+            )
+        self._jobs += 1
+        try:
+            return await self._run(spec)
+        finally:
+            self._jobs -= 1
+
+    async def _run(self, spec: BundleSpec) -> Mapping[str, int]:
         context = self._context
         assert context is not None  # noqa: S101 - start() sets it or raises
         self._needs_no_warming.set()
@@ -126,7 +157,7 @@ class SparkEngine:
         except asyncio.CancelledError:
             # Spark cancels jobs that it knows; this one may be on its way there.
             while not job.done():
-                await loop.run_in_executor(self._threads, self._cancel, context, spec)
+                await loop.run_in_executor(self._calls, self._cancel, context, spec)
                 await asyncio.wait({job}, timeout=_CANCEL_AGAIN_S)
             if not job.cancelled():
                 job.exception()  # That it was cancelled is no news; asyncio wants it to be seen.
@@ -135,8 +166,9 @@ class SparkEngine:
     async def stop(self) -> None:
         """Ends the application; its JVM and Python workers are gone when this returns."""
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._threads, self._shut_down)
-        self._threads.shutdown(wait=False)
+        await loop.run_in_executor(self._calls, self._shut_down)
+        for pool in (self._threads, self._calls):
+            pool.shutdown(wait=False)
 
     def _launch(self) -> SparkContext:
         if self._jvm is None:
@@ -152,10 +184,8 @@ class SparkEngine:
             raise FatalError(f"Spark does not start: {self._jvm.last_words()}") from error
         slots = context.defaultParallelism
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
-        if slots < self._bundles:
-            log.error("spark.too_narrow", slots=slots, bundles=self._bundles, key="spark.master")
         self._needs_no_warming = threading.Event()
-        self._warming = self._threads.submit(self._warm_up, context, self._needs_no_warming)
+        self._warming = self._calls.submit(self._warm_up, context, self._needs_no_warming)
         return context
 
     def _warm_up(self, context: SparkContext, unneeded: threading.Event) -> None:

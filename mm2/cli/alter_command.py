@@ -11,8 +11,9 @@ from mm2.cli.options import FILE, FLOW, flow_of, run, tell
 from mm2.config.altering import written
 from mm2.config.flow import FlowConfig
 from mm2.core.config_change import Effect
+from mm2.herder.alteration import Alteration
 from mm2.herder.clusters import admin_clients
-from mm2.herder.commands import Alteration, FlowCommands
+from mm2.herder.commands import FlowCommands
 
 
 @click.command("alter")
@@ -62,7 +63,7 @@ def alter(
                 return await commands.reset(dry_run=dry_run)
             return await commands.alter(changes, reset=keys, dry_run=dry_run)
 
-    tell(_told(config, run(work), is_dry=dry_run))
+    tell(told(config, run(work), is_dry=dry_run))
 
 
 def _setting(config: FlowConfig, text: str) -> tuple[str, str]:
@@ -77,7 +78,8 @@ def _bare(config: FlowConfig, key: str) -> str:
     return bare if written(config.flow, bare) == key else key
 
 
-def _told(config: FlowConfig, done: Alteration, *, is_dry: bool) -> Iterable[str]:
+def told(config: FlowConfig, done: Alteration, *, is_dry: bool = False) -> Iterable[str]:
+    """What came of a change, in sentences."""
     yield from done.notes
     keys = ", ".join(done.change.keys) or "nothing is different"
     yield f"flow {config.flow}: {'would change' if is_dry else 'changed'}: {keys}"

@@ -8,12 +8,17 @@ from pathlib import Path
 
 import click
 
+from mm2.cli.options import flows_of, run
+from mm2.config.altering import tolerated
 from mm2.config.dump import Dump, Rejected, dump
 from mm2.config.explain import Section, explain
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.problems import Finding, Severity, findings
 from mm2.config.properties import PropertiesFile, load
+from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
+from mm2.herder.clusters import admin_clients
+from mm2.herder.commands import FlowCommands
 
 _FILE = click.Path(path_type=Path)
 _FORMAT = click.Choice(["table", "json"])
@@ -62,17 +67,24 @@ def _dumped(file: Path) -> Dump | Rejected:
 @click.option(
     "--all", "everything", is_flag=True, help="Also keys that nobody has set, with their defaults."
 )
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Also what mm2 flows alter has changed; asks the flows' target clusters.",
+)
 def explain_command(
-    file: Path, flow: str | None, pattern: str | None, format_: str, *, everything: bool
+    file: Path, flow: str | None, pattern: str | None, format_: str, *, everything: bool, live: bool
 ) -> None:
     """
     Shows for each effective setting where its value comes from: the key, its level and its line.
 
-    Secrets are hidden.
+    Secrets are hidden. The exit status is 3 if --live is given and a target cannot be reached.
     """
     try:
         maker = MirrorMakerConfig.of(_loaded(file))
-        sections = [s for s in explain(maker, everything=everything) if flow in (None, s.flow)]
+        altered = _altered(file, flow) if live else {}
+        found = explain(maker, everything=everything, altered=altered)
+        sections = [s for s in found if flow in (None, s.flow)]
     except ConfigErrors as errors:
         for problem in errors.problems:
             click.echo(f"{file}: {problem}", err=True)
@@ -86,6 +98,22 @@ def explain_command(
         click.echo(json.dumps([section.as_json() for section in chosen], indent=2))
     else:
         _print_sections(chosen)
+
+
+def _altered(file: Path, wanted: str | None) -> dict[SourceAndTarget, MirrorMakerConfig]:
+    """The file as flows have it with what is altered and fits, asked from their targets."""
+
+    async def work() -> dict[SourceAndTarget, MirrorMakerConfig]:
+        found: dict[SourceAndTarget, MirrorMakerConfig] = {}
+        for config in flows_of(file, wanted):
+            async with admin_clients(config) as clusters:
+                said = (await FlowCommands(config, clusters).steering()).alterations
+            maker = tolerated(config, said.changes).config.maker
+            if maker is not None:
+                found[config.flow] = maker
+        return found
+
+    return run(work)
 
 
 def _print_sections(sections: list[Section]) -> None:

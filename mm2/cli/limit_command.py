@@ -7,11 +7,14 @@ from typing import Final
 
 import click
 
+from mm2.cli.alter_command import told
 from mm2.cli.options import FILE, FLOW, flow_of, run, tell
+from mm2.herder.alteration import Alteration
 from mm2.herder.clusters import admin_clients
-from mm2.herder.rates import change_rate
+from mm2.herder.commands import FlowCommands
 
-_UNLIMITED: Final = -1
+_KEY: Final = "flow.byte.rate.limit"
+_UNLIMITED: Final = "-1"
 
 
 @click.command("limit")
@@ -20,26 +23,30 @@ _UNLIMITED: Final = -1
 @FLOW
 def limit(file: Path, rate: str, flow: str | None) -> None:
     """
-    Changes how fast a flow may copy.
+    Changes how fast a flow may copy: alters flow.byte.rate.limit.
 
     RATE is in bytes per second, of all its tasks together; "none" lifts the limit, and "default"
-    gives it back to flow.byte.rate.limit. It holds at once, and for later starts too.
+    gives it back to the file. It holds at once, and for later starts too.
     """
     config, wanted = flow_of(file, flow), _rate(rate)
 
-    async def work() -> None:
+    async def work() -> Alteration | None:
         async with admin_clients(config) as clusters:
-            await change_rate(config, clusters, wanted)
+            commands = FlowCommands(config, clusters)
+            if wanted is not None:
+                return await commands.alter({_KEY: wanted})
+            is_altered = _KEY in (await commands.steering()).alterations.changes
+            return await commands.reset([_KEY]) if is_altered else None
 
-    run(work)
-    tell([f"flow {config.flow}: {rate}"])
+    done = run(work)
+    tell([f"flow {config.flow}: nothing is different"] if done is None else told(config, done))
 
 
-def _rate(text: str) -> int | None:
+def _rate(text: str) -> str | None:
     if text == "default":
         return None
     if text == "none":
         return _UNLIMITED
     if not text.isdecimal() or not int(text):
         raise click.UsageError(f"RATE {text}: write bytes per second, none or default.")
-    return int(text)
+    return text

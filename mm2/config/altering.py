@@ -15,6 +15,7 @@ from mm2.config.known import is_of_worker
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.problems import Finding, Severity, findings
 from mm2.config.properties import PropertiesFile
+from mm2.config.spellings import read_as
 from mm2.core.config_change import (
     Effect,
     Effects,
@@ -49,8 +50,11 @@ def written(flow: SourceAndTarget, key: str) -> str:
 
 
 def effects_of_key(key: str) -> Effects:
-    """What follows when a key is altered."""
-    return effects_in_worker(key) if is_of_worker(key) else effects_in_connector(key)
+    """What follows when a key is altered, in whatever spelling."""
+    if is_of_worker(key):
+        return effects_in_worker(key)
+    read = read_as(key)
+    return frozenset({Effect.NONE}) if read is None else effects_in_connector(read)
 
 
 def altered(config: FlowConfig, changes: Changes) -> FlowConfig:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from mm2.config.definition import Definition
@@ -12,7 +12,7 @@ from mm2.config.layers import DEFAULT_LEVEL, Setting
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.reading import DEFAULT_FLUSH_INTERVAL
 from mm2.config.redact import is_secret, shown
-from mm2.core.model import CONNECTORS
+from mm2.core.model import CONNECTORS, SourceAndTarget
 
 _UNSET = "default of the key"
 
@@ -44,26 +44,34 @@ class Section:
         return {"flow": self.flow, "part": self.part, "settings": lines}
 
 
-def explain(maker: MirrorMakerConfig, *, everything: bool = False) -> list[Section]:
+def explain(
+    maker: MirrorMakerConfig,
+    *,
+    everything: bool = False,
+    altered: Mapping[SourceAndTarget, MirrorMakerConfig] | None = None,
+) -> list[Section]:
     """
     All flows, each with its worker and its connectors.
 
     Args:
         maker: the configuration.
         everything: also list keys that nobody has set.
+        altered: of flows with settings over those of the file, the configuration with these.
 
     Raises:
         ConfigErrors: a provider fails.
     """
     sections: list[Section] = []
     for flow in maker.cluster_pairs():
-        parts = {"worker": (_worker(maker.worker_settings(flow)), Definition.WORKER)}
+        own = (altered or {}).get(flow, maker)
+        changed = {key for key, value in own.raw.items() if maker.raw.get(key) != value}
+        parts = {"worker": (_worker(own.worker_settings(flow)), Definition.WORKER)}
         for name in CONNECTORS:
-            settings = effective_settings(maker, flow, name, [])
+            settings = effective_settings(own, flow, name, [])
             parts[name] = (settings, CONNECTOR_DEFINITION[name])
         for part, (settings, definition) in parts.items():
             full = _with_defaults(settings, definition) if everything else settings
-            lines = tuple(_line(maker, key, full[key]) for key in sorted(full))
+            lines = tuple(_line(own, key, full[key], changed) for key in sorted(full))
             sections.append(Section(flow=str(flow), part=part, lines=lines))
     return sections
 
@@ -82,11 +90,12 @@ def _with_defaults(settings: Mapping[str, Setting], definition: Definition) -> d
     return {**defaults, **settings}
 
 
-def _line(maker: MirrorMakerConfig, key: str, setting: Setting) -> Line:
+def _line(maker: MirrorMakerConfig, key: str, setting: Setting, changed: Collection[str]) -> Line:
     if setting.key is None:
         return Line(key=key, value=setting.value, origin=setting.level)
     line = maker.lines.get(setting.key)
     where = setting.level if line is None else f"line {line}, {setting.level}"
+    where = f"altered, {setting.level}" if setting.key in changed else where
     # A value may be secret for the key that the user wrote, or for the one that it arrives at.
     secret = next((name for name in (key, setting.key) if is_secret(name)), key)
     # What a provider has put in may be secret, so the expression is shown, and not its value.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mm2.config.settings import FlowConfig, SourceSettings
+from mm2.config.spellings import read_as
 from mm2.core.config_change import (
     Effect,
     Effects,
@@ -35,7 +36,9 @@ def change_between(before: FlowConfig, after: FlowConfig) -> FlowChange:
     connector = changed_keys(before.source.properties, after.source.properties)
     worker = changed_keys(before.worker, after.worker)
     process = _of_process(before, after)
-    effects = set(effects_of(connector, worker))
+    # A spelling changes the key that it is read as, if it counts; by itself it changes nothing.
+    read = [key for key in connector if read_as(key) == key]
+    effects = set(effects_of(read, worker))
     if process:
         effects.add(Effect.PROCESS)
     if _way_back(before) != _way_back(after):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.config.definition import java_trim
-from mm2.config.keys_own import ALIASES, OWN_KEYS, READAHEAD, RENAME_TOPICS
+from mm2.config.keys_own import ALIASES, OWN_KEYS, READAHEAD, RENAME_TOPICS, SPELLINGS
 from mm2.config.layers import TOP_LEVEL, Setting
 from mm2.core.model import SourceAndTarget
 
@@ -67,6 +67,24 @@ def readings(
         if (key := prefix + READAHEAD) in raw:
             found.append(Reading(key=key, target=None, setting=Setting(raw[key], key, level)))
     return found
+
+
+def read_as(key: str) -> str | None:
+    """
+    The key of 4.3 that a key is read as: itself, unless it is an older spelling.
+
+    Args:
+        key: without the flow before it.
+
+    Returns:
+        None for a spelling without effect.
+    """
+    for each in SPELLINGS:
+        if key == each.name:
+            return each.stands_for
+        if each.name.endswith(".") and key.startswith(each.name):
+            return f"{each.stands_for}{key.removeprefix(each.name)}"
+    return key
 
 
 def translated(settings: Mapping[str, Setting], found: list[Reading]) -> dict[str, Setting]:

@@ -32,12 +32,10 @@ class FlowRate:
         task: its number.
         configured: the flow's rate as the configuration has it, in bytes per second; negative: no
             limit.
-        wanted: as an operator has it; None: as the configuration has it.
     """
 
     task: int
     configured: int
-    wanted: int | None = None
     _sharers: set[int] = field(default_factory=set)
     _portions: Mapping[int, float] = field(default_factory=dict)
 
@@ -55,12 +53,11 @@ class FlowRate:
     @property
     def share(self) -> float | None:
         """Bytes per second for the task; None is no limit."""
-        rate = self.configured if self.wanted is None else self.wanted
-        if rate < 0:
+        if self.configured < 0:
             return None
         if self.task in self._portions and self._portions.keys() == self._sharers:
-            return rate * self._portions[self.task]
-        return rate / max(1, len(self._sharers))
+            return self.configured * self._portions[self.task]
+        return self.configured / max(1, len(self._sharers))
 
 
 def portions(shares: Mapping[int, float], used: Mapping[int, float]) -> dict[int, float]:

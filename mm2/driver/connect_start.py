@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:  # It would bring everything with it that is imported later.
     from mm2.driver.app import Engine
 
 log = structlog.get_logger()
-
-_BUNDLES: Final = 64
-"""Connectors come and go, but Spark's slots are fixed at the start; they cost nothing."""
 
 
 class FileErrors(ConfigErrors):
@@ -80,7 +77,7 @@ def _run(config: WorkerConfig, entries: Sequence[Entry]) -> int:
 
         return run_program(worker)
 
-    return foreground(main, spark=spark, bundles=_BUNDLES)
+    return foreground(main, spark=spark)
 
 
 def _read(

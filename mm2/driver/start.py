@@ -11,7 +11,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from flows.spark.jvm import DEFAULTS, Jvm, is_local
 from flows.spark.zygote import Zygote
@@ -19,8 +19,6 @@ from mm2.driver.flows_of_file import load_flows
 
 if TYPE_CHECKING:  # It would bring everything with it that is imported later.
     from mm2.driver.app import Engine
-
-_MOST_BUNDLES: Final = 256
 
 
 def run(path: Path, clusters: Sequence[str] | None = None) -> int:
@@ -34,7 +32,6 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
         ConfigError: it holds no flow to run.
     """
     configs = load_flows(path, clusters)
-    sources = [config.source for config in configs if config.source.runs]
     spark = {key: value for config in configs for key, value in config.spark.items()}
 
     def main(engine: Engine) -> int:
@@ -43,27 +40,29 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
 
         return run_flows(configs, engine, lambda: read_again(path, clusters))
 
-    return foreground(main, spark=spark, bundles=sum(source.tasks_max for source in sources))
+    return foreground(main, spark=spark, copies=any(config.source.runs for config in configs))
 
 
-def foreground(main: Callable[[Engine], int], *, spark: Mapping[str, str], bundles: int) -> int:
+def foreground(
+    main: Callable[[Engine], int], *, spark: Mapping[str, str], copies: bool = True
+) -> int:
     """
-    Runs ``main`` with an engine, which Spark runs if there are bundles; returns what it returns.
+    Runs ``main`` with an engine, and returns what it returns.
 
     Args:
         main: runs the event loop; what it needs is imported in it, and not before.
         spark: ``spark.*`` settings.
-        bundles: most bundles at the same time.
+        copies: whether there is anything to copy yet; if not, Spark is not started.
     """
     settings = {**DEFAULTS, **spark}
-    if not bundles:
-        return _run(main, settings, 1, None, None)
+    if not copies:
+        return _run(main, settings, None, None)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
     zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
     jvm = Jvm(settings, environment=zygote.environment if zygote else None)
     try:
-        return _run(main, settings, bundles, jvm, zygote)
+        return _run(main, settings, jvm, zygote)
     except SystemExit:
         jvm.end(within_s=0)
         raise
@@ -80,7 +79,6 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 def _run(
     main: Callable[[Engine], int],
     settings: dict[str, str],
-    bundles: int,
     jvm: Jvm | None,
     zygote: Zygote | None,
 ) -> int:
@@ -97,7 +95,6 @@ def _run(
     return main(
         SparkEngine(
             settings,
-            bundles=min(bundles, _MOST_BUNDLES),
             task=run_bundle,
             jvm=jvm,
             environment=zygote.environment if zygote else None,

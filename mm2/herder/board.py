@@ -12,8 +12,8 @@ import structlog
 
 from mm2.errors import SchemaError
 from mm2.herder.control import Entry, NewerRecord, decode
-from mm2.herder.control_steering import SteeringEntry
-from mm2.herder.wanted import Steering, readable_steering
+from mm2.herder.control_steering import SteeringEntry, decode_steering
+from mm2.herder.wanted import Steering
 from mm2.kafka.log import LogTail, Record
 
 log = structlog.get_logger()
@@ -79,24 +79,24 @@ class ControlBoard:
     def _take(self, record: Record) -> None:
         key = record.key or b""
         self._entries.pop(key, None)
-        entry = self._decoded(key, record)
+        entry, steering = self._decoded(key, record)
         if entry is not None:
             self._entries[key] = entry
-        said = entry or readable_steering(record)
+        said = entry or steering
         if said is None:
             return
         self.steering = self.steering.then(said)
         for listener in tuple(self._listeners):
             listener(said)
 
-    def _decoded(self, key: bytes, record: Record) -> Entry | None:
+    def _decoded(self, key: bytes, record: Record) -> tuple[Entry | None, SteeringEntry | None]:
         self._newer.pop(key, None)
         try:
-            return decode(record.key, record.value)
+            return decode(record.key, record.value), decode_steering(record.key, record.value)
         except NewerRecord as error:
             self._newer[key] = str(error)
             # Whom a lease names leads, whatever else it may say.
-            return error.lease
+            return error.lease, None
         except SchemaError as error:
             log.error("control.unreadable", offset=record.offset, error=str(error))
-        return None
+        return None, None

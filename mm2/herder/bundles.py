@@ -88,6 +88,11 @@ class Bundles:
         await self._tell()
         log.info("flow.assigned", partitions=len(partitions), tasks=tasks)
 
+    @property
+    def running(self) -> int:
+        """How many bundles run, or wait until they may."""
+        return len(self._keepers)
+
     def holders(self) -> set[int]:
         """The bundles that have partitions."""
         return {number for number, held in enumerate(self._handover.held) if held}

@@ -10,14 +10,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Final
 
-from mm2.config.altering import Changes, check, tolerated
+from mm2.config.altering import Changes
 from mm2.config.flow import FlowConfig
-from mm2.config.flow_change import FlowChange, change_between
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.policy import build_policy
-from mm2.errors import ConfigError, ConfigErrors, InvalidArgument
+from mm2.errors import ConfigErrors, InvalidArgument
+from mm2.herder.alteration import Alteration, alteration
 from mm2.herder.clusters import FlowClusters, check_reachable
 from mm2.herder.control import FlowState, Wanted, encode_wanted
 from mm2.herder.control_steering import (
@@ -28,28 +29,12 @@ from mm2.herder.control_steering import (
     SteeringEntry,
     encode_steering,
 )
-from mm2.herder.plugins import class_problem
 from mm2.herder.topics import create_internal_topics
-from mm2.herder.wanted import Steering, read_control
+from mm2.herder.wanted import ControlBacklog, Steering, read_control, readable_steering
+from mm2.kafka.log import records_to_end
 from mm2.kafka.writer import Writer
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alteration:
-    """
-    What came, or would come, of a change of settings.
-
-    Attributes:
-        alterations: everything over the file from now on.
-        config: the flow as it is then.
-        change: the difference, and what the flow does about it.
-        notes: what is worth knowing: older spellings that are read.
-    """
-
-    alterations: Alterations
-    config: FlowConfig
-    change: FlowChange
-    notes: tuple[str, ...]
+_AT_THE_SAME_TIME: Final = "somebody else altered the flow at the same time: both changes hold"
 
 
 class FlowCommands:
@@ -75,11 +60,14 @@ class FlowCommands:
         Raises:
             ClusterError: the target does not answer, or refuses.
         """
+        return (await self._read()).steering
+
+    async def _read(self) -> ControlBacklog:
         await check_reachable(self._clusters.target)
         if self._topic not in await self._clusters.target.list_topics():
-            return Steering()
+            return ControlBacklog(entries=())
         consumer = self._config.herder.client("consumer", "control")
-        return (await read_control(self._config.flow.target, consumer, self._topic)).steering
+        return await read_control(self._config.flow.target, consumer, self._topic)
 
     async def pause(self, connector: str | None = None, *, reason: str = "") -> None:
         """
@@ -178,27 +166,49 @@ class FlowCommands:
             ConfigErrors: everything that is wrong with it; nothing is changed then.
             ClusterError: the target does not answer, or refuses.
         """
-        earlier = (await self.steering()).alterations.changes
-        unknown = [key for key in reset if key not in earlier]
-        if unknown:
-            raise ConfigErrors([_not_altered(key) for key in unknown])
-        kept = {key: value for key, value in earlier.items() if key not in {*reset, *changes}}
-        new = Alterations(changes={**kept, **changes}, time_ms=_now_ms())
-        before = tolerated(self._config, earlier).config
-        # What an earlier alteration has become wrong about must not stand in the way of this one.
-        base = tolerated(self._config, kept)
-        fitting = {key: value for key, value in kept.items() if key not in base.ignored}
-        config, notes = check(self._config, {**fitting, **changes})
-        if wrong := class_problem(config):
-            raise ConfigErrors([wrong])
+        said = await self._read()
+        done = alteration(self._config, said.steering.alterations.changes, changes, reset)
         if not dry_run:
-            await self._say(new)
-        return Alteration(
-            alterations=new,
-            config=config,
-            change=change_between(before, config),
-            notes=tuple(notes),
+            done = await self._alter(said.end, done, changes, reset)
+        return done
+
+    async def _alter(
+        self, seen: int, done: Alteration, changes: Changes, reset: Collection[str]
+    ) -> Alteration:
+        """
+        Writes an alteration, and again over what others have written since it was made.
+
+        A record holds all that is altered, so it would take back what came in between.
+
+        Args:
+            seen: offset of the last record that the alteration was made in view of.
+            done: the alteration.
+            changes: of it.
+            reset: of it.
+        """
+        while True:
+            written = await self._say(done.alterations)
+            missed = await self._altered_between(seen, written)
+            if not missed or missed[-1].changes == done.alterations.changes:
+                return done
+            seen, earlier = written, missed[-1]
+            left = [key for key in reset if key in earlier.changes]
+            try:
+                done = alteration(self._config, earlier.changes, changes, left)
+            except ConfigErrors:
+                await self._say(earlier)
+                raise
+            done = replace(done, notes=(*done.notes, _AT_THE_SAME_TIME))
+
+    async def _altered_between(self, seen: int, written: int) -> list[Alterations]:
+        """What was altered after one record of the control topic and before another."""
+        alias, consumer = (
+            self._config.flow.target,
+            self._config.herder.client("consumer", "control"),
         )
+        records = records_to_end(alias, consumer, self._topic, starts={0: seen + 1})
+        found = [readable_steering(each) async for each in records if each.offset < written]
+        return [each for each in found if isinstance(each, Alterations)]
 
     async def reset(self, keys: Collection[str] = (), *, dry_run: bool = False) -> Alteration:
         """
@@ -218,14 +228,17 @@ class FlowCommands:
     async def _want(self, connector: str, state: ConnectorState, reason: str) -> None:
         await self._say(_connector(_known(connector), state, reason))
 
-    async def _say(self, *entries: Wanted | SteeringEntry) -> None:
+    async def _say(self, *entries: Wanted | SteeringEntry) -> int:
+        """Writes entries; returns the offset of the last."""
         await check_reachable(self._clusters.target)
         policy = build_policy(self._config.source.properties)
         await create_internal_topics(self._config, policy, self._clusters, on_source=False)
         properties = self._config.herder.client("producer", "control")
         async with Writer(self._config.flow.target, properties) as writer:
-            for key, value in map(_encoded, entries):
-                await writer.send(self._topic, key, value, partition=0)
+            offsets = [
+                await writer.send(self._topic, *_encoded(entry), partition=0) for entry in entries
+            ]
+        return offsets[-1]
 
 
 def _encoded(entry: Wanted | SteeringEntry) -> tuple[bytes, bytes]:
@@ -248,10 +261,6 @@ def _flow(state: FlowState, reason: str, by: str = "") -> Wanted:
 
 def _connector(name: str, state: ConnectorState, reason: str) -> ConnectorWanted:
     return ConnectorWanted(connector=name, state=state, reason=reason, time_ms=_now_ms())
-
-
-def _not_altered(key: str) -> ConfigError:
-    return ConfigError(f"{key} is not altered, so there is nothing to reset", key=key)
 
 
 def _now_ms() -> int:

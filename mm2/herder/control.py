@@ -19,13 +19,12 @@ from mm2.errors import SchemaError
 
 VERSION: Final = 1
 LEASE_KEY: Final = b"lease"
-LIMIT_KEY: Final = b"limit"
 FLOW_KEY: Final = b"flow"
 _BUNDLE_PREFIX: Final = "bundle-"
 _MISSING_PREFIX: Final = "missing-"
 
 
-_KINDS: Final = frozenset({"lease", "limit", "flow", "bundle", "missing"})
+_KINDS: Final = frozenset({"lease", "flow", "bundle", "missing"})
 """What must be understood; other kinds, of newer releases perhaps, are passed over."""
 
 
@@ -128,19 +127,6 @@ class MissingTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """
-    The flow's byte rate as an operator wants it, over what its configuration says.
-
-    Attributes:
-        bytes_per_second: of all bundles together; negative is no limit; None, as a tombstone, gives
-            it back to ``flow.byte.rate.limit``.
-    """
-
-    bytes_per_second: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """
     What an operator wants of the flow; holds until the next one, also over restarts.
@@ -166,12 +152,6 @@ class Wanted:
 def encode_wanted(wanted: Wanted) -> tuple[bytes, bytes]:
     """Key and value of what an operator wants of the flow."""
     return FLOW_KEY, _dump({"version": VERSION, **asdict(wanted)})
-
-
-def encode_limit(limit: Limit) -> tuple[bytes, bytes]:
-    """Key and value of a limit record."""
-    fields = {"version": VERSION, "bytes_per_second": limit.bytes_per_second}
-    return LIMIT_KEY, _dump(fields)
 
 
 def encode_lease(lease: Lease) -> tuple[bytes, bytes]:
@@ -203,7 +183,7 @@ def encode_missing(missing: MissingTopic) -> tuple[bytes, bytes]:
     return f"{_MISSING_PREFIX}{missing.topic}".encode(), _dump(value)
 
 
-Entry: TypeAlias = Lease | Assignment | MissingTopic | Limit | Wanted
+Entry: TypeAlias = Lease | Assignment | MissingTopic | Wanted
 
 
 def decode(key: bytes | None, value: bytes | None) -> Entry | None:
@@ -214,11 +194,11 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
         NewerRecord: a newer release has written it, with another meaning.
         SchemaError: the record is damaged.
     """
-    if key is None or (value is None and key != LIMIT_KEY):
+    if key is None or value is None:
         return None
     name = key.decode(errors="replace")
     try:
-        fields = json.loads(value or b"{}")
+        fields = json.loads(value)
         _check_version(name, fields)
         return _decoded(name, fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -244,9 +224,6 @@ def _decoded(name: str, fields: dict[str, Any]) -> Entry | None:
     match name.partition("-"):
         case "lease", "", _:
             return _lease(fields)
-        case "limit", "", _:
-            rate = fields.get("bytes_per_second")
-            return Limit(bytes_per_second=None if rate is None else int(rate))
         case "flow", "", _:
             return _wanted(fields)
         case "bundle", "-", index:

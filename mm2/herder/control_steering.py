@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from mm2.errors import SchemaError
-from mm2.herder.control import VERSION
+from mm2.herder.control import VERSION, NewerRecord
 
 CONFIG_KEY: Final = b"config"
 SETTINGS_KEY: Final = b"settings"
@@ -124,7 +124,8 @@ def decode_steering(key: bytes | None, value: bytes | None) -> SteeringEntry | N
     The record; None for a tombstone, and for kinds that are none of these.
 
     Raises:
-        SchemaError: the record is damaged.
+        NewerRecord: a newer release has written what holds until it is taken back.
+        SchemaError: the record is damaged, or a command of a newer release.
     """
     if key is None or value is None:
         return None
@@ -132,9 +133,19 @@ def decode_steering(key: bytes | None, value: bytes | None) -> SteeringEntry | N
     if not name.startswith((_CONNECTOR, _RESTART)) and key not in {CONFIG_KEY, SETTINGS_KEY}:
         return None
     try:
-        return _decoded(name, json.loads(value))
+        fields = json.loads(value)
+        _check_version(name, int(fields.get("version", VERSION)))
+        return _decoded(name, fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
+
+
+def _check_version(name: str, version: int) -> None:
+    """What holds must be understood by whoever leads; commands and a leader's words pass."""
+    if version > VERSION:
+        holds = name == CONFIG_KEY.decode() or name.startswith(_CONNECTOR)
+        kind = NewerRecord if holds else SchemaError
+        raise kind(f"control record {name!r} is of version {version}, we know {VERSION}")
 
 
 def _decoded(name: str, fields: dict[str, Any]) -> SteeringEntry:

@@ -40,6 +40,10 @@ class HeardRunner:
             self._hear(key, _reason(error))
             raise
 
+    def room(self) -> int | None:
+        """How many more bundles can run now; None if there is no end to them."""
+        return self._runner.room()
+
 
 def heard_flow(flow: SmallFlow, connector: str, hear: Hear) -> SmallFlow:
     """

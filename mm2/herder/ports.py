@@ -22,6 +22,9 @@ class BundleRunner(Protocol):
             Exception: the bundle failed and may be run again.
         """
 
+    def room(self) -> int | None:
+        """How many more bundles can run now; None if there is no end to them."""
+
 
 class SmallFlow(Protocol):
     """A flow that the herder's own process carries: checkpoints, heartbeats."""

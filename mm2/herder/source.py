@@ -14,6 +14,7 @@ from mm2.config.flow import FlowConfig
 from mm2.core.balance import Balance, Strategy
 from mm2.core.config_change import Effect, Effects
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
+from mm2.core.slots import most_bundles
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.bundles import Bundles, earlier_bundles
 from mm2.herder.clusters import FlowClusters
@@ -180,9 +181,17 @@ class SourceFlow:
             spec_of=self._spec,
             control_topic=self._config.herder.names.control_topic,
             epoch=self._epoch,
-            balance=Balance(Strategy(source.assignment_strategy), source.tasks_max, earlier),
+            balance=Balance(Strategy(source.assignment_strategy), self._most(0), earlier),
             group=group,
         )
+
+    def _most(self, own: int) -> int:
+        """How many bundles the flow may have that has ``own`` now: as many as there are slots."""
+        wanted = self._config.source.tasks_max
+        most = most_bundles(wanted, own, self._runner.room())
+        if most < wanted:
+            log.error("spark.too_narrow", tasks=most, tasks_max=wanted, key="spark.master")
+        return most
 
     def _spec(self, index: int) -> BundleSpec:
         syncs_topic = offset_syncs_topic(self._config, self._upkeep.policy)
@@ -225,7 +234,8 @@ class SourceFlow:
 
     async def _reshape(self, bundles: Bundles, rates: Mapping[TopicPartition, float]) -> None:
         source = self._config.source
-        await bundles.reshape(Strategy(source.assignment_strategy), source.tasks_max, rates)
+        most = self._most(bundles.running)
+        await bundles.reshape(Strategy(source.assignment_strategy), most, rates)
 
     async def _tell_tasks(self) -> None:
         """Tells tasks that run what those that start find in their specification."""

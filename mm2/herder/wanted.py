@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from mm2.core.model import SOURCE_CONNECTOR
+from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR
 from mm2.errors import SchemaError
 from mm2.herder.control import Entry, FlowState, Wanted, decode
 from mm2.herder.control_steering import (
@@ -80,10 +80,12 @@ class ControlBacklog:
     Attributes:
         entries: the last one under each key.
         steering: what operators want.
+        end: offset of the last record; ``NO_OFFSET`` if there was none.
     """
 
     entries: tuple[Entry, ...]
     steering: Steering = field(default_factory=Steering)
+    end: int = NO_OFFSET
 
     @property
     def wanted(self) -> Wanted:
@@ -109,6 +111,7 @@ async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> C
     return ControlBacklog(
         entries=tuple(entry for each in ordered if (entry := readable(each)) is not None),
         steering=steering_of(ordered),
+        end=ordered[-1].offset if ordered else NO_OFFSET,
     )
 
 

@@ -8,15 +8,15 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
-from mm2.herder.control import Limit, decode
+from mm2.herder.control_steering import Alterations, decode_steering
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
-from tests.support.records import create_topic, everything
+from tests.support.records import everything
 
 pytestmark = pytest.mark.broker
 
 
-def test_the_rate_of_a_flow_is_changed_through_its_control_topic(
+def test_a_limit_is_an_alteration_and_not_another_thing_beside_it(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     source = f"S{unique[-8:]}"
@@ -25,14 +25,18 @@ def test_the_rate_of_a_flow_is_changed_through_its_control_topic(
     clusters = {source: cluster_a.bootstrap, "B": cluster_b.bootstrap}
     file.write_text(properties(clusters, {f"{source}->B.enabled": "true"}))
 
-    def limit(rate: str) -> int:
-        return CliRunner().invoke(main, ["flows", "limit", str(file), rate]).exit_code
+    def run(*words: str) -> int:
+        return CliRunner().invoke(main, ["flows", words[0], str(file), *words[1:]]).exit_code
 
-    assert limit("soon") == limit("-5") == limit("0") == 2
-    assert limit("1000") == 3, "the flow has never run"
-    create_topic(cluster_b.bootstrap, control)
-    assert limit("1000") == limit("none") == limit("default") == 0
+    assert run("limit", "soon") == run("limit", "-5") == run("limit", "0") == 2
+    assert run("limit", "1000") == run("limit", "none") == 0
+    assert run("alter", "flow.byte.rate.limit=2000") == 0
+    # There is nothing to give back the second time.
+    assert run("limit", "default") == run("limit", "default") == 0
     written = [
-        decode(record.key, record.value) for record in everything(cluster_b.bootstrap, control)
+        decode_steering(record.key, record.value)
+        for record in everything(cluster_b.bootstrap, control)
     ]
-    assert written == [Limit(bytes_per_second=rate) for rate in (1000, -1, None)]
+    limits = [each.changes for each in written if isinstance(each, Alterations)]
+    key = "flow.byte.rate.limit"
+    assert limits == [{key: "1000"}, {key: "-1"}, {key: "2000"}, {}]

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from mm2.herder.bundle import FetchSpec
-from mm2.herder.control import Limit, encode_limit
 from mm2.herder.control_shares import Division, encode_division
+from mm2.herder.control_steering import LiveSettings, encode_steering
 from mm2.herder.progress import PaceProgress
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
@@ -55,14 +55,15 @@ def test_a_limit_is_kept_and_changes_while_the_task_runs(
         bench.tell(*encode_division(half))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT / 2)
         bench.tell(*encode_division(replace(half, portions={0: 1.0})))
-        bench.tell(*encode_limit(Limit(bytes_per_second=_LIMIT // 64)))
+        settings = LiveSettings(epoch=bench.epoch, byte_rate_limit=_LIMIT // 64, flush_interval_s=1)
+        bench.tell(*encode_steering(settings))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT // 64)
         _fill(cluster_a, topic_name, 16)
         # Would take 17 minutes.
-        bench.tell(*encode_limit(Limit(bytes_per_second=-1)))
+        bench.tell(*encode_steering(replace(settings, byte_rate_limit=-1)))
         consume(cluster_b.bootstrap, bench.remote(topic_name), 64 + 256)
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit is None)
-        bench.tell(encode_limit(Limit(bytes_per_second=0))[0], None)
+        bench.tell(*encode_steering(replace(settings, byte_rate_limit=_LIMIT)))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT)
 
 

@@ -140,13 +140,14 @@ def test_a_running_mirror_is_changed_and_what_is_not_concerned_goes_on(
 ) -> None:
     produce(flow.source.bootstrap, flow.other, [Sample(value=b"1")])
     traffic = _Traffic(flow.source.bootstrap, flow.steady)
-    text = flow.write(topics=flow.steady)
+    text = flow.write(topics=flow.steady, **{"spark.master": "local[2]"})
     with Mirror(tmp_path, text) as mirror:
         with traffic.flowing():
             flow.copied(flow.steady, 2)
             _nothing_wrong_is_taken(flow)
             _topics_come(flow)
             _tasks_take_over(flow)
+            _tasks_have_no_slot(flow, mirror)
             _tasks_become_fewer(flow)
             _tasks_start_anew(flow, mirror)
         copied = flow.copied(flow.steady, 2 * traffic.sent)
@@ -190,6 +191,14 @@ def _tasks_take_over(flow: _Flow) -> None:
         lambda: {each.pace.byte_rate_limit for each in flow.reports()[-2:]},
         until=lambda rates: rates == {_RATE / 2},
     )
+
+
+def _tasks_have_no_slot(flow: _Flow, mirror: Mirror) -> None:
+    """It is said, and nothing is given to a task that could not start."""
+    told = flow.ok("alter", "tasks.max=3")
+    assert "runs 2 tasks of all flows" in told
+    eventually(lambda: "spark.too_narrow" in mirror.text())
+    assert {n for found in flow.holders().values() for n in found} == {0, 1}
 
 
 def _tasks_become_fewer(flow: _Flow) -> None:

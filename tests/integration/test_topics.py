@@ -98,6 +98,9 @@ class _Idle:
         await asyncio.Event().wait()
         return {}
 
+    def room(self) -> None:
+        """Has no end of it."""
+
 
 @pytest.mark.parametrize("switch", ["true", "false"])
 async def test_jobs_run_at_their_intervals_or_not_at_all(

@@ -48,6 +48,9 @@ class _Nothing:
         """Is never asked to."""
         raise NotImplementedError(spec)
 
+    def room(self) -> None:
+        """Has no end of it."""
+
 
 async def _no_flow(config: FlowConfig, clusters: FlowClusters) -> None:
     raise NotImplementedError(config, clusters)

@@ -71,6 +71,9 @@ class _Target:
         finally:
             del self.running[spec.index]
 
+    def room(self) -> None:
+        """There is no end of it."""
+
     async def _obey(self, index: int, own: set[TopicPartition], word: Assignment) -> None:
         for gone in own - word.partitions.keys():
             await asyncio.sleep(self.random.random() / 5)

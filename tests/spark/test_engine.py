@@ -31,7 +31,7 @@ async def _engine(
     *,
     warm_after_s: float = 60.0,
 ) -> AsyncIterator[SparkEngine]:
-    engine = SparkEngine(settings or {}, bundles=2, task=task, warm_after_s=warm_after_s)
+    engine = SparkEngine(settings or {}, task=task, warm_after_s=warm_after_s)
     try:
         yield engine
     finally:
@@ -118,11 +118,47 @@ async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -
     assert complaints == []
 
 
+async def test_a_bundle_without_a_slot_is_refused_and_does_not_hold_up_the_others(
+    tmp_path: Path,
+) -> None:
+    mark = tmp_path / "started"
+    name = str(mark)
+
+    def task(spec: BundleSpec) -> Totals:
+        Path(name).touch()
+        time.sleep(1000 if spec.index == 0 else 0)
+        return {}
+
+    async def is_started() -> bool:
+        return mark.exists()
+
+    async with _engine(task, {"spark.master": "local[1]"}) as engine:
+        assert engine.room() == 1
+        running = asyncio.ensure_future(engine.run(sample_spec(index=0)))
+        await eventually_async(is_started, timeout=200)
+        assert engine.room() == 0
+        with pytest.raises(
+            BundleFailed, match=r"all 1 slots of Spark are taken: give spark\.master"
+        ):
+            await engine.run(sample_spec(index=1))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert await engine.run(sample_spec(index=1)) == {}
+
+
+def test_a_cluster_decides_itself_what_it_has_room_for() -> None:
+    def task(_: BundleSpec) -> Totals:
+        return {}
+
+    assert SparkEngine({"spark.master": "spark://host:7077"}, task=task).room() is None
+
+
 async def test_a_setting_that_spark_refuses_is_a_clear_error() -> None:
     def task(_: BundleSpec) -> Totals:
         return {}
 
-    engine = SparkEngine({"spark.master": "nonsense"}, bundles=1, task=task)
+    engine = SparkEngine({"spark.master": "nonsense"}, task=task)
     with pytest.raises(FatalError, match=r"Spark does not start: .*Master must either be yarn"):
         await engine.start()
     await engine.stop()

@@ -75,7 +75,7 @@ async def test_a_worker_is_forked_from_the_zygote_and_ends_with_spark(
 
         return {"pid": os.getpid(), "knows": "known_to_the_zygote" in sys.modules}
 
-    engine = SparkEngine({}, bundles=1, task=task, environment={VARIABLE: str(driver.socket)})
+    engine = SparkEngine({}, task=task, environment={VARIABLE: str(driver.socket)})
     try:
         totals = await engine.run(sample_spec())
         driver.grow()
@@ -95,7 +95,7 @@ async def test_without_a_zygote_the_daemon_imports_by_itself(tmp_path: Path) -> 
         return {"records": 7}
 
     environment = {VARIABLE: str(tmp_path / "nobody-listens")}
-    engine = SparkEngine({}, bundles=1, task=task, environment=environment)
+    engine = SparkEngine({}, task=task, environment=environment)
     try:
         assert await engine.run(sample_spec()) == {"records": 7}
     finally:

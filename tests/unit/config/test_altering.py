@@ -10,7 +10,9 @@ from mm2.config.altering import altered, check, effects_of_key, tolerated, writt
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.flow_change import change_between
 from mm2.config.keys import TABLE
+from mm2.config.keys_own import SPELLINGS, Spelling
 from mm2.config.maker import MirrorMakerConfig
+from mm2.config.spellings import read_as
 from mm2.core.config_change import Effect, rows
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
@@ -103,6 +105,21 @@ def test_an_older_spelling_is_read_and_said() -> None:
     )
     assert changed.source.topics == ("y",)
     assert "topics.whitelist" in notes[0]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: spelling.name)
+def test_an_older_spelling_does_what_the_key_does_that_it_is_read_as(spelling: Spelling) -> None:
+    name = f"{spelling.name}retries" if spelling.name.endswith(".") else spelling.name
+    value = "7" if spelling.name.endswith(".") else "false"
+    raw = {key: text for key, text in _FILE.items() if key != "A->B.topics"}
+    before = flow_config(MirrorMakerConfig(raw=raw, lines={}, environment={}), FLOW)
+    effects = change_between(before, altered(before, {name: value})).effects
+    target = read_as(name)
+    if target is None:
+        assert not effects
+        assert effects_of_key(name) == {Effect.NONE}
+    else:
+        assert effects == effects_of_key(target) == effects_of_key(name)
 
 
 def test_alterations_that_the_file_has_made_wrong_are_passed_over() -> None:

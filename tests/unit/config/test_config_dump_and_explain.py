@@ -6,7 +6,7 @@ from mm2.config.dump import dump
 from mm2.config.explain import Line, Section, explain
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import parse
-from mm2.core.model import CONNECTORS
+from mm2.core.model import CONNECTORS, ClusterAlias, SourceAndTarget
 
 _FILE = b"""\
 clusters = B, A
@@ -63,6 +63,19 @@ def test_each_value_is_explained_by_key_line_and_level() -> None:
 def test_older_spellings_are_explained_too() -> None:
     source = _sections()["MirrorSourceConnector"]
     assert _line(source, "refresh.topics.enabled").origin == "refresh.topics (line 8, top level)"
+
+
+def test_what_is_altered_is_explained_as_such() -> None:
+    maker = MirrorMakerConfig.of(parse(_FILE), {"NAME": "resolved"})
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    raw = {**maker.raw, "A->B.tasks.max": "9", "B.offset.flush.interval.ms": "50"}
+    own = MirrorMakerConfig(raw=raw, lines=maker.lines, environment=maker.environment)
+    found = {(s.flow, s.part): s for s in explain(maker, altered={flow: own})}
+    line = _line(found["A->B", "MirrorSourceConnector"], "tasks.max")
+    assert (line.value, line.origin) == ("9", "A->B.tasks.max (altered, flow A->B)")
+    assert _line(found["A->B", "worker"], "offset.flush.interval.ms").value == "50"
+    other = _line(found["B->A", "MirrorSourceConnector"], "tasks.max")
+    assert (other.value, other.origin) == ("4", "tasks.max (line 6, top level)")
 
 
 def test_secrets_are_hidden_and_expressions_stay() -> None:

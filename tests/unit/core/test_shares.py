@@ -20,9 +20,9 @@ def test_who_has_partitions_shares_equally_until_told_otherwise() -> None:
     rate.holds(2, something=True)
     assert rate.share == pytest.approx(1_000 / 3), "the leader has not spoken of all of them"
     rate.holds(2, something=False)
-    rate.wanted = 100
+    rate.configured = 100
     assert rate.share == 90
-    rate.wanted = -1
+    rate.configured = -1
     assert rate.share is None
 
 

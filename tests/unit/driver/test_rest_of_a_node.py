@@ -39,6 +39,9 @@ class _NoEngine:
     async def run(self, spec: BundleSpec) -> dict[str, int]:
         raise AssertionError(spec)
 
+    def room(self) -> None:
+        raise AssertionError("asked")
+
 
 def _flows(tmp_path: Path, *lines: str) -> list[FlowConfig]:
     file = tmp_path / "mm2.properties"

@@ -11,20 +11,17 @@ from hypothesis import strategies as st
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.control import (
-    LIMIT_KEY,
     Assignment,
     BundleState,
     FlowState,
     Lease,
     LeaseState,
-    Limit,
     MissingTopic,
     NewerRecord,
     Wanted,
     decode,
     encode_assignment,
     encode_lease,
-    encode_limit,
     encode_missing,
     encode_wanted,
 )
@@ -66,11 +63,6 @@ def test_leases_survive(lease: Lease) -> None:
     assert decode(*encode_lease(lease)) == lease
 
 
-@given(st.builds(Limit, bytes_per_second=st.none() | st.integers(-1, 1 << 50)))
-def test_limits_survive(limit: Limit) -> None:
-    assert decode(*encode_limit(limit)) == limit
-
-
 @given(
     st.builds(
         Wanted,
@@ -105,10 +97,6 @@ def test_gaps_are_kept_for_people_and_nobody_acts_on_them() -> None:
         "is_open": False,
     }
     assert decode(key, value) is None
-
-
-def test_a_limit_that_is_removed_is_none() -> None:
-    assert decode(LIMIT_KEY, None) == Limit(bytes_per_second=None)
 
 
 def test_partitions_of_one_topic_are_listed_together() -> None:
@@ -180,7 +168,7 @@ def test_a_lease_of_the_first_release_counts_until_somebody_else_leads() -> None
     assert lease.lasts_ms == 0
 
 
-@pytest.mark.parametrize("key", [b"lease", b"bundle-3", b"flow", b"limit", b"missing-t"])
+@pytest.mark.parametrize("key", [b"lease", b"bundle-3", b"flow", b"missing-t"])
 def test_what_a_newer_release_writes_is_told_from_damage(key: bytes) -> None:
     with pytest.raises(NewerRecord, match="version 2"):
         decode(key, b'{"version":2}')

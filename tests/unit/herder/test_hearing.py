@@ -40,6 +40,9 @@ class _Runner:
             raise self.failure
         return {"index": spec.index}
 
+    def room(self) -> int:
+        return 5
+
 
 def _config() -> FlowConfig:
     raw = {
@@ -54,6 +57,7 @@ def _config() -> FlowConfig:
 async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
     ear = _Ear()
     assert await HeardRunner(_Runner(), ear.hear).run(sample_spec(index=3)) == {"index": 3}
+    assert HeardRunner(_Runner(), ear.hear).room() == 5
     assert ear.heard == [(_TASK, None)]
 
 

@@ -41,6 +41,9 @@ class _Topic:
         await self.stopped.wait()
         return {}
 
+    def room(self) -> None:
+        return None
+
 
 @pytest.mark.parametrize(("bundle", "times"), [(0, 2), (7, 1)])
 def test_an_overwritten_assignment_is_written_again(bundle: int, times: int) -> None:

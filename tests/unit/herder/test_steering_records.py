@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, SOURCE_CONNECTOR
 from mm2.errors import SchemaError
-from mm2.herder.control import FlowState, Wanted, decode, encode_wanted
+from mm2.herder.control import FlowState, NewerRecord, Wanted, decode, encode_wanted
 from mm2.herder.control_steering import (
     Alterations,
     ConnectorState,
@@ -81,6 +81,20 @@ def test_a_tombstone_says_nothing() -> None:
 def test_damage_is_said(key: bytes, value: bytes) -> None:
     with pytest.raises(SchemaError, match="control record"):
         decode_steering(key, value)
+
+
+@pytest.mark.parametrize("key", [b"config", b"connector-X"])
+def test_what_holds_in_a_newer_release_is_told_from_damage(key: bytes) -> None:
+    """Who does not understand it must not lead (``ControlBoard.newer``)."""
+    with pytest.raises(NewerRecord, match="version 2"):
+        decode_steering(key, b'{"version":2,"changes":{},"state":"running"}')
+
+
+@pytest.mark.parametrize("key", [b"settings", b"restart-X"])
+def test_what_passes_in_a_newer_release_is_passed_over(key: bytes) -> None:
+    with pytest.raises(SchemaError, match="version 2") as caught:
+        decode_steering(key, b'{"version":2,"id":"1","epoch":1}')
+    assert not isinstance(caught.value, NewerRecord)
 
 
 def _wanted(connector: str, state: ConnectorState, reason: str = "") -> ConnectorWanted:
