@@ -7,7 +7,7 @@ whatever is shown is seen through Kafka. So every worker answers for every conne
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
@@ -49,6 +49,10 @@ _STATES: Final = {
 }
 
 
+Forget = Callable[[str], Awaitable[None]]
+"""Told the name of a connector that was deleted."""
+
+
 class WorkerConnectors:
     """
     The connectors of a worker.
@@ -58,6 +62,7 @@ class WorkerConnectors:
         store: the connectors.
         running: what runs of them here.
         views: how their flows are.
+        forget: takes back what is said elsewhere of a connector that was deleted.
     """
 
     def __init__(
@@ -66,9 +71,11 @@ class WorkerConnectors:
         store: ConnectorStore,
         running: RunningConnectors,
         views: FlowViews,
+        forget: Forget | None = None,
     ) -> None:
         self._worker = worker
         self._store = store
+        self._forget = forget
         self._states = ConnectorStates(worker, store, running, views)
 
     async def cluster_id(self) -> str:
@@ -187,6 +194,8 @@ class WorkerConnectors:
         """Ends a connector for good; its positions stay, as Connect's do."""
         self._states.config(name)
         await self._store.add(ConnectorConfig(name, None), WantedState(name, None))
+        if self._forget is not None:
+            await self._forget(name)
 
     async def want(self, name: str, target: Target) -> None:
         """Has a connector run, pause or stop."""

@@ -9,6 +9,7 @@ from mm2.connect.classes import CLASSES, ConnectorClass
 from mm2.connect.connector import read_connector
 from mm2.connect.facade import WorkerConnectors
 from mm2.connect.running import RunningConnectors
+from mm2.connect.status_board import StatusBoard
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.errors import ConfigError, ConfigErrors
@@ -22,7 +23,11 @@ from mm2.telemetry.levels import LogLevels
 
 
 async def serve_worker(
-    worker: WorkerConfig, store: ConnectorStore, running: RunningConnectors, entrance: Entrance
+    worker: WorkerConfig,
+    store: ConnectorStore,
+    running: RunningConnectors,
+    board: StatusBoard,
+    entrance: Entrance,
 ) -> None:
     """
     Serves the connectors of a worker until cancelled.
@@ -33,10 +38,11 @@ async def serve_worker(
         worker: the worker's configuration.
         store: the connectors.
         running: what runs of them here.
+        board: the group's status topic.
         entrance: where and to whom.
     """
     async with asyncio.TaskGroup() as tasks:
-        connectors = WorkerConnectors(worker, store, running, FlowViews(tasks))
+        connectors = WorkerConnectors(worker, store, running, FlowViews(tasks), board.forget)
         api = Api(
             connectors=connectors,
             plugins=Plugins(worker_plugins(worker), resolves=True),

@@ -22,10 +22,11 @@ from mm2.core.connect_status import (
     TopicKey,
     decode_key,
     decode_topic,
+    encode_status,
     encode_topic,
 )
 from mm2.core.status_table import StatusTable
-from mm2.errors import SchemaError
+from mm2.errors import ClusterError, SchemaError
 from mm2.herder.status_ledger import Written
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import LogTail
@@ -106,6 +107,16 @@ class StatusBoard:
                 await writer.send(self._topic, key, value)
                 # What is written is known at once: nobody is to write it twice meanwhile.
                 self._take(key, value)
+
+    async def forget(self, connector: str) -> None:
+        """Takes back what is said of a connector that was deleted, if the cluster answers."""
+        said = self.table_of(connector, connector)
+        records = [encode_status(key, None) for key in said.statuses]
+        records += [encode_topic(key, None) for key in said.topics]
+        try:
+            await self.write(connector, records)
+        except ClusterError as error:
+            log.warning("status.not_written", error=str(error))
 
     async def _tell_loaded(self, tail: LogTail) -> None:
         await tail.caught_up.wait()

@@ -113,7 +113,7 @@ class ConnectWorker:
         await asyncio.wait([after])
         try:
             serve = await asyncio.to_thread(_service)
-            await serve(self._config, self._store, self.connectors, self._entrance)
+            await serve(self._config, self._store, self.connectors, self._board, self._entrance)
         except Exception as error:
             # Connectors run without it, and so do the other workers'.
             log.error("rest.ended", exc_info=error)
@@ -142,7 +142,8 @@ class ConnectWorker:
 
 
 def _service() -> Callable[
-    [WorkerConfig, ConnectorStore, RunningConnectors, Entrance], Coroutine[Any, Any, None]
+    [WorkerConfig, ConnectorStore, RunningConnectors, StatusBoard, Entrance],
+    Coroutine[Any, Any, None],
 ]:
     from mm2.connect.service import serve_worker  # noqa: PLC0415 - see above
 

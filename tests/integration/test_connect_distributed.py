@@ -97,5 +97,6 @@ def test_connectors_of_a_killed_worker_go_on_in_another_one(
         assert [each["offset"] for each in offsets] == [{"offset": 199}]
         other.ask("DELETE", f"/connectors/{unique}")
         assert other.ask("GET", "/connectors") == []
+        assert said() == {}
         assert workers[next(p for p in ports if p != leader)].stop() == 0
     assert copied() == values(200)

@@ -59,8 +59,8 @@ def test_the_sample_connectors_mirror_both_ways_each_in_its_own_part(
         eventually(lambda: group_offsets(cluster_b.bootstrap, unique) == {remote: 7})
         # Tools that watch lag look for a sink there, as Connect would have it.
         sink = f"connect-{unique}.connect-mirror-sink.properties"
-        there = {(f"{unique}-out", 0): 30}
-        eventually(lambda: group_offsets(cluster_b.bootstrap, sink) == there)
+        there = (f"{unique}-out", 0)
+        eventually(lambda: group_offsets(cluster_b.bootstrap, sink)[there] == 30)
         beats = consume(cluster_b.bootstrap, "heartbeats", 1)
         assert beats
         assert mirror.stop() == 0
