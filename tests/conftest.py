@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--brokers",
         metavar="VERSION[,VERSION]",
-        help="versions of the brokers that are started: cluster A's, then B's (MM2_TEST_VERSIONS)",
+        help="versions of the brokers that are started: all but B's, then B's (MM2_TEST_VERSIONS)",
     )
 
 

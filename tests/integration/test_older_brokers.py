@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from tests.support.cluster import KafkaCluster, running
 from tests.support.eventually import eventually
-from tests.support.layout import OLDER_VERSION
+from tests.support.layout import KAFKA_VERSION, OLDER_VERSION
 from tests.support.mirror import Mirror, properties
 from tests.support.records import (
     CODECS,
@@ -33,7 +33,10 @@ WAYS = (("A", "B"), ("B", "A"))
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[Clusters]:
     """A of the older version, B of the current one."""
-    found = {"A": KafkaCluster("A", version=OLDER_VERSION), "B": KafkaCluster("B")}
+    found = {
+        "A": KafkaCluster("A", version=OLDER_VERSION),
+        "B": KafkaCluster("B", version=KAFKA_VERSION),
+    }
     with running(*found.values()):
         yield found
 

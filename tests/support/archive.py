@@ -13,7 +13,7 @@ import os
 from typing import Final
 
 from tests.support.cluster import KafkaCluster
-from tests.support.layout import class_archive
+from tests.support.layout import KAFKA_VERSION, class_archive
 from tests.support.records import Sample, consume, create_topic, produce
 
 _WRITTEN_WITHIN_S: Final = 180.0
@@ -26,7 +26,8 @@ def main() -> None:
         return
     unfinished = archive.with_suffix(f".{os.getpid()}")
     try:
-        with KafkaCluster("archive", options=[f"-XX:ArchiveClassesAtExit={unfinished}"]) as cluster:
+        options = [f"-XX:ArchiveClassesAtExit={unfinished}"]
+        with KafkaCluster("archive", options=options, version=KAFKA_VERSION) as cluster:
             create_topic(cluster.bootstrap, "topic")
             produce(cluster.bootstrap, "topic", [Sample(value=b"value")])
             consume(cluster.bootstrap, "topic", 1)

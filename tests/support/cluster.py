@@ -30,7 +30,6 @@ from confluent_kafka.admin import AdminClient
 from tests.support.layout import (
     CONTROLLER,
     HOST,
-    KAFKA_VERSION,
     LOG4J,
     KafkaMissing,
     Security,
@@ -39,6 +38,7 @@ from tests.support.layout import (
     free_ports,
     render,
     secured,
+    wanted_version,
 )
 from tests.support.process import Watched, java_command
 
@@ -141,7 +141,7 @@ class KafkaCluster:
         security: the secured listeners to open.
         routes: more plain listeners by name, each with the port that it advertises, where a proxy
             leads to ``listeners(name)``; for clusters of one node.
-        version: of the brokers.
+        version: of the brokers; what the suite is run with unless given.
     """
 
     def __init__(
@@ -156,10 +156,10 @@ class KafkaCluster:
         racks: Sequence[str] = (),
         security: Security | None = None,
         routes: Mapping[str, int] | None = None,
-        version: str = KAFKA_VERSION,
+        version: str | None = None,
     ) -> None:
         self.name = name
-        self._version = version
+        self._version = version or wanted_version(name)
         self._brokers = brokers
         self._port = port
         self._options = [f"-Xmx{heap}", *options]

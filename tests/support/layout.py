@@ -4,6 +4,7 @@ Settings of a development broker, and where Kafka's jars are.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import socket
@@ -57,6 +58,13 @@ class Security:
     keystore: Path | None = None
     keystore_password: str = ""
     truststore: Path | None = None
+
+
+def wanted_version(name: str) -> str:
+    """The version of the brokers of a cluster; those that are neither A nor B are as A is."""
+    given = os.environ.get("MM2_TEST_VERSIONS", "").split(",")
+    of_a, of_b = given[0], given[-1]
+    return (of_b if name == "B" else of_a) or KAFKA_VERSION
 
 
 def jars(version: str = KAFKA_VERSION) -> list[Path]:

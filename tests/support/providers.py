@@ -3,7 +3,7 @@ Where the suite's clusters come from.
 
     MM2_TEST_BOOTSTRAP=host:port,host:port   running clusters: the first is A, the second B, ...
     MM2_TEST_PROVIDER=testcontainers         containers, one per cluster
-    MM2_TEST_VERSIONS=3.9.1,4.3.0            of the brokers that are started: A's, B's, ...
+    MM2_TEST_VERSIONS=3.9.1,4.3.0            of the brokers that are started: all but B's, B's
     otherwise                                subprocesses, or containers when Java or the jars are
                                              missing and Docker answers
 """
@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.layout import (
     HOST,
-    KAFKA_VERSION,
     KafkaMissing,
     Security,
     broker_properties,
     free_ports,
     jars,
     java,
+    wanted_version,
 )
 
 NAMES = ("A", "B", "C")
@@ -51,7 +51,7 @@ def provided(name: str) -> Iterator[Cluster]:
         with _container(name) as cluster:
             yield cluster
     else:
-        with KafkaCluster(name, version=_version(name)) as cluster:
+        with KafkaCluster(name) as cluster:
             yield cluster
 
 
@@ -64,14 +64,9 @@ def _given(name: str, addresses: str) -> RunningCluster:
         raise KafkaMissing(message) from None
 
 
-def _version(name: str) -> str:
-    given = os.environ.get("MM2_TEST_VERSIONS", "").split(",")
-    return dict(zip(NAMES, given, strict=False)).get(name) or KAFKA_VERSION
-
-
 def have_new_groups() -> bool:
     """Whether all brokers that are started for tests serve the new consumer protocol (KIP-848)."""
-    return all(int(_version(name).partition(".")[0]) >= _WITH_NEW_GROUPS for name in NAMES)
+    return all(int(wanted_version(name).partition(".")[0]) >= _WITH_NEW_GROUPS for name in NAMES)
 
 
 def _containers_wanted() -> bool:
@@ -100,7 +95,7 @@ def _container(name: str) -> Iterator[RunningCluster]:
 
     (port,) = free_ports(1)
     environment = _container_environment(port)
-    container = DockerContainer(f"apache/kafka:{_version(name)}").with_bind_ports(port, port)
+    container = DockerContainer(f"apache/kafka:{wanted_version(name)}").with_bind_ports(port, port)
     for key, value in environment.items():
         container = container.with_env(key, value)
     with container.waiting_for(LogMessageWaitStrategy("Kafka Server started")):
