@@ -37,7 +37,7 @@ _READ_MS: Final = 500
 """How long a broker waits for records before it answers that there are none."""
 
 _FOLLOW_MS: Final = 5_000
-"""The same, when only new records are awaited: they are sent at once, and nothing costs less."""
+"""Both, when only new records are awaited: they are sent at once, and nothing costs less."""
 
 _TIMES_LONGER: Final = 2
 """So much longer a request may take at least."""
@@ -196,8 +196,9 @@ class LogTail:
                     await self._begin(consumer)
             while True:
                 await self._look_for_end(consumer)
+                wait_ms = _FOLLOW_MS if self.caught_up.is_set() else _POLL_MS
                 with translated(self._alias, what):
-                    records = await _poll(consumer)
+                    records = await _poll(consumer, wait_ms)
                 for record in records:
                     yield record
                     self._next[record.partition] = record.offset + 1
@@ -297,8 +298,8 @@ async def _reached(consumer: AIOKafkaConsumer, ends: Mapping[ClientPartition, in
     return all([await consumer.position(each) >= end for each, end in ends.items()])
 
 
-async def _poll(consumer: AIOKafkaConsumer) -> list[Record]:
-    polled = await consumer.getmany(timeout_ms=_POLL_MS)
+async def _poll(consumer: AIOKafkaConsumer, wait_ms: int = _POLL_MS) -> list[Record]:
+    polled = await consumer.getmany(timeout_ms=wait_ms)
     return [record_of(each) for records in polled.values() for each in records]
 
 

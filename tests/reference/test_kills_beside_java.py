@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 import psutil
 import pytest
@@ -44,7 +43,7 @@ class _Peer:
 
     alias: str
     command: Callable[[Path], list[str]] | None = None
-    settings: Mapping[str, str] = MappingProxyType({})
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 _OURS = _Peer("P")

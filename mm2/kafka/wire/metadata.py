@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from struct import Struct
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 from uuid import UUID
 
 from aiokafka.protocol.api import Request, Response
@@ -28,6 +29,9 @@ from mm2.kafka.wire.frame import (
 _PARTITION = Struct(">hiii")
 _NO_ID = bytes(16)
 _FALSE = b"\0"
+
+_REMEMBERED: Final = 4
+"""Answers about topics; a task asks both of its clusters about the same ones all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +162,7 @@ class FlexibleMetadataResponse(MetadataResponse):
         brokers = frame.compact_array(lambda: cls._broker(frame))
         frame.compact_text()  # cluster id
         controller = frame.int32()
-        topics = frame.compact_array(lambda: cls._topic(frame))
-        frame.skip_tags()
+        topics = _topics(bytes(frame.view[frame.at :]))
         response.metadata = Metadata(brokers, controller, topics)
         return response
 
@@ -170,22 +173,36 @@ class FlexibleMetadataResponse(MetadataResponse):
         frame.skip_tags()
         return broker
 
-    @classmethod
-    def _topic(cls, frame: Frame) -> TopicMetadata:
-        error, name, topic_id = frame.int16(), frame.compact_text(), frame.uuid()
-        is_internal = frame.flag()
-        partitions = frame.compact_array(lambda: cls._partition(frame))
-        frame.int32()  # authorized operations
-        frame.skip_tags()
-        by_number = {partition.partition: partition for partition in partitions}
-        return TopicMetadata(name, error, topic_id, is_internal, by_number)
 
-    @staticmethod
-    def _partition(frame: Frame) -> PartitionMetadata:
-        error, number, leader, epoch = frame.unpack(_PARTITION)
-        replicas, in_sync, _offline = (tuple(frame.compact_array(frame.int32)) for _ in range(3))
-        frame.skip_tags()
-        return PartitionMetadata(number, error, leader, epoch, replicas, in_sync)
+@lru_cache(maxsize=_REMEMBERED)
+def _topics(data: bytes) -> Sequence[TopicMetadata]:
+    """
+    Reads what an answer of version 12 ends with.
+
+    Nearly always nothing has changed since the last answer; and of thousands of partitions it takes
+    tens of milliseconds to read anew what is known.
+    """
+    frame = Frame(memoryview(data))
+    topics = frame.compact_array(lambda: _topic(frame))
+    frame.skip_tags()
+    return topics
+
+
+def _topic(frame: Frame) -> TopicMetadata:
+    error, name, topic_id = frame.int16(), frame.compact_text(), frame.uuid()
+    is_internal = frame.flag()
+    partitions = frame.compact_array(lambda: _partition(frame))
+    frame.int32()  # authorized operations
+    frame.skip_tags()
+    by_number = {partition.partition: partition for partition in partitions}
+    return TopicMetadata(name, error, topic_id, is_internal, by_number)
+
+
+def _partition(frame: Frame) -> PartitionMetadata:
+    error, number, leader, epoch = frame.unpack(_PARTITION)
+    replicas, in_sync, _offline = (tuple(frame.compact_array(frame.int32)) for _ in range(3))
+    frame.skip_tags()
+    return PartitionMetadata(number, error, leader, epoch, replicas, in_sync)
 
 
 class MetadataV7(Payload):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -189,6 +190,15 @@ def test_metadata_with_topic_ids_are_read(
         metadata.controller,
         expected,
     )
+
+
+def test_topics_of_which_the_same_is_said_again_are_not_read_again() -> None:
+    first, again = (
+        FlexibleMetadataResponse.decode(_version_12(each, "c", _NO_TAGS)).metadata
+        for each in (_SOME, replace(_SOME, brokers=[]))
+    )
+    assert again.topics is first.topics
+    assert (len(first.brokers), len(again.brokers)) == (1, 0)
 
 
 @given(topics=st.lists(_texts, max_size=140))
