@@ -29,6 +29,9 @@ _BEGIN_AFTER_S: Final = 5.0
 """A node that has just started has better things to do: its first records wait for Spark."""
 
 _LOOK_EVERY_S: Final = 1.0
+_PARTITIONS_IN_A_SECOND: Final = 500
+"""Thousands of partitions are looked at less often."""
+
 _GIVE_UP_WITHIN_S: Final = 3.0
 
 
@@ -83,7 +86,8 @@ class StatusTopic:
             async with self._writer() as writer:
                 while True:
                     await self._write(writer, self._ledger.changes(follower.picture, now_ms()))
-                    await asyncio.sleep(_LOOK_EVERY_S)
+                    partitions = len(follower.picture.partitions)
+                    await asyncio.sleep(max(_LOOK_EVERY_S, partitions / _PARTITIONS_IN_A_SECOND))
 
     async def _give_up(self, follower: FlowFollower) -> None:
         """Takes no longer than a few seconds; if the target is away, others see that themselves."""

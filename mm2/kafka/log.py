@@ -191,6 +191,7 @@ class LogTail:
         """Reads until something goes wrong."""
         what = f"follow {self._topic}"
         async with _consumer(self._alias, self._properties, wait_ms=_FOLLOW_MS) as consumer:
+            _let_sleep(consumer)
             with translated(self._alias, what):
                 async with asyncio.timeout(TIMEOUT_S):
                     await self._begin(consumer)
@@ -253,6 +254,11 @@ async def _consumer(
         yield consumer
     finally:
         await consumer.stop()
+
+
+def _let_sleep(consumer: AIOKafkaConsumer) -> None:
+    """Has it look at what it fetches when an answer has come, instead of five times a second."""
+    consumer._fetcher._fetcher_timeout = _FOLLOW_MS / 1000  # noqa: SLF001 - there is no setting
 
 
 async def _assign(
