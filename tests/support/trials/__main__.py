@@ -69,6 +69,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace, console: Console) -> list[Trial]:
     trials = load(options.json)
+    missing = list(_missing(options, trials))
+    if not missing:
+        return trials
     with (
         tempfile.TemporaryDirectory(prefix="mm2-trials-") as folder,
         KafkaCluster("target") as target,
@@ -80,7 +83,7 @@ def _run(options: argparse.Namespace, console: Console) -> list[Trial]:
             exactly_once=options.exactly_once,
         ) as place,
     ):
-        for kind, seed, count in _missing(options, trials):
+        for kind, seed, count in missing:
             found = _ROUNDS[kind](place, seed, count)
             trials += found
             save(trials, options.json)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from tests.support.trials.__main__ import main
 from tests.support.trials.cost import Cost
 from tests.support.trials.cost import table_of as costs_table
-from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Toll, Trial
+from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Toll, Trial, load, save
 from tests.support.trials.report import COSTS, PAGE, TRIALS, table_of, write_table
 
 _TRIALS = [
@@ -26,6 +29,18 @@ def test_each_kind_and_mirror_has_a_row() -> None:
         "| unplanned failover, source killed: Java | 1 | 1 | 9 | 9 | 9 | 0 |",
         "| failback: mm2 | 1 | 0 | 0 | 0 | 0 | 0 |",
     ]
+
+
+def test_a_run_that_lacks_nothing_only_prints_its_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was found before is kept, and no cluster is started for it."""
+    file = tmp_path / "trials.json"
+    save(_TRIALS, file)
+    words = ["run", "--planned", "2", "--unplanned", "1", "--json", str(file)]
+    assert main(words) == 0
+    assert table_of(_TRIALS) in capsys.readouterr().out
+    assert load(file) == _TRIALS
 
 
 def test_only_the_table_of_the_page_changes(tmp_path: Path) -> None:
