@@ -12,7 +12,7 @@ from flows.source.outranked import entry_of, refuse_if_outranked
 from flows.source.pace import RateLimit
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.core.shares import FlowRate
-from mm2.errors import SchemaError
+from mm2.errors import Fenced, SchemaError
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import (
     Assignment,
@@ -69,6 +69,7 @@ class ControlFollower:
         self._running: Assignment | None = None
         self._is_stopped = False
         self._steering = Steering()
+        self._is_left = asyncio.Event()
         self._news = asyncio.Event()
         self.stop = asyncio.Event()
 
@@ -77,10 +78,12 @@ class ControlFollower:
         Follows the topic until cancelled.
 
         Raises:
-            Fenced: a higher epoch leads the flow, or nobody.
+            Fenced: a higher epoch leads the flow, or nobody; or operators stopped it, and this task
+                was not heard for so long that its positions may have been changed.
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._look_at_backlog(), name="control-backlog")
+            group.create_task(self._leave(), name="control-left")
             async for record in self._tail:
                 try:
                     self._take(entry_of(record))
@@ -101,6 +104,12 @@ class ControlFollower:
     async def _look_at_backlog(self) -> None:
         await self._tail.caught_up.wait()
         self._end_if_stopped()
+
+    async def _leave(self) -> None:
+        """Ends a task that is not heard while it drains, or was not when it was stopped."""
+        await self._is_left.wait()
+        await self._lease.until_ended()
+        raise Fenced(str(self._spec.flow), "the flow was stopped while this task was not heard")
 
     def _take(self, entry: Entry | None) -> None:
         if isinstance(entry, Wanted):
@@ -148,5 +157,10 @@ class ControlFollower:
 
     def _end_if_stopped(self) -> None:
         """Of the backlog only the last word counts."""
-        if self._tail.caught_up.is_set() and (self._is_stopped or self._is_unwanted):
+        if not self._tail.caught_up.is_set():
+            return
+        if self._steering.state_of(SOURCE_CONNECTOR) is ConnectorState.STOPPED:
+            self._lease.let_end()
+            self._is_left.set()
+        if self._is_stopped or self._is_unwanted:
             self.stop.set()

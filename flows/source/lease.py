@@ -38,6 +38,7 @@ class TaskLease:
         self._clock = clock
         self._life = LeaseLife()
         self._changed = asyncio.Event()
+        self._is_last = False
         self.on_resumed: Callable[[], None] = lambda: None
 
     @property
@@ -57,20 +58,27 @@ class TaskLease:
 
         A lease that has ended needs two such words at some distance: the first may be old.
         """
+        if self._is_last and not self.is_valid:
+            return
         is_back = self._life.renewed(lasts_ms, self._now_ms())
         self._changed.set()
         if is_back:
             self.on_resumed()
 
+    def let_end(self) -> None:
+        """From now on the lease does not count again once it has ended."""
+        self._is_last = True
+
     async def run(self) -> None:
         """Says when the task has to pause, and when it goes on; until cancelled."""
         while True:
-            await self._until_ended()
+            await self.until_ended()
             log.warning("source.suspended")
             await self.until_valid()
             log.info("source.resumed")
 
-    async def _until_ended(self) -> None:
+    async def until_ended(self) -> None:
+        """Waits as long as the task may write."""
         while self.is_valid:
             self._changed.clear()
             with suppress(TimeoutError):

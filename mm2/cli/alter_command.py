@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mm2.cli.options import FILE, FLOW, flow_of, run, tell
-from mm2.config.altering import written
+from mm2.config.altering import effects_of_key, written
 from mm2.config.flow import FlowConfig
 from mm2.core.config_change import Effect
 from mm2.herder.alteration import Alteration
@@ -86,3 +86,6 @@ def told(config: FlowConfig, done: Alteration, *, is_dry: bool = False) -> Itera
     for effect in Effect:
         if effect in done.change.effects:
             yield f"  {effect.value}"
+    unread = [key for key in done.change.keys if effects_of_key(key) == {Effect.NONE}]
+    if unread:
+        yield f"  {Effect.NONE.value}: {', '.join(unread)}"

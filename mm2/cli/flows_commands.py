@@ -128,8 +128,14 @@ def pause_command(file: Path, flow: str | None, connector: str | None, reason: s
     Its positions cannot be altered meanwhile; for that, stop it.
     """
     config = flow_of(file, flow)
-    run(lambda: _on(config, lambda switch: switch.commands.pause(connector, reason=reason)))
-    tell([f"{_named(config, connector)}: paused"])
+
+    async def work(switch: FlowSwitch) -> bool:
+        await switch.commands.pause(connector, reason=reason)
+        return connector in {None, SOURCE_CONNECTOR} and (await switch.wanted()).is_stopped
+
+    is_stopped = run(lambda: _on(config, work))
+    told = "stays stopped until it is resumed" if is_stopped else "paused"
+    tell([f"{_named(config, connector)}: {told}"])
 
 
 @flows.command("resume")
@@ -157,7 +163,10 @@ def restart_command(file: Path, flow: str | None, connector: str | None, task: i
     """
     problems = ["--task needs --connector."] if task is not None and connector is None else []
     config = flow_of(file, flow, problems)
-    run(lambda: _on(config, lambda switch: switch.commands.restart(connector, task)))
+    try:
+        run(lambda: _on(config, lambda switch: switch.restart(connector, task)))
+    except FlowError as error:
+        end(CHECK_FAILED, str(error))
     tell([f"{_named(config, connector)}: told to restart"])
 
 

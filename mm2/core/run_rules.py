@@ -8,11 +8,12 @@ from typing import Final
 from mm2.core.connect_status import RunState
 from mm2.core.model import TopicPartition
 
-GONE_MS: Final = 3_000
-"""A task reports each second: one that is to end, and has been silent for so long, has ended."""
-
 LOST_MS: Final = 15_000
-"""One that is to run may be silent for longer, on a machine that does much else."""
+"""
+A task reports each second, and says so when it ends; one that is silent for so long is gone.
+
+That is longer than it may write without a word of its leader (``mm2.core.leadership``).
+"""
 
 _MOST_NAMED: Final = 20
 """Errors in one trace: a thousand partitions that stand for one reason make no better reading."""
@@ -47,15 +48,15 @@ def task_state(
         wanted: what operators want of its connector.
         is_led: whether somebody leads the flow.
         failure: why it, or a part of it, does not go on.
-        silent_ms: how long ago it reported; None if it never has.
+        silent_ms: how long ago it reported; None if it has ended, or has not begun.
     """
-    if wanted is not RunState.RUNNING and (silent_ms is None or silent_ms >= GONE_MS):
+    is_there = silent_ms is not None and silent_ms < LOST_MS
+    if wanted is not RunState.RUNNING and not is_there:
         return None if wanted is RunState.STOPPED else wanted
     if not is_led:
         return RunState.UNASSIGNED
     if failure is not None:
         return RunState.FAILED
-    is_there = silent_ms is not None and silent_ms < LOST_MS
     return RunState.RUNNING if is_there else RunState.UNASSIGNED
 
 

@@ -72,13 +72,13 @@ class FlowSwitch:
             ClusterError: the target does not answer, or refuses.
         """
         await check_reachable(self._clusters.target)
-        steering, lease, tasks = await self._control()
+        steering, lease, assignments = await self._control()
         return FlowStatus(
             steering=steering,
             running=await reason_to_wait(self._config, self._clusters.target),
             epoch=lease.epoch if lease else None,
             owner=lease.owner if lease else None,
-            tasks=tasks,
+            tasks=len(assignments),
         )
 
     async def wanted(self) -> Wanted:
@@ -138,9 +138,27 @@ class FlowSwitch:
         """
         await self.commands.resume(reason=reason)
 
-    async def _control(self) -> tuple[Steering, Lease | None, int]:
+    async def restart(self, connector: str | None = None, task: int | None = None) -> None:
+        """
+        As ``FlowCommands.restart``, but not of a task that there is not.
+
+        Raises:
+            FlowError: the connector has no such task, as far as its last leader has said.
+            ClusterError: the target does not answer, or refuses.
+        """
+        if task is not None:
+            await check_reachable(self._clusters.target)
+            assigned = sorted(each.index for each in (await self._control())[2] if each.partitions)
+            tasks = assigned if connector == SOURCE_CONNECTOR else [0]
+            if task not in tasks:
+                there = f"it has {', '.join(map(str, tasks)) or 'none'}"
+                message = f"{connector} has no task {task}: {there}"
+                raise FlowError(str(self._config.flow), message)
+        await self.commands.restart(connector, task)
+
+    async def _control(self) -> tuple[Steering, Lease | None, list[Assignment]]:
         if self._topic not in await self._clusters.target.list_topics():
-            return Steering(), None, 0
+            return Steering(), None, []
         backlog = await read_control(
             self._config.flow.target, self._config.herder.client("consumer", "control"), self._topic
         )
@@ -151,4 +169,4 @@ class FlowSwitch:
             for each in backlog.entries
             if isinstance(each, Assignment) and lease and each.epoch == lease.epoch
         ]
-        return backlog.steering, lease, len(tasks)
+        return backlog.steering, lease, tasks

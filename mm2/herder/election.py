@@ -31,6 +31,7 @@ from mm2.herder.membership import (
     decode_member,
     encode_decision,
     encode_member,
+    names_of_one_cluster,
 )
 from mm2.kafka.membership import Membership, OtherProtocol
 from mm2.kafka.settings import milliseconds
@@ -131,6 +132,8 @@ class Election:
         self._share = share
         self._decided = decided
         self._trouble: str | None = None
+        self._names: list[str] = []
+        self._node = node
         self._leader = ""
         user = config.herder.properties
         session_ms = milliseconds(user, "session.timeout.ms", SESSION_MS)
@@ -175,10 +178,18 @@ class Election:
 
     def _heard(self, decided: Decision) -> None:
         self._trouble = None
+        self._compare_names(decided)
         self._decided(decided)
         if decided.leader != self._leader:
             self._leader = decided.leader
             self._share.look_again()
+
+    def _compare_names(self, decided: Decision) -> None:
+        """Says once that flows under several names of this target share its group."""
+        names = names_of_one_cluster(self._node, decided.nodes)
+        if len(names) > 1 and names != self._names:
+            log.error("flow.doubled", group=self._config.herder.names.election_group, targets=names)
+        self._names = names
 
     def _refused(self) -> None:
         group, target = self._config.herder.names.election_group, self._config.flow.target

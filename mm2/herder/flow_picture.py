@@ -7,6 +7,7 @@ of other kinds, and those that cannot be read, are passed over: they may be of a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,6 +25,7 @@ from mm2.core.connect_status import (
 )
 from mm2.core.growth import Growth
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
+from mm2.core.placement import Member
 from mm2.core.status_table import StatusTable
 from mm2.errors import SchemaError
 from mm2.herder.checkpoint_progress import (
@@ -35,6 +37,7 @@ from mm2.herder.control import Assignment, Lease
 from mm2.herder.control_steering import Alterations
 from mm2.herder.heartbeat_progress import KEY as HEARTBEAT_KEY
 from mm2.herder.heartbeat_progress import HeartbeatProgress, decode_heartbeats
+from mm2.herder.membership import decode_member
 from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress, is_of_bundle
 from mm2.herder.wanted import Steering, readable, readable_steering
 from mm2.kafka.groups import GroupMembers, GroupState
@@ -43,6 +46,12 @@ from mm2.kafka.records import Record
 log = structlog.get_logger()
 
 _WINDOW_MS: Final = 10_000
+
+_LASTS_MS: Final = 15_000
+"""For leases that do not say how long they count; tasks report each second."""
+
+_CONNECT: Final = "connect"
+"""Protocol of a group of Connect's workers, as Kafka's own MirrorMaker has them."""
 
 
 @dataclass(slots=True)
@@ -147,6 +156,34 @@ class FlowPicture:
             self._altered = changed, config, tolerated(config, changed.changes).config
         return self._altered[2]
 
+    @property
+    def is_run_by_java(self) -> bool:
+        """Whether those in the flow's group are workers of Kafka's own MirrorMaker."""
+        return self.members.protocol_type == _CONNECT
+
+    def nodes(self) -> list[Member]:
+        """What our nodes in the flow's group say of themselves, in the broker's order."""
+        if self.is_run_by_java:
+            return []
+        return [decode_member(each.user_data, each.member_id) for each in self.members.members]
+
+    def is_led(self, now_ms: int) -> bool:
+        """
+        Whether who wrote the lease still leads, as far as can be seen.
+
+        The broker knows best, by its own clock, as long as nobody comes or goes.
+
+        Args:
+            now_ms: the time here; clocks of others may differ.
+        """
+        lease = self.lease
+        if lease is None or lease.is_released or self.is_run_by_java:
+            return False
+        nodes = {member.node for member in self.nodes()}
+        if self.members.state is GroupState.STABLE and nodes:
+            return lease.owner in nodes
+        return now_ms - self.heard_ms() < (lease.lasts_ms or _LASTS_MS)
+
     def heard_ms(self) -> int:
         """
         When the leader was heard last, by its clock; 0 for never.
@@ -155,14 +192,31 @@ class FlowPicture:
         """
         if self.lease is None or self.lease.lasts_ms:
             return self.lease_ms
-        epoch = self.lease.epoch
-        reports = (each.time_ms for each in self.reports.values() if each.epoch == epoch)
-        return max([self.lease_ms, *reports])
+        return self._newest_ms()
 
-    @property
-    def newest_ms(self) -> int:
-        """The time of the newest word of the flow, by its clocks; 0 for none."""
-        return max([self.lease_ms, *(each.time_ms for each in self.reports.values())])
+    def clock_ms(self, now_ms: int) -> int:
+        """
+        The time by the clock of those whose reports count.
+
+        Clocks differ: while a leader is there, the last word of it or its tasks is what is now.
+
+        Args:
+            now_ms: the time here.
+        """
+        return self._newest_ms() if self.is_led(now_ms) else now_ms
+
+    def reported(self) -> dict[int, BundleProgress]:
+        """The last reports of the last leader's bundles."""
+        epoch = self.lease.epoch if self.lease else 0
+        return {number: each for number, each in self.reports.items() if each.epoch == epoch}
+
+    def assigned(self) -> Iterator[Assignment]:
+        """What the last leader has given to its bundles."""
+        epoch = self.lease.epoch if self.lease else 0
+        return (each for each in self.assignments.values() if each.epoch == epoch)
+
+    def _newest_ms(self) -> int:
+        return max([self.lease_ms, *(each.time_ms for each in self.reported().values())])
 
     def _take_report(self, report: BundleProgress) -> None:
         self.reports[report.bundle] = report

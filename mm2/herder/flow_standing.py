@@ -8,7 +8,6 @@ sees the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from mm2.config.flow import FlowConfig
 from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey
@@ -19,9 +18,8 @@ from mm2.core.model import (
     SOURCE_CONNECTOR,
     TopicPartition,
 )
-from mm2.core.placement import Member
 from mm2.core.run_rules import connector_state, task_state, trace_of
-from mm2.herder.control import Assignment, Lease
+from mm2.herder.control import Assignment
 from mm2.herder.flow_picture import FlowPicture, SeenPartition
 from mm2.herder.flow_states import (
     ConnectorView,
@@ -31,14 +29,7 @@ from mm2.herder.flow_states import (
     PartitionView,
     TaskView,
 )
-from mm2.herder.membership import decode_member
-from mm2.kafka.groups import GroupMember, GroupMembers, GroupState
-
-_LASTS_MS: Final = 15_000
-"""For leases that do not say how long they count; tasks report each second."""
-
-_CONNECT: Final = "connect"
-"""Protocol of a group of Connect's workers, as Kafka's own MirrorMaker has them."""
+from mm2.kafka.groups import GroupMember
 
 
 def seen(config: FlowConfig, picture: FlowPicture, now_ms: int) -> FlowView:
@@ -97,15 +88,13 @@ class _Look:
         self._config = picture.altered(config)
         self._picture = picture
         self._is_own = is_own
-        self._is_java = picture.members.protocol_type == _CONNECT
+        self._is_java = picture.is_run_by_java
         lease = picture.lease
         self._epoch, self._worker = (lease.epoch, lease.owner) if lease else (0, "")
-        heard_ms = picture.heard_ms()
-        self._age_ms = max(0, now_ms - heard_ms)
-        self._members = [] if self._is_java else list(_members(picture.members))
-        self._is_led = is_own or (lease is not None and self._is_alive(lease))
-        # Clocks differ: while a leader is there, its tasks' last word is what is now.
-        self._now_ms = picture.newest_ms if self._is_led and not is_own else now_ms
+        self._age_ms = max(0, now_ms - picture.heard_ms())
+        self._is_led = is_own or picture.is_led(now_ms)
+        self._now_ms = now_ms if is_own else picture.clock_ms(now_ms)
+        self._reported = picture.reported()
 
     def leader(self) -> LeaderView | None:
         """Who leads, or led last."""
@@ -124,7 +113,7 @@ class _Look:
         if self._is_java:
             for each in members:
                 yield NodeView(node=each.client_id, host=_host(each), is_java=True)
-        for each, member in zip(members, self._members, strict=False):
+        for each, member in zip(members, self._picture.nodes(), strict=False):
             yield NodeView(
                 node=member.node,
                 host=_host(each),
@@ -132,18 +121,6 @@ class _Look:
                 config_digest=member.digest or None,
                 leads=self._is_led and member.node == self._worker,
             )
-
-    def _is_alive(self, lease: Lease) -> bool:
-        """
-        Whether who wrote the lease still leads.
-
-        The broker knows best, by its own clock, as long as nobody comes or goes.
-        """
-        if lease.is_released or self._is_java:
-            return False
-        if self._picture.members.state is GroupState.STABLE and self._members:
-            return lease.owner in {member.node for member in self._members}
-        return self._age_ms < (lease.lasts_ms or _LASTS_MS)
 
     def connectors(self) -> Iterator[ConnectorView]:
         """All connectors, with their tasks."""
@@ -209,8 +186,9 @@ class _Look:
         return found
 
     def _small_task(self, name: str) -> dict[int, Status]:
-        """Checkpoints and heartbeats are a task each, in the leader's own process."""
-        if self._is_java or self._refusal(name) is not None:
+        """Checkpoints and heartbeats are a task each, in the leader's own process, unless off."""
+        is_off = name == CHECKPOINT_CONNECTOR and not self._config.emits_checkpoints
+        if is_off or self._is_java or self._refusal(name) is not None:
             return {}
         failure = self._picture.failures.get(TaskKey(name, 0))
         wanted = self._picture.wanted_of(name)
@@ -249,8 +227,8 @@ class _Look:
         """Those of the last leader that have partitions; none if workers of Java's run the flow."""
         if self._is_java:
             return []
-        found = [a for a in self._picture.assignments.values() if a.epoch == self._epoch]
-        return sorted((a for a in found if a.partitions), key=lambda each: each.index)
+        found = (each for each in self._picture.assigned() if each.partitions)
+        return sorted(found, key=lambda each: each.index)
 
     def _still_runs(self, name: str) -> bool:
         wanted = self._picture.wanted_of(name)
@@ -260,8 +238,8 @@ class _Look:
         )
 
     def _silent_ms(self, bundle: int) -> int | None:
-        report = self._picture.reports.get(bundle)
-        if report is None or report.epoch != self._epoch:
+        report = self._reported.get(bundle)
+        if report is None or report.is_last:
             return None
         return max(0, self._now_ms - report.time_ms)
 
@@ -300,11 +278,6 @@ def _partition(
         error=last.error,
         reported_ms=known.at_ms,
     )
-
-
-def _members(group: GroupMembers) -> Iterator[Member]:
-    """What our nodes say of themselves."""
-    return (decode_member(each.user_data, each.member_id) for each in group.members)
 
 
 def _host(member: GroupMember) -> str:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from typing import Final
 
 import structlog
 
-from mm2.herder.supervision import keep_running
+from mm2.herder.supervision import is_set_within, keep_running
 
 log = structlog.get_logger()
+
+_PAUSE_S: Final = 0.5
 
 
 class Keeper:
@@ -78,3 +81,5 @@ class Keeper:
             finally:
                 self._current = None
                 self._is_idle.set()
+            if self._may_run.is_set():
+                await is_set_within(self._is_over, _PAUSE_S)

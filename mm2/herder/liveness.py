@@ -1,7 +1,9 @@
 """
 Tells whether anybody runs a flow.
 
-What an operator changes while a task runs would be undone by that task, or copied twice.
+What an operator changes while a task runs would be undone by that task, or copied twice. So a flow
+is over when its tasks have said that they have ended; those that cannot say it any more are known
+by their silence.
 """
 
 from __future__ import annotations
@@ -11,14 +13,15 @@ import time
 from typing import Final
 
 from mm2.config.flow import FlowConfig
+from mm2.core.connect_status import RunState
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
-from mm2.herder.control import Assignment, BundleState, Entry, Lease
-from mm2.herder.control_steering import ConnectorState
-from mm2.herder.last_words import all_have_ended, reports
-from mm2.herder.wanted import readable, steering_of
+from mm2.errors import SchemaError
+from mm2.herder.flow_picture import FlowPicture
+from mm2.herder.flow_topics import CONTROL, PROGRESS, FlowTopics, now_ms
+from mm2.herder.last_words import have_ended, under_way
+from mm2.herder.progress import decode_progress, is_of_bundle
 from mm2.kafka.admin import Admin
-from mm2.kafka.groups import GroupState
-from mm2.kafka.log import read_to_end
+from mm2.kafka.log import Record, records_to_end
 from mm2.kafka.offsets import OffsetAt
 
 _WATCH_S: Final = 2.5
@@ -26,12 +29,7 @@ _WATCH_S: Final = 2.5
 
 _LOOK_EVERY_S: Final = 0.5
 
-_STARTS_WITHIN_MS: Final = 20_000
-"""A leader that has just written what is to be done may still be waiting for Spark."""
-
-_IDLE: Final = (GroupState.EMPTY, GroupState.DEAD)
-_OF_JAVA: Final = "connect"
-"""Type of the protocol of Connect's workers; our own nodes are consumers to the broker."""
+_RUNS: Final = "a task of the flow is running: it has reported just now"
 
 
 async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
@@ -45,58 +43,98 @@ async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
     Raises:
         ClusterError: the target does not answer, or refuses.
     """
-    group = await target.group_members(config.herder.names.election_group)
-    if group.state not in _IDLE and group.protocol_type == _OF_JAVA:
-        group_id = config.herder.names.election_group
-        return f"the group {group_id} has members: Kafka's MirrorMaker runs the flow"
-    known = await target.list_topics()
-    if config.herder.names.control_topic in known and await all_have_ended(config, target):
-        return None
-    progress = TopicName(config.herder.names.progress_topic)
-    if progress in known and await _tasks_report(config, target, progress):
-        return "a task of the flow is running: it has reported just now"
-    if config.herder.names.control_topic in known:
-        return await _reason_in_control(config)
+    return await _reason(config, target, await _look(config, target))
+
+
+async def reason_to_keep_positions(config: FlowConfig, target: Admin) -> str | None:
+    """
+    Returns a sentence that says why positions must not change now; None if they may.
+
+    As in Connect, it is not enough that a flow is paused (KIP-875).
+
+    Args:
+        config: the flow.
+        target: admin client of its target.
+
+    Raises:
+        ClusterError: the target does not answer, or refuses.
+    """
+    picture = await _look(config, target)
+    is_paused = picture.wanted_of(SOURCE_CONNECTOR) is RunState.PAUSED
+    if is_paused and (picture.members.members or picture.is_led(now_ms())):
+        return "the flow is only paused, which keeps its positions"
+    return await _reason(config, target, picture)
+
+
+def who_runs(picture: FlowPicture, group: str, now_ms: int) -> str | None:
+    """
+    A sentence that says who runs a flow, or would do so at once; None if nobody can be seen.
+
+    Args:
+        picture: of the flow; who is in its group, too.
+        group: name of that.
+        now_ms: the time here.
+    """
+    if picture.is_run_by_java:
+        return f"the group {group} has members: Kafka's MirrorMaker runs the flow"
+    tasks = under_way(picture, now_ms)
+    if picture.wanted_of(SOURCE_CONNECTOR) is not RunState.RUNNING:
+        # Whoever leads it only waits.
+        named = ", ".join(map(str, tasks))
+        return f"of its tasks, {named} have not said that they have ended" if tasks else None
+    if tasks:
+        return _RUNS
+    if picture.lease is not None and picture.is_led(now_ms):
+        return f"{picture.lease.owner} leads the flow"
+    if count := len(picture.members.members):
+        return f"{count} of its nodes are there, and one of them leads it at once"
     return None
 
 
-async def _tasks_report(config: FlowConfig, target: Admin, progress: TopicName) -> bool:
-    where = TopicPartition(progress, 0)
+async def _look(config: FlowConfig, target: Admin) -> FlowPicture:
+    topics = FlowTopics(config, target)
+    topics.picture.members = await target.group_members(config.herder.names.election_group)
+    known = await target.list_topics()
+    for kind in (CONTROL, PROGRESS):
+        if topics.names[kind] in known:
+            await topics.read(kind)
+    return topics.picture
+
+
+async def _reason(config: FlowConfig, target: Admin, picture: FlowPicture) -> str | None:
+    reason = who_runs(picture, config.herder.names.election_group, now_ms())
+    if reason is not None or have_ended(picture):
+        return reason
+    return _RUNS if await _a_task_reports(config, target) else None
+
+
+async def _a_task_reports(config: FlowConfig, target: Admin) -> bool:
+    """Watches for a while, without a look at any clock."""
+    topic = TopicName(config.herder.names.progress_topic)
+    if topic not in await target.list_topics():
+        return False
+    where = TopicPartition(topic, 0)
     before = (await target.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
     deadline = time.monotonic() + _WATCH_S
     while before and time.monotonic() < deadline:
         await asyncio.sleep(_LOOK_EVERY_S)
         end = (await target.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
-        if end > before and any(not each.is_last for each in await reports(config, before)):
+        if end > before and await _has_report(config, before):
             return True
         before = end
     return False
 
 
-async def _reason_in_control(config: FlowConfig) -> str | None:
-    """What the leader has said last, if that was just now; tasks obey operators without it."""
-    records = await read_to_end(
-        config.flow.target,
-        config.herder.client("consumer", "control"),
-        config.herder.names.control_topic,
-        newest_only=True,
-    )
-    steering = steering_of(sorted(records, key=lambda record: record.offset))
-    if steering.state_of(SOURCE_CONNECTOR) is ConnectorState.STOPPED:
-        return None
-    said = [(each.timestamp_ms, readable(each)) for each in records]
-    lease = next((entry for _, entry in said if isinstance(entry, Lease)), None)
-    if lease is not None and lease.is_released:
-        return None
-    now_ms = time.time_ns() // 1_000_000
-    for timestamp_ms, entry in said:
-        age_ms = now_ms - timestamp_ms
-        if isinstance(entry, Lease) and age_ms < (entry.lasts_ms or _STARTS_WITHIN_MS):
-            return f"{entry.owner} leads the flow"
-        if _says_run(entry) and age_ms < _STARTS_WITHIN_MS:
-            return "the flow has been started just now"
-    return None
+async def _has_report(config: FlowConfig, first: int) -> bool:
+    """Whether a task has reported since then that goes on."""
+    consumer = config.herder.client("consumer", "progress")
+    topic = config.herder.names.progress_topic
+    records = records_to_end(config.flow.target, consumer, topic, starts={0: first})
+    return any([_is_of_task(record) async for record in records])
 
 
-def _says_run(entry: Entry | None) -> bool:
-    return isinstance(entry, Assignment) and entry.state is BundleState.RUNNING
+def _is_of_task(record: Record) -> bool:
+    try:
+        return is_of_bundle(record.key) and not decode_progress(record.value).is_last
+    except SchemaError:
+        return False

@@ -8,7 +8,7 @@ who may describe the group can read.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -83,6 +83,26 @@ def decode_decision(data: bytes | None) -> Decision | None:
         return Decision(leader=str(fields["leader"]), nodes=nodes)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def names_of_one_cluster(node: str, nodes: Iterable[str]) -> list[str]:
+    """
+    The aliases under which one process has brought several flows into the same group.
+
+    They are flows of one source into one cluster, which all have the same internal topics: one of
+    them at a time is led, whichever it is.
+
+    Args:
+        node: id of a node: its process, and the alias of the target behind a slash.
+        nodes: all nodes of the group.
+    """
+    process, _, _ = node.rpartition("/")
+    return sorted(each.removeprefix(f"{process}/") for each in nodes if _is_of(process, each))
+
+
+def _is_of(process: str, node: str) -> bool:
+    # A Connect worker has flows into many clusters, and no alias in its id.
+    return "/" in process and node.startswith(f"{process}/")
 
 
 def _load(data: bytes | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mm2.core.alterations import (
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.clusters import FlowClusters, admin_clients, check_reachable
-from mm2.herder.liveness import reason_to_wait
+from mm2.herder.liveness import reason_to_keep_positions
 from mm2.herder.positions import FlowPositions
 from mm2.herder.topics import create_internal_topics
 
@@ -169,7 +169,7 @@ class Repositioning:
             ConfigErrors: somebody does.
             ClusterError: the target does not answer, or refuses.
         """
-        if reason := await reason_to_wait(self._config, self._clusters.target):
+        if reason := await reason_to_keep_positions(self._config, self._clusters.target):
             message = f"flow {self._config.flow}: {reason}. Stop it before its positions change."
             raise ConfigErrors([ConfigError(message)])
 

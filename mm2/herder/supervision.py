@@ -61,7 +61,7 @@ async def keep_running(
             reason = _reason(error)
             delay = backoff.next_delay(time.monotonic() - started)
             log.error("part.failed", part=part, error=reason, retry_in_s=round(delay, 1))
-            if await _is_set_within(stopping, delay):
+            if await is_set_within(stopping, delay):
                 return
         else:
             return
@@ -83,7 +83,8 @@ async def unless_stopped(stopping: asyncio.Event, job: Coroutine[None, None, Non
     return not doing.cancelled()
 
 
-async def _is_set_within(event: asyncio.Event | None, seconds: float) -> bool:
+async def is_set_within(event: asyncio.Event | None, seconds: float) -> bool:
+    """Waits for an event, no longer than ``seconds``; says whether it is set."""
     if event is None:
         await asyncio.sleep(seconds)
         return False

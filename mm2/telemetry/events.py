@@ -45,6 +45,9 @@ EVENTS: Final = {
     "flow.led": "This node leads the flow, with this epoch.",
     "flow.rebalanced": "The loads of bundles were uneven for a while: these partitions change "
     "hands, each drained and committed before its new bundle begins.",
+    "flow.doubled": "Several targets of this file are one cluster under several names: flows into "
+    "them from the same source share a group and internal topics, and only one of them is led at a "
+    "time. Keep one of the names; heartbeats make a flow of each pair of them.",
     "flow.mirrors_itself": "Both aliases of the flow are of one cluster; these topics would be "
     "copied without end and are left out.",
     "flow.reconfigured": "The flow goes on with other settings: which, and what that takes.",

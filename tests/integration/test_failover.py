@@ -49,6 +49,9 @@ def scenes(
     clusters: dict[str, str] = {}
     settings = {
         "heartbeats.replication.enabled": "false",
+        # Else heartbeats make a flow of each pair of aliases, and those of one source into one
+        # cluster under several names would take the lead from each other all the time.
+        "emit.heartbeats.enabled": "false",
         "emit.checkpoints.interval.seconds": "1",
         "refresh.groups.interval.seconds": "1",
     }
@@ -56,6 +59,7 @@ def scenes(
         clusters |= {source: cluster_a.bootstrap, target: cluster_b.bootstrap}
         settings |= {
             f"{source}->{target}.enabled": "true",
+            f"{source}->{target}.emit.heartbeats.enabled": "true",
             f"{source}->{target}.topics": f"{kind}-{unique}.*",
             f"{source}->{target}.groups": f"{kind}-{unique}.*",
             f"{source}.consumer.isolation.level": "read_committed",
@@ -63,6 +67,7 @@ def scenes(
     source, target = aliases["both"]
     settings |= {
         f"{target}->{source}.enabled": "true",
+        f"{target}->{source}.emit.heartbeats.enabled": "true",
         f"{target}->{source}.topics": f"both-{unique}.*",
         f"{target}->{source}.groups": f"both-{unique}.*",
         f"{'->'.join(aliases['same'])}.replication.policy.class": "IdentityReplicationPolicy",

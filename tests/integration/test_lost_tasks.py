@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import time
 
 import pytest
 
+from mm2.herder.control import BundleState, FlowState, Lease, Wanted, encode_lease, encode_wanted
 from tests.support.batches import CODECS, Plain, write_batch
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.raw import contents, write
+from tests.support.raw import contents, log_of, records_in, write
 from tests.support.records import create_topic
 
 pytestmark = pytest.mark.broker
@@ -75,3 +78,49 @@ def test_a_paused_task_that_wakes_up_writes_nothing_more(
             assert paused.wait(60) != 0, "it ends with an error"
             _await(cluster_b, remote, 100)
     assert _numbers(cluster_b, remote) == list(range(100))
+
+
+@pytest.mark.parametrize("exactly_once", [False, pytest.param(True, marks=pytest.mark.thorough)])
+def test_a_task_that_slept_while_its_flow_was_stopped_leaves_its_positions_alone(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, *, exactly_once: bool
+) -> None:
+    """An operator who saw it silent for longer than its lease may have changed them meanwhile."""
+    create_topic(cluster_a.bootstrap, topic_name)
+    changes = {"flush_interval_s": 3_600.0}
+    bench = Bench(
+        cluster_a, cluster_b, unique, {topic_name: 1}, exactly_once=exactly_once, changes=changes
+    )
+    remote = bench.remote(topic_name)
+    write(cluster_a.bootstrap, topic_name, _numbered(0, 10))
+    with bench.detached() as frozen:
+        _await(cluster_b, remote, 10)
+        eventually(lambda: _positions(cluster_b, unique), until=lambda found: found[-1:] == [9])
+        lease = Lease(epoch=bench.epoch, owner="n", lasts_ms=4_000)
+        bench.tell(*encode_lease(lease))
+        write(cluster_a.bootstrap, topic_name, _numbered(10, 10))
+        bench.command(BundleState.RUNNING)
+        eventually(lambda: bench.reports()[-1].generation == 2)
+        frozen.send_signal(signal.SIGSTOP)
+        time.sleep(4.5)  # The lease is told by the clock of the machine.
+        before = _positions(cluster_b, unique)
+        bench.tell(*encode_wanted(Wanted(state=FlowState.STOPPED)))
+        frozen.send_signal(signal.SIGCONT)
+
+        def has_ended() -> bool:
+            bench.tell(*encode_lease(lease))
+            return frozen.poll() is not None
+
+        eventually(has_ended, timeout=60)
+        assert frozen.returncode != 0, "it says that it did not drain"
+    assert _positions(cluster_b, unique) == before
+
+
+def _positions(cluster: Cluster, unique: str) -> list[int]:
+    """Everything that tasks have written to the positions topic, in order."""
+    return [
+        json.loads(record.value or b"{}")["offset"]
+        for partition in range(2)
+        for record in records_in(
+            log_of(cluster.bootstrap, f"{unique}-offsets", partition=partition)
+        )
+    ]

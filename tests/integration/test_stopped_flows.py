@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner, Result
 
@@ -13,7 +16,7 @@ from mm2.cli.mm2 import main
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.layout import free_ports
-from tests.support.mirror import Mirror, properties
+from tests.support.mirror import Mirror, properties, worker_pids
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, consume, create_topic, produce
 
@@ -37,6 +40,15 @@ class _Flow:
         result = self.run(command, *words)
         assert result.exit_code == 0, result.output
         return result.stdout
+
+    def offsets(self, command: str, *words: str) -> str:
+        result = CliRunner().invoke(main, ["offsets", command, str(self.file), *words])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def positions(self) -> list[int]:
+        document = json.loads(self.offsets("list", "--format", "json"))
+        return [each["offset"]["offset"] for each in document["offsets"]]
 
     def shown(self) -> dict[str, object]:
         (row,) = json.loads(self.ok("show", "--format", "json"))
@@ -92,8 +104,43 @@ def test_a_stopped_flow_copies_nothing_until_it_is_resumed(flow: _Flow, tmp_path
 def test_a_flow_that_nobody_runs_can_be_stopped(flow: _Flow) -> None:
     flow.ok("stop")
     assert flow.shown()["wanted"] == "stopped"
+    assert "stays stopped" in flow.run("pause").stderr
     flow.ok("resume", "--reason", "again")
     assert (flow.shown()["wanted"], flow.shown()["reason"]) == ("running", "again")
+
+
+def test_a_task_that_there_is_not_is_not_restarted(flow: _Flow) -> None:
+    flow.ok("stop")
+    for connector, tasks in (("MirrorSourceConnector", "none"), ("MirrorHeartbeatConnector", "0")):
+        result = flow.run("restart", "--connector", connector, "--task", "99")
+        assert result.exit_code == 1
+        assert f"{connector} has no task 99: it has {tasks}" in result.stderr
+
+
+def test_a_worker_that_is_frozen_while_its_flow_is_stopped_does_not_undo_a_reset(
+    flow: _Flow, tmp_path: Path
+) -> None:
+    """It is silent, but has not said that it has ended: the flow is not stopped yet."""
+    text = flow.file.read_text() + "T.offset.flush.interval.ms = 600000\n"
+    remote, since_ms = f"{flow.alias}.{flow.topic}", time.time_ns() // 1_000_000
+    flow.write(b"1")
+    with Mirror(tmp_path, text) as mirror:
+        consume(flow.target.bootstrap, remote, 1, timeout=70)
+        eventually(lambda: flow.positions() == [0], timeout=60)
+        flow.write(b"2")
+        consume(flow.target.bootstrap, remote, 2, timeout=70)
+        pids = worker_pids(flow.target.bootstrap, flow.alias, since_ms).values()
+        frozen = [psutil.Process(pid) for pid in pids]
+        for each in frozen:
+            each.suspend()
+        flow.ok("stop")
+        flow.offsets("reset", "--all-topics", "--execute")
+        for each in frozen:
+            with suppress(psutil.NoSuchProcess):
+                each.resume()
+        assert mirror.stop() == 0
+        mirror.wait_gone()
+    assert flow.positions() == [], "the reset stands"
 
 
 def test_a_target_that_is_away_is_said_soon(flow: _Flow) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mm2.core.connect_status import RunState
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.run_rules import GONE_MS, LOST_MS, connector_state, task_state, trace_of
+from mm2.core.run_rules import LOST_MS, connector_state, task_state, trace_of
 
 RUNNING, PAUSED, STOPPED = RunState.RUNNING, RunState.PAUSED, RunState.STOPPED
 FAILED, UNASSIGNED = RunState.FAILED, RunState.UNASSIGNED
@@ -43,10 +43,10 @@ def test_states_of_connectors(
         (RUNNING, True, "no", None, FAILED),
         (RUNNING, False, "no", 0, UNASSIGNED),
         (STOPPED, True, None, 0, RUNNING),
-        (STOPPED, True, None, GONE_MS, None),
+        (STOPPED, True, None, LOST_MS, None),
         (STOPPED, False, None, None, None),
         (PAUSED, True, None, 0, RUNNING),
-        (PAUSED, True, "no", GONE_MS, PAUSED),
+        (PAUSED, True, "no", LOST_MS, PAUSED),
         (PAUSED, False, None, None, PAUSED),
     ],
 )

@@ -69,6 +69,22 @@ def test_renewals_that_are_read_as_they_are_written_revive_it() -> None:
     assert lease.is_valid
 
 
+def test_a_lease_that_was_let_end_is_renewed_but_not_revived() -> None:
+    """Whoever was silent for so long counts as gone once the flow is stopped."""
+    clock = _Clock()
+    lease = TaskLease(clock)
+    lease.renewed(10_000)
+    lease.let_end()
+    clock.now_s = 9.0
+    lease.renewed(10_000)
+    clock.now_s = 18.0
+    assert lease.is_valid
+    for at_s in (20.0, 22.0, 24.0):
+        clock.now_s = at_s
+        lease.renewed(10_000)
+    assert not lease.is_valid
+
+
 def test_a_renewal_of_before_the_pause_is_none_that_another_one_follows() -> None:
     clock = _Clock()
     lease = TaskLease(clock)

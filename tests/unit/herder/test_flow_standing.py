@@ -103,7 +103,12 @@ class _Flow:
         self.picture.take_control(self.record(key, value, at_ms))
 
     def report(
-        self, bundle: int, *partitions: PartitionProgress, at_ms: int = NOW, epoch: int = 7
+        self,
+        bundle: int,
+        *partitions: PartitionProgress,
+        at_ms: int = NOW,
+        epoch: int = 7,
+        is_last: bool = False,
     ) -> None:
         progress = BundleProgress(
             bundle=bundle,
@@ -112,6 +117,7 @@ class _Flow:
             time_ms=at_ms,
             pid=1,
             partitions=partitions,
+            is_last=is_last,
         )
         self.picture.take_progress(self.record(*encode_progress(progress)))
 
@@ -236,17 +242,41 @@ def test_a_connector_of_the_leaders_that_our_file_does_not_have_is_shown(flow: _
     assert [each.name for each in flow.view().connectors][3:] == ["Other"]
 
 
-def test_a_flow_that_stops_is_stopped_once_its_tasks_are_silent(flow: _Flow) -> None:
+def test_a_flow_that_stops_is_stopped_once_its_tasks_have_said_that_they_ended(
+    flow: _Flow,
+) -> None:
     stopped = Wanted(state=FlowState.STOPPED, reason="repair")
     flow.control(*encode_wanted(stopped))
-    assert flow.states() == ["RUNNING", "RUNNING", "RUNNING"]
+    flow.report(0, is_last=True)
+    assert flow.states() == ["RUNNING", "RUNNING"]
     assert not flow.connector().is_as_wanted
-    flow.control(*encode_lease(Lease(epoch=7, owner="n")), at_ms=NOW + 5_000)
-    assert flow.states(NOW + 5_000) == ["STOPPED"]
-    assert flow.connector(now_ms=NOW + 5_000).is_as_wanted
-    assert flow.view(NOW + 5_000).steering.flow == stopped
-    assert flow.connector(now_ms=NOW + 5_000).reason == "repair"
-    assert flow.connector(CHECKPOINT, NOW + 5_000).state is RunState.RUNNING
+    flow.report(1, is_last=True)
+    assert flow.states() == ["STOPPED"]
+    assert flow.connector().is_as_wanted
+    assert flow.view().steering.flow == stopped
+    assert flow.connector().reason == "repair"
+    assert flow.connector(CHECKPOINT).state is RunState.RUNNING
+
+
+def test_a_task_that_cannot_say_that_it_has_ended_is_waited_for(flow: _Flow) -> None:
+    flow.control(*encode_wanted(Wanted(state=FlowState.STOPPED)))
+    flow.report(0, is_last=True)
+    for after_ms, states in ((14_999, ["RUNNING", "RUNNING"]), (15_000, ["STOPPED"])):
+        flow.control(*encode_lease(Lease(epoch=7, owner="n")), at_ms=NOW + after_ms)
+        assert flow.states(NOW + after_ms) == states
+
+
+def test_a_task_that_has_ended_does_not_run_until_it_reports_anew(flow: _Flow) -> None:
+    flow.report(0, is_last=True)
+    assert flow.states() == ["RUNNING", "UNASSIGNED", "RUNNING"]
+    flow.report(0)
+    assert flow.states() == ["RUNNING"] * 3
+
+
+def test_the_clock_of_a_former_leader_does_not_count(flow: _Flow) -> None:
+    """Its tasks may have reported from the future; those of now are not late by that."""
+    flow.report(2, at_ms=NOW + 3_600_000, epoch=6)
+    assert flow.states() == ["RUNNING"] * 3
 
 
 def test_a_connector_that_is_refused_has_failed_and_has_no_tasks() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Literal
 
 from mm2.herder.keeper import Keeper
 from tests.support.virtual_time import run
@@ -31,6 +32,13 @@ class _Jobs:
         self.log.append("ends")
 
 
+class _AlwaysSet(asyncio.Event):
+    """Tells whoever asks to stop."""
+
+    async def wait(self) -> Literal[True]:
+        return True
+
+
 def test_a_job_that_ends_is_submitted_again_until_the_last() -> None:
     async def work() -> list[str]:
         jobs = _Jobs()
@@ -46,6 +54,22 @@ def test_a_job_that_ends_is_submitted_again_until_the_last() -> None:
         return jobs.log
 
     assert run(work()) == ["begins", "ends"] * 3
+
+
+def test_a_job_that_ends_at_once_is_not_submitted_without_a_pause() -> None:
+    """Its task reads that it is to stop, which nobody can take back while the target is away."""
+
+    async def work() -> int:
+        jobs = _Jobs()
+        jobs.stop = _AlwaysSet()
+        keeper = Keeper("b", jobs.job)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(keeper.run())
+            await asyncio.sleep(10)
+            keeper.end()
+        return jobs.log.count("begins")
+
+    assert 15 < run(work()) < 25
 
 
 def test_a_job_that_fails_is_submitted_again() -> None:

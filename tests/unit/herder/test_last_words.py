@@ -1,55 +1,180 @@
-"""Whether all tasks of a flow have said that they have ended."""
+"""Whether a flow is over: what its tasks have said, who leads it, and who would do so at once."""
 
 from __future__ import annotations
 
-from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.control import Assignment, BundleState, Entry, Lease
-from mm2.herder.last_words import is_over
+import pytest
+
+from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
+from mm2.core.placement import Member
+from mm2.herder.control import (
+    Assignment,
+    BundleState,
+    FlowState,
+    Lease,
+    LeaseState,
+    Wanted,
+    encode_assignment,
+    encode_lease,
+    encode_wanted,
+)
+from mm2.herder.control_steering import ConnectorState, ConnectorWanted, encode_steering
+from mm2.herder.flow_picture import FlowPicture
+from mm2.herder.last_words import have_ended, under_way
+from mm2.herder.liveness import who_runs
+from mm2.herder.membership import encode_member
 from mm2.herder.progress import BundleProgress, decode_progress, encode_progress
+from mm2.kafka.groups import GroupMember, GroupMembers, GroupState
+from mm2.kafka.records import Record
+
+NOW = 1_000_000
+STOPPED = Wanted(state=FlowState.STOPPED)
+PAUSED = ConnectorWanted(connector=SOURCE_CONNECTOR, state=ConnectorState.PAUSED)
 
 
-def assigned(index: int, epoch: int = 2) -> Assignment:
-    where = TopicPartition(TopicName("t"), index)
-    return Assignment(
-        index=index,
-        epoch=epoch,
-        generation=1,
-        state=BundleState.RUNNING,
-        partitions={where: TopicName("A.t")},
-    )
+class _Flow:
+    """A flow of two bundles, led by the node ``n`` with epoch 2; a former leader had three."""
+
+    def __init__(self, *wanted: Wanted | ConnectorWanted) -> None:
+        self.picture = FlowPicture()
+        for index, epoch in ((2, 1), (0, 2), (1, 2)):
+            self.assign(index, epoch)
+        self.lease()
+        for each in wanted:
+            encoded = encode_wanted(each) if isinstance(each, Wanted) else encode_steering(each)
+            self.control(encoded)
+
+    def control(self, entry: tuple[bytes, bytes], at_ms: int = NOW) -> None:
+        self.picture.take_control(_record(entry, at_ms))
+
+    def assign(self, index: int, epoch: int) -> None:
+        where = TopicPartition(TopicName("t"), index)
+        assignment = Assignment(
+            index=index,
+            epoch=epoch,
+            generation=1,
+            state=BundleState.RUNNING,
+            partitions={where: TopicName("A.t")},
+        )
+        self.control(encode_assignment(assignment))
+
+    def lease(self, epoch: int = 2, *, released: bool = False, at_ms: int = NOW) -> None:
+        state = LeaseState.RELEASED if released else LeaseState.LEADING
+        lease = Lease(epoch=epoch, owner="n", state=state, lasts_ms=10_000)
+        self.control(encode_lease(lease), at_ms)
+
+    def say(self, *words: tuple[int, bool], epoch: int = 2, at_ms: int = NOW) -> None:
+        for bundle, is_last in words:
+            progress = _said(bundle, is_last=is_last, epoch=epoch, at_ms=at_ms)
+            self.picture.take_progress(_record(encode_progress(progress), at_ms))
+
+    def group(self, *nodes: str) -> None:
+        members = tuple(
+            GroupMember(
+                member_id=node,
+                client_id=node,
+                host="/h",
+                user_data=encode_member(Member(node=node)),
+            )
+            for node in nodes
+        )
+        state = GroupState.STABLE if nodes else GroupState.EMPTY
+        protocol = "consumer" if nodes else ""
+        self.picture.members = GroupMembers(state=state, protocol_type=protocol, members=members)
+
+    def runs(self, now_ms: int = NOW) -> str | None:
+        return who_runs(self.picture, "A-mm2", now_ms)
 
 
-def said(bundle: int, *, last: bool, epoch: int = 2) -> BundleProgress:
+def _record(entry: tuple[bytes, bytes], at_ms: int) -> Record:
+    key, value = entry
+    return Record(topic="t", partition=0, offset=0, timestamp_ms=at_ms, key=key, value=value)
+
+
+def _said(bundle: int, *, is_last: bool, epoch: int = 2, at_ms: int = NOW) -> BundleProgress:
     return BundleProgress(
         bundle=bundle,
         epoch=epoch,
         generation=1,
-        time_ms=0,
+        time_ms=at_ms,
         pid=1,
         partitions=(),
-        is_last=last,
+        is_last=is_last,
     )
 
 
-CONTROL: list[Entry] = [Lease(epoch=2, owner="n"), assigned(0), assigned(1), assigned(2, epoch=1)]
-"""Two bundles, and one of a former leader."""
-
-
-def test_a_flow_is_over_when_every_bundle_of_the_last_leader_has_ended() -> None:
-    words = [said(0, last=False), said(0, last=True), said(1, last=True)]
-    assert is_over(CONTROL, words)
-    assert not is_over(CONTROL, words[:2]), "one has not said so"
-    assert not is_over(CONTROL, [*words, said(1, last=False)]), "one was started again"
-    assert not is_over(CONTROL, [said(0, last=True, epoch=1), *words[2:]]), "of a former leader"
+@pytest.mark.parametrize("wanted", [STOPPED, PAUSED])
+def test_a_flow_is_over_when_every_bundle_of_the_last_leader_has_ended(
+    wanted: Wanted | ConnectorWanted,
+) -> None:
+    flow = _Flow(wanted)
+    flow.group("n")
+    flow.say((0, False), (0, True))
+    assert not have_ended(flow.picture), "one has not said so"
+    flow.say((1, True))
+    assert have_ended(flow.picture)
+    assert flow.runs() is None
+    flow.say((1, False))
+    assert not have_ended(flow.picture), "one was started again"
+    flow.say((1, True), epoch=1)
+    assert not have_ended(flow.picture), "of a former leader"
 
 
 def test_a_leader_that_has_not_given_anything_to_do_may_be_about_to() -> None:
-    words = [said(0, last=True), said(1, last=True)]
-    assert not is_over([*CONTROL, Lease(epoch=3, owner="other")], words)
-    assert not is_over([], [])
+    flow = _Flow(STOPPED)
+    flow.say((0, True), (1, True))
+    flow.lease(epoch=3)
+    assert not have_ended(flow.picture)
+    assert not have_ended(FlowPicture())
+
+
+def test_a_flow_that_is_handed_over_is_led_at_once_while_nodes_are_there() -> None:
+    """L12: between two leaders nobody leads it, and still its positions are in use."""
+    flow = _Flow()
+    flow.say((0, True), (1, True))
+    flow.lease(released=True)
+    flow.group("n", "m")
+    assert not have_ended(flow.picture)
+    assert flow.runs() == "2 of its nodes are there, and one of them leads it at once"
+    flow.group()
+    assert have_ended(flow.picture), "the last node has handed it over to nobody"
+    assert flow.runs() is None
+
+
+def test_a_flow_that_is_to_run_is_led_as_long_as_the_group_or_the_lease_says_so() -> None:
+    flow = _Flow()
+    flow.group("n")
+    assert flow.runs(NOW + 60_000) == "n leads the flow"
+    flow.group()
+    assert flow.runs(NOW + 9_999) == "n leads the flow"
+    assert flow.runs(NOW + 10_000) is None
+    flow.say((0, False))
+    assert flow.runs() == "a task of the flow is running: it has reported just now"
+
+
+def test_a_task_that_fell_silent_without_a_last_word_may_come_back_for_a_while() -> None:
+    """Frozen while its flow is stopped, it would commit over what an operator has changed."""
+    flow = _Flow(STOPPED)
+    flow.group()
+    flow.say((0, True), (1, False))
+    flow.say((2, False), epoch=1)
+    assert under_way(flow.picture, NOW + 14_999) == [1]
+    assert flow.runs(NOW + 14_999) == "of its tasks, 1 have not said that they have ended"
+    assert flow.runs(NOW + 15_000) is None, "it was killed, or its lease has ended"
+    flow.say((1, True))
+    assert flow.runs() is None
+
+
+def test_how_long_a_task_has_been_silent_is_told_by_its_leaders_clock() -> None:
+    flow = _Flow(STOPPED)
+    flow.group("n")
+    flow.say((0, True), (1, False))
+    an_hour = 3_600_000
+    assert under_way(flow.picture, NOW + an_hour) == [1], "the node's clock is behind"
+    flow.lease(at_ms=NOW + 15_000)
+    assert not under_way(flow.picture, NOW - an_hour), "the node's clock is ahead"
 
 
 def test_a_last_word_is_read_as_it_was_written() -> None:
-    _, value = encode_progress(said(0, last=True))
+    _, value = encode_progress(_said(0, is_last=True))
     assert decode_progress(value).is_last
     assert not decode_progress(value.replace(b',"is_last":true', b"")).is_last, "earlier releases"

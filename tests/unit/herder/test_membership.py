@@ -15,6 +15,7 @@ from mm2.herder.membership import (
     decode_member,
     encode_decision,
     encode_member,
+    names_of_one_cluster,
 )
 
 _MEMBERS = st.builds(
@@ -63,3 +64,10 @@ def test_a_decision_names_all_nodes() -> None:
 
 def test_a_member_of_a_release_that_does_not_say_so_is_warm() -> None:
     assert decode_member(b'{"version":1,"node":"n"}', "id").is_warm
+
+
+def test_flows_of_one_process_that_share_a_group_name_their_targets() -> None:
+    nodes = ["h/1/S", "h/1/T", "h/2/T", "other/1/X"]
+    assert names_of_one_cluster("h/1/T", nodes) == ["S", "T"]
+    assert names_of_one_cluster("h/2/T", nodes) == ["T"]
+    assert names_of_one_cluster("h/1", ["h/1", "h/2"]) == [], "workers of Connect"
