@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 import structlog
 
+from flows.source.outranked import look_who_leads
 from mm2.errors import ClusterError, NotAuthorized
 from mm2.herder.bundle import UNUSED_TIMEOUT_MS, BundleSpec
 from mm2.kafka.wire.client import WireClient
@@ -14,6 +16,20 @@ from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
 log = structlog.get_logger()
 
 _PLAIN_AFTER_S: Final = 20.0
+
+
+async def take_identity(spec: BundleSpec, target: WireClient) -> ProducerIdentity:
+    """
+    Connects to the target and takes the bundle's identity, if its leader still leads.
+
+    Raises:
+        Fenced: another leader has the bundle, or nobody leads.
+        ClusterError: the target does not answer, or refuses.
+    """
+    async with asyncio.TaskGroup() as group:
+        group.create_task(target.start(), name="target")
+        group.create_task(look_who_leads(spec), name="look")
+    return await bundle_identity(spec, target)
 
 
 async def bundle_identity(spec: BundleSpec, target: WireClient) -> ProducerIdentity:

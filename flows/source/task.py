@@ -31,12 +31,11 @@ from flows.source.control import ControlFollower
 from flows.source.fetch import Fetcher
 from flows.source.gate import TransactionGate
 from flows.source.grouping import Policy
-from flows.source.identity import bundle_identity
+from flows.source.identity import take_identity
 from flows.source.intake import Intake
 from flows.source.lane import Outgoing
 from flows.source.lease import TaskLease
 from flows.source.offset_maps import OffsetMaps
-from flows.source.outranked import look_who_leads
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
@@ -79,8 +78,8 @@ def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
 
 async def _run(spec: BundleSpec, connect: Connect = WireClient) -> Mapping[str, int]:
     async with AsyncExitStack() as stack:
-        task = await SourceTask.open(spec, stack, connect)
         try:
+            task = await SourceTask.open(spec, stack, connect)
             await task.run()
         except BaseExceptionGroup as error:
             raise root_cause(error) from error
@@ -248,30 +247,23 @@ class SourceTask:
         """
         source = WireClient(spec.flow.source, aiokafka_settings(spec.source))
         target = connect(spec.flow.target, aiokafka_settings(spec.target))
-        for client in (source, target):
-            await client.start()
-            stack.push_async_callback(client.close)
-        spec = await with_refresh(spec, target)
         lease = TaskLease(clock.seconds)
-        syncs_writer = None
-        if spec.offset_syncs is not None:
-            syncs_writer = await stack.enter_async_context(
-                Writer(
-                    spec.offset_syncs.cluster,
-                    spec.offset_syncs.properties,
-                    batch_bytes=BATCH_BYTES,
-                    turn=lease.until_valid,
-                )
-            )
         writer = Writer(spec.flow.target, spec.target, turn=lease.until_valid)
-        await stack.enter_async_context(writer)
-        # As late as can be: it takes the identity away from whoever has it.
-        await look_who_leads(spec)
+        syncs_writer = _syncs_writer(spec, lease)
+        for client in (source, target):
+            stack.push_async_callback(client.close)
+        # While nobody mirrors the bundle's partitions, no answer waits for another in vain.
+        async with asyncio.TaskGroup() as group:
+            group.create_task(source.start(), name="source")
+            taking = group.create_task(take_identity(spec, target), name="target")
+            for each in (writer, syncs_writer):
+                if each is not None:
+                    group.create_task(stack.enter_async_context(each), name="writer")
         return cls(
-            spec,
+            await with_refresh(spec, target),
             source=source,
             target=target,
-            identity=await bundle_identity(spec, target),
+            identity=taking.result(),
             writer=writer,
             syncs_writer=syncs_writer,
             lease=lease,
@@ -334,3 +326,14 @@ class SourceTask:
         """Carries out assignments as they come."""
         while True:
             await self._assigned.carry_out(await self._control.next_assignment())
+
+
+def _syncs_writer(spec: BundleSpec, lease: TaskLease) -> Writer | None:
+    if spec.offset_syncs is None:
+        return None
+    return Writer(
+        spec.offset_syncs.cluster,
+        spec.offset_syncs.properties,
+        batch_bytes=BATCH_BYTES,
+        turn=lease.until_valid,
+    )
