@@ -80,12 +80,16 @@ class FlowViews:
         return followed.follower.view()
 
     async def last(self, config: FlowConfig) -> FlowView | None:
-        """The flow as it is now, or was seen last; None if it has never been seen from here."""
-        try:
-            return await self.of(config)
-        except ClusterError:
-            followed = self._followed[config.herder.names.label]
-            return followed.follower.view() if followed.was_ready else None
+        """
+        The flow as it is now, or was seen last; None if it has never been seen from here.
+
+        A target that does not answer is waited for some seconds only.
+        """
+        with suppress(ClusterError, TimeoutError):
+            async with asyncio.timeout(_AWAY_AFTER_S):
+                return await self.of(config)
+        followed = self._followed[config.herder.names.label]
+        return followed.follower.view() if followed.was_ready else None
 
     def _following(self, config: FlowConfig) -> _Followed:
         label = config.herder.names.label

@@ -154,10 +154,8 @@ async def test_configurations_are_shown_while_the_target_is_away(tmp_path: Path)
     file.write_text(properties({"A": nowhere, "B": nowhere}, settings))
     path = "/connectors/A-%3EB.MirrorSourceConnector"
     async with _node(file) as client:
-        assert (await client.get(f"{path}/config"))["topics"] == "orders"
         info = await client.get(path)
         assert (info["config"]["topics"], info["tasks"]) == ("orders", [])
-        assert (await client.ask("GET", f"{path}/status"))[0] == 503
 
 
 async def test_kafbat_ui_shows_and_steers_a_flow(running: _Running) -> None:
