@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -120,24 +120,48 @@ class Fetcher:
     async def _follow(self, node: int) -> None:
         """Fetches from one broker for as long as something is read from it."""
         reading = Reading(self._spec.max_partition_bytes, self._has_room)
-        while self._is_read(node, reading):
-            try:
-                await asyncio.sleep(self._client.throttle.delay(node))
-                allowed = await self._limit.allowance()
-                await self._settler.settle(reading.lively)
-                reading.sort()
-                if reading.session.is_empty:
-                    await self._wait_for_room()
-                else:
-                    await self._fetch(node, reading, most=allowed)
-            except Unavailable as error:
-                if node not in self._failing:
-                    self._failing.add(node)
-                    log.warning("source.fetch_failed", broker=node, error=str(error))
-                self._stale.set()
-                self._replicas.forsake_node(node)
-                await asyncio.sleep(_BACKOFF_S)
+        async with asyncio.TaskGroup() as group:
+            settling: asyncio.Task[None] | None = None
+            while self._is_read(node, reading):
+                # Never with a fetch under way of what is settled: that is left out of the next.
+                open_ = self._settler.open(reading.lively)
+                if open_ and (settling is None or settling.done()):
+                    job = self._settle(node, open_)
+                    settling = group.create_task(job, name=f"settle-{node}")
+                await self._read(node, reading)
+            if settling is not None:
+                settling.cancel()
         self.changed()
+
+    async def _read(self, node: int, reading: Reading) -> None:
+        """Fetches once, or waits until there is something that may be fetched."""
+        try:
+            await asyncio.sleep(self._client.throttle.delay(node))
+            allowed = await self._limit.allowance()
+            reading.sort()
+            if reading.session.is_empty:
+                await self._wait_for_room()
+            else:
+                await self._fetch(node, reading, most=allowed)
+        except Unavailable as error:
+            await self._back_off(node, error)
+
+    async def _settle(self, node: int, partitions: Sequence[Mirrored]) -> None:
+        """Settles some partitions, of which those that are settled already are not to notice."""
+        try:
+            await self._settler.settle(partitions)
+            if any(partition.is_settled for partition in partitions):
+                self._freed.set()
+        except Unavailable as error:
+            await self._back_off(node, error)
+
+    async def _back_off(self, node: int, error: Unavailable) -> None:
+        if node not in self._failing:
+            self._failing.add(node)
+            log.warning("source.fetch_failed", broker=node, error=str(error))
+        self._stale.set()
+        self._replicas.forsake_node(node)
+        await asyncio.sleep(_BACKOFF_S)
 
     def _is_read(self, node: int, reading: Reading) -> bool:
         now = time.monotonic()

@@ -11,7 +11,7 @@ know no topic ids are asked the second one only.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from flows.source.gaps import Gaps
@@ -62,6 +62,12 @@ class Settler:
         self._forget = forget
         self._starts = Starts(client, read_committed=spec.read_committed, now_ms=now_ms)
 
+    @staticmethod
+    def open(partitions: Iterable[Mirrored]) -> list[Mirrored]:
+        """Those of some partitions that can be settled now."""
+        now = time.monotonic()
+        return [each for each in partitions if each.waits_to_settle and each.pause_until <= now]
+
     async def settle(self, partitions: Sequence[Mirrored]) -> None:
         """
         Settles those that are not, as far as brokers answer and nothing of them is under way.
@@ -69,9 +75,7 @@ class Settler:
         Raises:
             Unavailable: the source does not answer.
         """
-        now = time.monotonic()
-        open_ = [p for p in partitions if p.waits_to_settle and p.pause_until <= now]
-        if not open_:
+        if not (open_ := self.open(partitions)):
             return
         topics = await self._client.describe({p.source.topic for p in open_})
         there = [p for p in open_ if self._is_there(p, topics)]
