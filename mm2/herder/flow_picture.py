@@ -158,8 +158,12 @@ class FlowPicture:
 
     @property
     def is_run_by_java(self) -> bool:
-        """Whether those in the flow's group are workers of Kafka's own MirrorMaker."""
-        return self.members.protocol_type == _CONNECT
+        """
+        Whether workers of Kafka's own MirrorMaker are in the flow's group.
+
+        A group is of their kind until brokers remove it, minutes after the last of them has left.
+        """
+        return bool(self.members.members) and self.members.protocol_type == _CONNECT
 
     def nodes(self) -> list[Member]:
         """What our nodes in the flow's group say of themselves, in the broker's order."""

@@ -106,8 +106,9 @@ class GroupMembers:
 
     Attributes:
         state: as of the answer.
-        protocol_type: ``consumer`` for consumers, ``connect`` for Connect's workers; empty if
-            there is no such group, or nobody in it.
+        protocol_type: ``consumer`` for consumers, ``connect`` for Connect's workers, also after
+            the last of them has left, until the broker removes the group; empty if there is no
+            such group, or nobody was ever in it.
         members: in the broker's order.
     """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
@@ -78,8 +80,8 @@ class _Flow:
             for node in nodes
         )
         state = GroupState.STABLE if nodes else GroupState.EMPTY
-        protocol = "consumer" if nodes else ""
-        self.picture.members = GroupMembers(state=state, protocol_type=protocol, members=members)
+        # Brokers forget what a group is for only with the group itself.
+        self.picture.members = GroupMembers(state=state, protocol_type="consumer", members=members)
 
     def runs(self, now_ms: int = NOW) -> str | None:
         return who_runs(self.picture, "A-mm2", now_ms)
@@ -149,6 +151,19 @@ def test_a_flow_that_is_to_run_is_led_as_long_as_the_group_or_the_lease_says_so(
     assert flow.runs(NOW + 10_000) is None
     flow.say((0, False))
     assert flow.runs() == "a task of the flow is running: it has reported just now"
+
+
+def test_java_runs_a_flow_only_while_its_workers_are_in_the_group() -> None:
+    """Brokers remove a group without offsets up to ten minutes after its last member has left."""
+    flow = _Flow(STOPPED)
+    flow.say((0, True), (1, True))
+    worker = GroupMember(member_id="m", client_id="connect-1", host="/h")
+    java = GroupMembers(state=GroupState.STABLE, protocol_type="connect", members=(worker,))
+    flow.picture.members = java
+    assert flow.runs() == "the group A-mm2 has members: Kafka's MirrorMaker runs the flow"
+    flow.picture.members = replace(java, state=GroupState.EMPTY, members=())
+    assert flow.runs() is None
+    assert not flow.picture.is_run_by_java
 
 
 def test_a_task_that_fell_silent_without_a_last_word_may_come_back_for_a_while() -> None:
