@@ -19,6 +19,7 @@ from aiokafka.structs import ConsumerRecord
 from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.cancelling import cancellable
 from mm2.kafka.errors import UnknownTopic, translated
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.records import Record
@@ -250,13 +251,13 @@ async def _consumer(
         try:
             with translated(alias, "connect a consumer"):
                 async with asyncio.timeout(TIMEOUT_S):
-                    await consumer.start()
+                    await cancellable(consumer.start())
         except Unavailable:
             await raise_if_refused(alias, settings)
             raise
         yield consumer
     finally:
-        await consumer.stop()
+        await cancellable(consumer.stop())
 
 
 def _let_sleep(consumer: AIOKafkaConsumer) -> None:

@@ -19,6 +19,7 @@ from aiokafka.coordinator.protocol import (
 from aiokafka.errors import InconsistentGroupProtocolError, KafkaError
 
 from mm2.errors import ClusterError
+from mm2.kafka.cancelling import cancellable
 from mm2.kafka.errors import translated
 from mm2.kafka.settings import aiokafka_settings
 
@@ -128,7 +129,7 @@ class Membership:
         # What this member says when it joins is what counts now.
         self._is_outdated = False
         try:
-            await consumer.start()
+            await cancellable(consumer.start())
             self._consumer = consumer
             self._ask_again()
             while True:
@@ -144,7 +145,7 @@ async def _close(consumer: AIOKafkaConsumer) -> None:
     """Leaves the group; a rebalance that goes on is not waited for for long."""
     try:
         async with asyncio.timeout(_CLOSE_WITHIN_S):
-            await consumer.stop()
+            await cancellable(consumer.stop())
     except (TimeoutError, KafkaError):
         await consumer._client.close()  # noqa: SLF001 - there is no other way to end it
 

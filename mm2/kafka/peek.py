@@ -12,6 +12,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.core.model import TopicPartition
+from mm2.kafka.cancelling import cancellable
 from mm2.kafka.errors import translated
 from mm2.kafka.log import record_of
 from mm2.kafka.records import Record
@@ -63,10 +64,10 @@ async def first_records(
     try:
         with translated(alias, "look at records"):
             async with asyncio.timeout(within_s):
-                await consumer.start()
+                await cancellable(consumer.start())
             await _search(consumer, wanted, found, within_s)
     finally:
-        await consumer.stop()
+        await cancellable(consumer.stop())
     return found
 
 

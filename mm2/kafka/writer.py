@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
 from aiokafka.producer.message_accumulator import BatchBuilder
 
 from mm2.errors import Unavailable
+from mm2.kafka.cancelling import cancellable
 from mm2.kafka.errors import translated
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.settings import aiokafka_settings, milliseconds
@@ -147,9 +148,9 @@ class Writer:
         try:
             with translated(self.alias, "connect a producer"):
                 async with asyncio.timeout(self._timeout_s):
-                    await producer.start()
+                    await cancellable(producer.start())
         except BaseException as error:
-            await producer.stop()
+            await cancellable(producer.stop())
             if isinstance(error, Unavailable):
                 await raise_if_refused(self.alias, settings)
             raise
@@ -172,7 +173,7 @@ class Writer:
             await producer.abandon()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_STOP_WITHIN_S):
-                    await producer.stop()
+                    await cancellable(producer.stop())
 
     async def send(
         self,
