@@ -13,7 +13,7 @@ from tests.support.demo.raw import RawCluster
 from tests.support.process import Watched
 
 _LOOK_EVERY_S: Final = 0.03
-_STUCK_AFTER_S: Final = 60.0
+_STUCK_AFTER_S: Final = 150.0
 
 
 class Copied:
