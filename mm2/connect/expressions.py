@@ -16,6 +16,8 @@ from mm2.connect.worker import WorkerConfig
 from mm2.errors import ConfigError, ConfigErrors
 
 _EXPRESSION: Final = re.compile(r"\$\{[^}]*\}")
+_LEAST_IN_WORDS: Final = 4
+"""What is shorter is no secret within a word, and would make messages unreadable."""
 
 
 class Expressions:
@@ -38,8 +40,10 @@ class Expressions:
     def hide(self, text: str) -> str:
         """The text with expressions in the place of what they stand for."""
         for value in sorted(self._values, key=len, reverse=True):
-            shown = partial(_constant, self._values[value])
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", shown, text)
+            pattern = re.escape(value)
+            if len(value) < _LEAST_IN_WORDS:
+                pattern = rf"(?<!\w){pattern}(?!\w)"
+            text = re.sub(pattern, partial(_constant, self._values[value]), text)
         return text
 
     def hidden_in(self, errors: ConfigErrors) -> ConfigErrors:
@@ -49,8 +53,8 @@ class Expressions:
     def _hidden_in(self, error: ConfigError) -> ConfigError:
         message, own = self.hide(error.message), self._config.get(error.key or "", "")
         has_expression = _EXPRESSION.search(own) is not None
-        if has_expression and message == error.message:
-            # It may say a part of the value, or say it in other words.
+        if has_expression:
+            # The message may say the value in part, in other words or beside what was written.
             message = f"{error.key} = {own}: what this stands for is not valid"
         return ConfigError(
             message,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mm2.connect.connector import read_connector
+from mm2.connect.expressions import Expressions
 from mm2.connect.service import worker_plugins
 from mm2.connect.worker import WorkerConfig
 from mm2.errors import ConfigErrors
@@ -33,6 +34,7 @@ def _worker(**variables: str) -> WorkerConfig:
     [
         ("tasks.max", "${env:PW}", "hunter2"),
         ("tasks.max", "1${env:PW}", "hunter2"),
+        ("tasks.max", "${env:PW} x${env:PW}", "hunter2"),
         ("sync.topic.acls.enabled", "${env:PW}", "hunter2"),
         ("offset.lag.max", "${env:PW}", "hunter2\n'\\"),
     ],
@@ -53,3 +55,9 @@ def test_what_was_written_plainly_is_said_plainly() -> None:
     config = {**_CONFIG, "tasks.max": "many", "offset.lag.max": "${env:LAG}"}
     with pytest.raises(ConfigErrors, match="many"):
         read_connector(config, _worker(LAG="7"))
+
+
+def test_what_another_key_stands_for_is_hidden_within_words_too() -> None:
+    config = {**_CONFIG, "topics": "${env:PW}", "tasks.max": "${env:N}"}
+    expressions = Expressions(config, _worker(PW="hunter2", N="7"))
+    assert expressions.hide("no xhunter2y of 17, 7") == "no x${env:PW}y of 17, ${env:N}"
