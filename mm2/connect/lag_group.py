@@ -2,7 +2,8 @@
 Positions of a sink where tools that watch lag look for them: in a consumer group on its source.
 
 In Kafka's Connect the group ``connect-<name>`` is where a sink is. Here its positions are on its
-target, and the group only tells of them, some seconds late; nobody reads it here.
+target, and the group only tells of them, some seconds late; nobody reads it here. A group that has
+positions of others, say of a sink of Connect's own, is left alone: they may be all it has.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.flow_picture import FlowPicture
 from mm2.kafka.admin import Admin
+from mm2.kafka.group_ports import TargetGroups
 
 log = structlog.get_logger()
 
 _EVERY_S: Final = 10.0
+_MARK: Final = "mm2"
+"""The metadata of positions that were committed here."""
+
 _AGAIN_AFTER_S: Final = 3600.0
 """A group without members forgets what nobody has committed for a week, by default."""
 
@@ -58,7 +63,7 @@ class LagGroup:
         try:
             while True:
                 try:
-                    await self._commit(admin, self._news(_positions(picture)))
+                    await self.tell(admin, _positions(picture))
                     told = ""
                 except ClusterError as error:
                     if str(error) != told:
@@ -70,6 +75,36 @@ class LagGroup:
         finally:
             await admin.close()
 
+    async def tell(self, groups: TargetGroups, positions: Mapping[TopicPartition, int]) -> None:
+        """
+        Commits positions, as far as they are news.
+
+        Args:
+            groups: of the sink's source.
+            positions: of the next record of each partition.
+
+        Raises:
+            ClusterError: the group has members, or positions that others committed; or the cluster
+                refuses, or does not answer.
+        """
+        news = self._news(positions)
+        if not news:
+            return
+        # Each time: whoever owns a group of this name may have come since.
+        found = (await groups.list_offsets_of_groups([self._group_id]))[self._group_id]
+        if isinstance(found, ClusterError):
+            raise found
+        if any(each.metadata != _MARK for each in found.values()):
+            reason = (
+                f"group {self._group_id} has positions that others committed: delete it, or give "
+                "the connector another consumer.override.group.id"
+            )
+            raise ClusterError(self._flow.flow.source, reason)
+        await groups.alter_group_offsets(
+            self._group_id, {where: CommittedOffset(at, _MARK) for where, at in news.items()}
+        )
+        self._committed.update(news)
+
     def _news(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """What is not committed yet, or so long ago that it may be forgotten."""
         now = time.monotonic()
@@ -80,12 +115,6 @@ class LagGroup:
             for where, offset in positions.items()
             if self._committed.get(where) != offset
         }
-
-    async def _commit(self, admin: Admin, offsets: Mapping[TopicPartition, int]) -> None:
-        if offsets:
-            committed = {where: CommittedOffset(offset) for where, offset in offsets.items()}
-            await admin.alter_group_offsets(self._group_id, committed)
-            self._committed.update(offsets)
 
 
 def _positions(picture: FlowPicture) -> dict[TopicPartition, int]:
