@@ -51,3 +51,18 @@ class Contents:
                 return WantedState(name, self.wanted.get(name))
             case _:
                 return None
+
+
+def is_first(undo: Entry, before: Mapping[str, str] | None, new: ConnectorConfig) -> bool:
+    """
+    Whether a configuration came next after the one that it was made from.
+
+    A record whose answer was lost may be there twice, and the second comes after the first: that
+    somebody else wrote the very same in between makes no difference.
+
+    Args:
+        undo: the inverse of the new configuration, where it was last read.
+        before: what it was made from.
+        new: the new one.
+    """
+    return undo in (ConnectorConfig(new.name, before), new)

@@ -10,7 +10,7 @@ import structlog
 
 from mm2.config.clients import worker_client_properties
 from mm2.connect.config_topic import prepare_config_topic
-from mm2.connect.contents import Contents
+from mm2.connect.contents import Contents, is_first
 from mm2.connect.others import WorkerGroup
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, decode, encode
@@ -248,7 +248,7 @@ class TopicStore:
             return False
         offsets = await self._written([*entries, new])
         undo = [self._undo[offset] for offset in offsets]
-        if undo[-1] == ConnectorConfig(new.name, before):
+        if is_first(undo[-1], before, new):
             return True
         if self.contents.configs.get(new.name) == new.config:
             await self._written(undo)
