@@ -160,7 +160,7 @@ class Stored:
 
     def _handle(self, where: TopicPartition, name: BlockName, value: bytes | None) -> None:
         if where in self._partitions:
-            block = None if value is None else decode_value(name.start, value)
+            block = None if value is None else decode_value(name, value)
             self.runs.setdefault(where, StoredRuns()).handle(name, block)
             return
         if value is not None:

@@ -143,11 +143,15 @@ def _offset_sync(record: Record) -> Fields:
 
 
 def _offset_runs(record: Record) -> Fields:
-    partition, (start, _) = decode_block_key(record.key)
-    where: Fields = {"topic": partition.topic, "partition": partition.partition, "start": start}
+    partition, name = decode_block_key(record.key)
+    where: Fields = {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "start": name.start,
+    }
     if record.value is None:
         return {**where, "end": None, "runs": None, "flags": None}
-    block = decode_block(start, record.value)
+    block = decode_block(name, record.value)
     flags = {
         "fresh": block.is_fresh,
         "sparse": block.is_sparse,

@@ -10,7 +10,8 @@ either side and how many records it has. The first run is told from the block's 
 remote offset 0. A run of a busy transactional partition takes three or four bytes. No value (a
 tombstone) takes a block back.
 
-Version 1 has no terms; it is still read.
+Version 2 has no numbers in its keys, and version 1 no terms; both are still read. Releases that
+know no others refuse version 3, as they must: they would misread where such a block begins.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from mm2.core.model import NO_OFFSET, ClusterAlias, TopicName, TopicPartition
 from mm2.core.runs import Block, BlockName, Logs, Run, Runs, Term
 from mm2.errors import SchemaError
 
-_VERSION: Final = 2
-_WITHOUT_TERMS: Final = 1
+_VERSION: Final = 3
+_EARLIER: Final = (1, 2)
 _START: Final = struct.Struct(">q")
 _TAG: Final = struct.Struct(">I")
 _START_AND_TAG: Final = struct.Struct(">qI")
@@ -94,9 +95,9 @@ def decode_key(key: bytes | None) -> tuple[TopicPartition, BlockName]:
         raise SchemaError("Error reading field 'start': its size is wrong") from error
 
 
-def decode_value(start: int, value: bytes) -> Block:
+def decode_value(name: BlockName, value: bytes) -> Block:
     """
-    The block that begins at ``start``.
+    The block of this name.
 
     Raises:
         SchemaError: these bytes are no block, or one of a later version.
@@ -106,20 +107,21 @@ def decode_value(start: int, value: bytes) -> Block:
         numbers = _numbers(value[_HEAD.size :])
         term = Term(*numbers[: len(Term._fields)]) if flags & _TERM else None
         length, *rest = numbers if term is None else numbers[len(term) :]
-        runs = _runs(start, rest)
+        runs = _runs(name.start, rest)
     except (struct.error, TypeError, OverflowError, ValueError) as error:
         raise SchemaError(f"Error reading a block of runs: {error}") from error
-    if version not in (_VERSION, _WITHOUT_TERMS):
+    if version not in (_VERSION, *_EARLIER):
         raise SchemaError(f"Error reading a block of runs: version {version} is not known")
     return Block(
-        start=start,
-        end=start + length,
+        start=name.start,
+        end=name.start + length,
         runs=runs,
         logs=Logs(_topic_id(source), _topic_id(remote)),
         is_fresh=bool(flags & _FRESH),
         is_sparse=bool(flags & _SPARSE),
         is_transactional=bool(flags & _TRANSACTIONAL),
         term=term,
+        is_tagged=term is None or bool(name.tag),
     )
 
 

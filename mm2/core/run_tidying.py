@@ -57,8 +57,8 @@ class StoredRuns:
         again = [
             (name, block)
             for name, block in kept.items()
-            # Before blocks had tags, all had names that nobody gives any more.
-            if name not in self._stored or (block.is_sparse and self._stored[name] != block)
+            # Others keep their place: behind those of later terms they would not count.
+            if block.is_sparse and self._stored.get(name) != block
         ]
         gone = [n for n in self._stored if n not in kept and n.start < blocks[-1].start]
         return [*again, *((name, None) for name in sorted(gone))]

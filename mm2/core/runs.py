@@ -95,7 +95,7 @@ class BlockName(NamedTuple):
 
     Attributes:
         start: the first source offset that it speaks of.
-        tag: of the term of the task that wrote it; 0 if it says of none.
+        tag: of the term of the task that wrote it; 0 for no term, and in earlier releases.
     """
 
     start: int
@@ -220,6 +220,7 @@ class Block:
         is_sparse: whether runs were left out between the first and the last; approximate there.
         is_transactional: whether a commit marker follows the last record on the target.
         term: of the task that wrote it; None: a sparse block, or one of an earlier release.
+        is_tagged: whether its name stands for its term; earlier releases told terms in values only.
     """
 
     start: int
@@ -230,11 +231,12 @@ class Block:
     is_sparse: bool = False
     is_transactional: bool = False
     term: Term | None = None
+    is_tagged: bool = True
 
     @property
     def name(self) -> BlockName:
         """Its name, by which it is replaced as it grows."""
-        return BlockName(self.start, 0 if self.term is None else self.term.tag)
+        return BlockName(self.start, self.term.tag if self.term and self.is_tagged else 0)
 
     def before(self, end: int) -> Block:
         """What it says of the offsets before a source offset."""

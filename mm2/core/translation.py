@@ -61,7 +61,7 @@ class RunStore:
         if value is None:
             runs.remove(name)
         else:
-            runs.add(decode_value(name.start, value))
+            runs.add(decode_value(name, value))
 
     def of(self, partition: TopicPartition) -> PartitionRuns | None:
         """The runs of a partition; None if there are none."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.partition_runs import PartitionRuns
+from mm2.core.run_codec import decode_key, decode_value, encode_key, encode_value
 from mm2.core.run_tidying import StoredRuns
 from mm2.core.runs import Block, BlockName, Run, Runs, Term
+from mm2.core.translation import RunStore, Translated
 
 
 def block(start: int, end: int, *runs: tuple[int, int, int]) -> Block:
@@ -87,9 +91,58 @@ def test_a_late_block_of_a_former_task_goes_and_the_one_of_its_start_stays() -> 
     assert found.due(0, 0) == []
 
 
-def test_blocks_of_before_there_were_tags_are_written_under_their_new_names() -> None:
-    second = replace(SECOND, term=Term(1, 2, 0, 2))
-    found = stored(FIRST, THIRD)
-    found.handle(BlockName(10), second)
-    found.handle(THIRD.name, THIRD)
-    assert found.due(0, 0) == [(second.name, second), *gone(10)]
+def test_blocks_of_before_there_were_tags_stay_where_they_are() -> None:
+    """Behind a block of a later term they would not count for whoever reads the topic next."""
+    first, second = (
+        replace(each, term=Term(1, 1, 1, number), is_tagged=False)
+        for number, each in enumerate((FIRST, SECOND))
+    )
+    third = replace(THIRD, term=Term(2, 1, 1, 3))
+    found = stored(first, second, third)
+    assert (first.name, second.name) == (BlockName(0), BlockName(10))
+    assert found.due(0, 0) == []
+    assert found.due(10, 10) == gone(0)
+
+
+def test_after_an_upgrade_tidying_loses_nothing_that_was_exact() -> None:
+    """Whoever reads the topic afterwards, compacted, knows what was known before."""
+    where, records = TopicPartition(TopicName("t"), 0), {}
+    for number, each in enumerate((FIRST, SECOND)):
+        value = encode_value(replace(each, term=Term(1, 1, 1, number)))
+        records[encode_key(where, each.start)] = b"\x02" + value[1:]
+    third = replace(THIRD, term=Term(2, 1, 1, 3))
+    records[encode_key(where, *third.name)] = encode_value(third)
+    for _ in range(3):
+        found, known = StoredRuns(), RunStore()
+        for key, value in records.items():
+            name = decode_key(key)[1]
+            found.handle(name, decode_value(name, value))
+            known.handle(key, value)
+        runs = known.of(where)
+        assert runs is not None
+        assert runs.exact_since == 0
+        assert runs.translate(5) == Translated(5, exact=True)
+        for name, block_ in found.due(0, 0):
+            records.pop(encode_key(where, *name), None)
+            if block_ is not None:
+                records[encode_key(where, *name)] = encode_value(block_)
+
+
+def test_a_block_that_took_the_place_of_one_without_a_tag_outlives_it() -> None:
+    former = replace(SECOND, term=Term(1, 1, 1, 1), is_tagged=False)
+    latter = replace(SECOND, term=Term(2, 1, 1, 2))
+    found = stored(FIRST, former, latter, THIRD)
+    assert found.due(0, 0) == gone(10)
+    known = PartitionRuns()
+    for each in (former, latter):
+        known.add(each)
+    known.remove(former.name)
+    assert known.blocks == [latter]
+
+
+def test_a_block_without_a_tag_can_be_taken_back() -> None:
+    known = PartitionRuns()
+    former = replace(FIRST, term=Term(1, 1, 1, 1), is_tagged=False)
+    known.add(former)
+    known.remove(BlockName(0))
+    assert known.blocks == []
