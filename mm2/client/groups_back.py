@@ -20,8 +20,8 @@ from mm2.core.codec import Checkpoint
 from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
-from mm2.core.reverse import Returning
-from mm2.core.translation import OffsetTranslation
+from mm2.core.reverse import Copies, Returning, Reverser
+from mm2.core.runs import Logs
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 
@@ -66,7 +66,9 @@ class GroupsBack:
                 log.warning("group_offsets.not_listed", group=group, error=str(offsets))
             elif checkpoints := [
                 each
-                for each in self._returning(group, offsets, back, translation)
+                for each in led_back(
+                    group, back.own_commits(group, offsets, {}), self._copies, translation
+                )
                 if back.may_be_given(each)
             ]:
                 found[group] = checkpoints
@@ -76,19 +78,35 @@ class GroupsBack:
         own = group.startswith(MIRROR_GROUP_PREFIX)
         return not own and self._group_filter.should_replicate_group(group)
 
-    def _returning(
-        self,
-        group: GroupId,
-        committed: Mapping[TopicPartition, CommittedOffset],
-        back: Returning,
-        translation: OffsetTranslation,
-    ) -> Iterator[Checkpoint]:
-        for copy, commit in back.own_commits(group, committed, {}).items():
-            original = self._copies.original_partition(copy)
-            if original is None:
-                continue
-            found = translation.reverse(original, commit.offset)
-            if found is not None and found.offset >= 0:
-                yield Checkpoint(
-                    group, original, commit.offset, found.offset, commit.metadata, found.exact
-                )
+
+def led_back(
+    group: GroupId,
+    committed: Mapping[TopicPartition, CommittedOffset],
+    copies: Copies,
+    reverser: Reverser,
+) -> Iterator[Checkpoint]:
+    """
+    What a group has committed in copies, as checkpoints that name the originals and their ids.
+
+    Args:
+        group: the group.
+        committed: its offsets on the cluster of the copies.
+        copies: says what they are copies of.
+        reverser: finds the offsets in the originals; where it knows none, nothing is said.
+    """
+    for copy, commit in committed.items():
+        original = copies.original_partition(copy)
+        if original is None:
+            continue
+        found = reverser.reverse(original, commit.offset)
+        if found is not None and found.offset >= 0:
+            here, there = reverser.logs(original)
+            yield Checkpoint(
+                group,
+                original,
+                commit.offset,
+                found.offset,
+                commit.metadata,
+                found.exact,
+                Logs(source=there, remote=here),
+            )
