@@ -107,7 +107,7 @@ def _altered(file: Path, wanted: str | None) -> dict[SourceAndTarget, MirrorMake
         found: dict[SourceAndTarget, MirrorMakerConfig] = {}
         for config in flows_of(file, wanted):
             async with admin_clients(config) as clusters:
-                said = (await FlowCommands(config, clusters).steering()).alterations
+                said = await FlowCommands(config, clusters).alterations()
             maker = tolerated(config, said.changes).config.maker
             if maker is not None:
                 found[config.flow] = maker

@@ -35,7 +35,7 @@ def limit(file: Path, rate: str, flow: str | None) -> None:
             commands = FlowCommands(config, clusters)
             if wanted is not None:
                 return await commands.alter({_KEY: wanted})
-            is_altered = _KEY in (await commands.steering()).alterations.changes
+            is_altered = _KEY in (await commands.alterations()).changes
             return await commands.reset([_KEY]) if is_altered else None
 
     done = run(work)

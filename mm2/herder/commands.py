@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Collection, Iterable
-from dataclasses import replace
-from typing import Final
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
 
 from mm2.config.altering import Changes
 from mm2.config.flow import FlowConfig
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.policy import build_policy
-from mm2.errors import ConfigErrors, InvalidArgument
+from mm2.errors import InvalidArgument
 from mm2.herder.alteration import Alteration, alteration
+from mm2.herder.altering import Altering, known_alterations
 from mm2.herder.clusters import FlowClusters, check_reachable
 from mm2.herder.control import FlowState, Wanted, encode_wanted
 from mm2.herder.control_steering import (
@@ -30,11 +30,8 @@ from mm2.herder.control_steering import (
     encode_steering,
 )
 from mm2.herder.topics import create_internal_topics
-from mm2.herder.wanted import ControlBacklog, Steering, read_control, readable_steering
-from mm2.kafka.log import records_to_end
+from mm2.herder.wanted import ControlBacklog, Steering, read_control
 from mm2.kafka.writer import Writer
-
-_AT_THE_SAME_TIME: Final = "somebody else altered the flow at the same time: both changes hold"
 
 
 class FlowCommands:
@@ -163,52 +160,26 @@ class FlowCommands:
             dry_run: only says what would come of it.
 
         Raises:
-            ConfigErrors: everything that is wrong with it; nothing is changed then.
+            ConfigErrors: everything that is wrong with it, or a newer release has altered the flow;
+                nothing is changed then.
             ClusterError: the target does not answer, or refuses.
         """
         said = await self._read()
-        done = alteration(self._config, said.steering.alterations.changes, changes, reset)
+        done = alteration(self._config, known_alterations(said).changes, changes, reset)
         if not dry_run:
-            done = await self._alter(said.end, done, changes, reset)
+            async with self._writer() as writer:
+                done = await Altering(self._config, writer, changes, reset).write(done, said.end)
         return done
 
-    async def _alter(
-        self, seen: int, done: Alteration, changes: Changes, reset: Collection[str]
-    ) -> Alteration:
+    async def alterations(self) -> Alterations:
         """
-        Writes an alteration, and again over what others have written since it was made.
+        What is altered, of which a newer release may know more.
 
-        A record holds all that is altered, so it would take back what came in between.
-
-        Args:
-            seen: offset of the last record that the alteration was made in view of.
-            done: the alteration.
-            changes: of it.
-            reset: of it.
+        Raises:
+            ConfigErrors: a newer release has altered it last.
+            ClusterError: the target does not answer, or refuses.
         """
-        while True:
-            written = await self._say(done.alterations)
-            missed = await self._altered_between(seen, written)
-            if not missed or missed[-1].changes == done.alterations.changes:
-                return done
-            seen, earlier = written, missed[-1]
-            left = [key for key in reset if key in earlier.changes]
-            try:
-                done = alteration(self._config, earlier.changes, changes, left)
-            except ConfigErrors:
-                await self._say(earlier)
-                raise
-            done = replace(done, notes=(*done.notes, _AT_THE_SAME_TIME))
-
-    async def _altered_between(self, seen: int, written: int) -> list[Alterations]:
-        """What was altered after one record of the control topic and before another."""
-        alias, consumer = (
-            self._config.flow.target,
-            self._config.herder.client("consumer", "control"),
-        )
-        records = records_to_end(alias, consumer, self._topic, starts={0: seen + 1})
-        found = [readable_steering(each) async for each in records if each.offset < written]
-        return [each for each in found if isinstance(each, Alterations)]
+        return known_alterations(await self._read())
 
     async def reset(self, keys: Collection[str] = (), *, dry_run: bool = False) -> Alteration:
         """
@@ -222,23 +193,26 @@ class FlowCommands:
             ConfigErrors: a key is not altered, or what is left would be wrong.
             ClusterError: the target does not answer, or refuses.
         """
-        every = keys or (await self.steering()).alterations.changes
+        every = keys or (await self.alterations()).changes
         return await self.alter({}, reset=every, dry_run=dry_run)
 
     async def _want(self, connector: str, state: ConnectorState, reason: str) -> None:
         await self._say(_connector(_known(connector), state, reason))
 
-    async def _say(self, *entries: Wanted | SteeringEntry) -> int:
-        """Writes entries; returns the offset of the last."""
+    async def _say(self, *entries: Wanted | SteeringEntry) -> None:
+        async with self._writer() as writer:
+            for entry in entries:
+                await writer.send(self._topic, *_encoded(entry), partition=0)
+
+    @asynccontextmanager
+    async def _writer(self) -> AsyncIterator[Writer]:
+        """A writer of the control topic, which is there then."""
         await check_reachable(self._clusters.target)
         policy = build_policy(self._config.source.properties)
         await create_internal_topics(self._config, policy, self._clusters, on_source=False)
         properties = self._config.herder.client("producer", "control")
         async with Writer(self._config.flow.target, properties) as writer:
-            offsets = [
-                await writer.send(self._topic, *_encoded(entry), partition=0) for entry in entries
-            ]
-        return offsets[-1]
+            yield writer
 
 
 def _encoded(entry: Wanted | SteeringEntry) -> tuple[bytes, bytes]:

@@ -13,8 +13,9 @@ import structlog
 
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR
 from mm2.errors import SchemaError
-from mm2.herder.control import Entry, FlowState, Wanted, decode
+from mm2.herder.control import Entry, FlowState, NewerRecord, Wanted, decode
 from mm2.herder.control_steering import (
+    CONFIG_KEY,
     Alterations,
     ConnectorState,
     ConnectorWanted,
@@ -81,11 +82,13 @@ class ControlBacklog:
         entries: the last one under each key.
         steering: what operators want.
         end: offset of the last record; ``NO_OFFSET`` if there was none.
+        newer: why it is not known what is altered: a newer release has altered it last.
     """
 
     entries: tuple[Entry, ...]
     steering: Steering = field(default_factory=Steering)
     end: int = NO_OFFSET
+    newer: str | None = None
 
     @property
     def wanted(self) -> Wanted:
@@ -112,6 +115,7 @@ async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> C
         entries=tuple(entry for each in ordered if (entry := readable(each)) is not None),
         steering=steering_of(ordered),
         end=ordered[-1].offset if ordered else NO_OFFSET,
+        newer=next(filter(None, map(newer_alterations, ordered)), None),
     )
 
 
@@ -139,3 +143,15 @@ def readable_steering(record: Record) -> SteeringEntry | None:
     except SchemaError as error:
         log.error("control.unreadable", offset=record.offset, error=str(error))
         return None
+
+
+def newer_alterations(record: Record) -> str | None:
+    """Why what is altered according to a record is not known; None if it is not about that."""
+    if record.key == CONFIG_KEY:
+        try:
+            decode_steering(record.key, record.value)
+        except NewerRecord as error:
+            return str(error)
+        except SchemaError:
+            return None
+    return None

@@ -293,7 +293,7 @@ class FlowConnectors:
     ) -> None:
         config, connector = self._find(name)
         async with _commands(config) as commands:
-            altered = (await commands.steering()).alterations.changes
+            altered = (await commands.alterations()).changes
             present = _shown(tolerated(config, altered).config, connector)
             asked = difference(present, list(altered))
             if asked:

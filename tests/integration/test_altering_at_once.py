@@ -4,19 +4,94 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
+from mm2.config.flow import FlowConfig
 from mm2.driver.flows_of_file import load_flows
+from mm2.errors import ConfigErrors
 from mm2.herder.clusters import admin_clients
 from mm2.herder.commands import FlowCommands
+from mm2.herder.control_steering import CONFIG_KEY
+from mm2.kafka.log import read_to_end
+from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
 
 pytestmark = pytest.mark.broker
+
+
+class _Late(FlowCommands):
+    """Commands of somebody whom others forestall when everything is ready to be written."""
+
+    meanwhile: Callable[[], Awaitable[object]]
+
+    @asynccontextmanager
+    async def _writer(self) -> AsyncIterator[Writer]:
+        async with super()._writer() as writer:
+            await self.meanwhile()
+            yield writer
+
+
+def _flow(a: Cluster, b: Cluster, alias: str, file: Path) -> FlowConfig:
+    clusters = {alias: a.bootstrap, "B": b.bootstrap}
+    file.write_text(properties(clusters, {f"{alias}->B.enabled": "true"}))
+    (config,) = [each for each in load_flows(file, None) if each.source.enabled]
+    return config
+
+
+async def _said(config: FlowConfig) -> list[dict[str, object]]:
+    """All that was ever altered, as it stands in the control topic."""
+    consumer, topic = config.herder.client("consumer", "c"), config.herder.names.control_topic
+    records = await read_to_end(config.flow.target, consumer, topic)
+    values = [each.value for each in records if each.key == CONFIG_KEY and each.value]
+    return [json.loads(value).get("changes") for value in values]
+
+
+def test_an_alteration_never_takes_back_what_was_altered_before_it_is_written(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """A leader would follow it at once: what is excluded is not to be copied for a moment."""
+    config = _flow(cluster_a, cluster_b, f"L{unique[-8:]}", tmp_path / "mm2.properties")
+
+    async def work() -> list[str]:
+        async with admin_clients(config) as clusters:
+            late, other = _Late(config, clusters), FlowCommands(config, clusters)
+            late.meanwhile = lambda: other.alter({"topics.exclude": "secret.*"})
+            return list((await late.alter({"tasks.max": "6"})).notes)
+
+    assert "both changes hold" in "".join(asyncio.run(work()))
+    both = {"topics.exclude": "secret.*", "tasks.max": "6"}
+    assert asyncio.run(_said(config)) == [{"topics.exclude": "secret.*"}, both]
+
+
+def test_what_a_newer_release_has_altered_is_not_altered_by_an_older_one(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    config = _flow(cluster_a, cluster_b, f"N{unique[-8:]}", tmp_path / "mm2.properties")
+
+    async def work() -> None:
+        async with admin_clients(config) as clusters:
+            commands = _Late(config, clusters)
+
+            async def by_a_newer_release() -> None:
+                properties = config.herder.client("producer", "p")
+                async with Writer(config.flow.target, properties) as writer:
+                    topic = config.herder.names.control_topic
+                    await writer.send(topic, CONFIG_KEY, b'{"version":2}', partition=0)
+
+            commands.meanwhile = by_a_newer_release
+            for asked in (commands.alter({"topics": "t"}), commands.alter({}), commands.reset()):
+                with pytest.raises(ConfigErrors, match="a newer release has altered the flow"):
+                    await asked
+
+    asyncio.run(work())
+    assert asyncio.run(_said(config)) == [None], "nothing was written over it"
 
 
 def test_what_two_alter_at_the_same_time_both_holds_and_is_explained(
@@ -24,9 +99,7 @@ def test_what_two_alter_at_the_same_time_both_holds_and_is_explained(
 ) -> None:
     alias = f"S{unique[-8:]}"
     file = tmp_path / "mm2.properties"
-    clusters = {alias: cluster_a.bootstrap, "B": cluster_b.bootstrap}
-    file.write_text(properties(clusters, {f"{alias}->B.enabled": "true"}))
-    (config,) = [each for each in load_flows(file, None) if each.source.enabled]
+    config = _flow(cluster_a, cluster_b, alias, file)
 
     async def work() -> dict[str, str | None]:
         async with admin_clients(config) as clusters:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, SOURCE_CONNECTOR
-from mm2.errors import SchemaError
+from mm2.errors import ConfigErrors, SchemaError
+from mm2.herder.altering import known_alterations
 from mm2.herder.control import FlowState, NewerRecord, Wanted, decode, encode_wanted
 from mm2.herder.control_steering import (
     Alterations,
@@ -21,7 +22,7 @@ from mm2.herder.control_steering import (
     decode_steering,
     encode_steering,
 )
-from mm2.herder.wanted import Steering, steering_of
+from mm2.herder.wanted import ControlBacklog, Steering, newer_alterations, steering_of
 from mm2.kafka.log import Record
 
 _entries: st.SearchStrategy[SteeringEntry] = st.one_of(
@@ -147,3 +148,25 @@ def test_commands_and_damage_leave_what_holds_alone() -> None:
     steering = steering_of(records)
     assert steering.alterations == altered
     assert steering.flow.reason == "r"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "newer"),
+    [
+        (b"config", b'{"version":2}', "control record 'config' is of version 2, we know 1"),
+        (b"config", b'{"version":1,"changes":{}}', None),
+        (b"config", b"damaged", None),
+        (b"connector-c", b'{"version":2}', None),
+    ],
+)
+def test_what_a_newer_release_has_altered_is_not_taken_for_nothing(
+    key: bytes, value: bytes, newer: str | None
+) -> None:
+    record = Record(topic="t", partition=0, offset=0, timestamp_ms=0, key=key, value=value)
+    assert newer_alterations(record) == newer
+    backlog = ControlBacklog(entries=(), newer=newer_alterations(record))
+    if newer is None:
+        assert known_alterations(backlog) == Alterations()
+    else:
+        with pytest.raises(ConfigErrors, match="only such a one can alter it: control record"):
+            known_alterations(backlog)
