@@ -105,14 +105,19 @@ class Checkpoints:
         return found
 
     async def _about_these(self, wanted: Mapping[str, _Last]) -> dict[str, _Last]:
-        """Leaves out checkpoints of topics that were deleted and made anew since."""
+        """
+        Has checkpoints of topics that were deleted and made anew say that nothing has been read.
+
+        As the flow of checkpoints would have, had it gone on.
+        """
         topics = {where.topic for each in wanted.values() for where in each}
         live = await self._route.destination.admin.topic_ids(topics)
         return {
             group: {
                 where: each
-                for where, each in last.items()
                 if each.checkpoint.may_be_about(live.get(where.topic))
+                else _started_over(each)
+                for where, each in last.items()
             }
             for group, last in wanted.items()
         }
@@ -182,6 +187,11 @@ def _lag_in(record: Record) -> dict[TopicPartition, int]:
     if not (record.key or b"").startswith(b"bundle-"):
         return {}
     return {each.source: each.lag for each in decode_progress(record.value).partitions}
+
+
+def _started_over(last: RemoteCheckpoint) -> RemoteCheckpoint:
+    checkpoint = replace(last.checkpoint, downstream_offset=0, metadata="", exact=False)
+    return replace(last, checkpoint=checkpoint)
 
 
 def _place(

@@ -104,8 +104,14 @@ def test_after_a_disaster_a_group_that_has_read_on_stays_where_it_is(tmp_path: P
     assert offsets_to_write(behind) == {COPY: CommittedOffset(30)}
 
 
-def test_a_checkpoint_of_a_copy_that_was_made_anew_places_nobody(tmp_path: Path) -> None:
-    """An offset of the former one may lie anywhere in it."""
+def test_a_group_that_has_read_a_copy_that_was_made_anew_begins_at_its_start(
+    tmp_path: Path,
+) -> None:
+    """
+    An offset of the former one may lie anywhere in it, and ``auto.offset.reset`` behind it.
+
+    Nor does that group keep the others: they need not wait for it.
+    """
     target = _target()
     target.ids = {COPY.topic: UUID(int=2)}
     look = Checkpoints(fake_route(tmp_path, _source(), target)).look
@@ -115,8 +121,15 @@ def test_a_checkpoint_of_a_copy_that_was_made_anew_places_nobody(tmp_path: Path)
         checkpoint = replace(known.checkpoint, logs=Logs(remote=UUID(int=topic_id)))
         last = {GroupId("g"): {COPY: replace(known, checkpoint=checkpoint)}}
         found += asyncio.run(look(["g"], last, 2))
-    assert [[place.destination for place in each.places] for each in found] == [[], [COPY]]
-    assert [each.unplaced for each in found] == [(COPY.topic,), ()]
+    assert [offsets_to_write(each) for each in found] == [
+        {COPY: CommittedOffset(0)},
+        {COPY: CommittedOffset(30)},
+    ]
+    assert [each.unplaced for each in found] == [(), ()]
+    (place,) = found[0].places
+    assert (place.committed, place.is_exact) == (30, False)
+    for each in found:
+        assert not any(v.stops(forced=False) for v in group_verdicts(each, planned=False))
 
 
 def test_copies_that_a_group_is_not_placed_in_are_named(tmp_path: Path) -> None:
