@@ -114,6 +114,10 @@ class WorkerConnectors:
             tasks=sorted((await self.status(name)).tasks),
         )
 
+    async def listed(self, name: str) -> ConnectorInfo:
+        """As ``info``."""
+        return await self.info(name)
+
     async def config(self, name: str) -> Mapping[str, str]:
         """A connector's configuration, which no other cluster need answer for."""
         return redacted(self._states.config(name))

@@ -62,7 +62,7 @@ async def _expanded(api: Api, name: str, parts: set[str]) -> dict[str, object]:
     if "status" in parts:
         found["status"] = status_document(await api.connectors.status(name))
     if "info" in parts:
-        found["info"] = info_document(await api.connectors.info(name))
+        found["info"] = info_document(await api.connectors.listed(name))
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, NoReturn
@@ -21,7 +21,7 @@ from mm2.config.redact import redacted
 from mm2.core.connect_offsets import SourcePartition
 from mm2.core.connect_status import RunState
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
-from mm2.errors import ConfigErrors
+from mm2.errors import ClusterError, ConfigErrors
 from mm2.herder.clusters import admin_clients
 from mm2.herder.commands import FlowCommands
 from mm2.herder.control_steering import Alterations, ConnectorState
@@ -42,6 +42,7 @@ from mm2.rest.ports import (
 from mm2.rest.views import READY_WITHIN_S, FlowViews
 
 _LOOK_EVERY_S: Final = 0.02
+_LISTED_WITHIN_S: Final = 5.0
 _FAILED: Final = "FAILED"
 _RESTARTING: Final = "RESTARTING"
 _ASSIGNED: Final = "task.assigned.partitions"
@@ -90,17 +91,29 @@ class FlowConnectors:
         """
         A connector's configuration, alterations included, and its tasks.
 
-        While the target is away, as they were seen last; if they never were, what the file says.
+        While the target is away, as they were seen last. Never without the alterations: whoever
+        sends the configuration back with one change would take them back.
+
+        Raises:
+            ClusterError: the target does not answer, and was not seen before.
         """
         config, connector = self._find(name)
         view = await self._views.last(config)
-        tasks = _status(name, _connector(view, name, connector)).tasks if view else {}
         return ConnectorInfo(
             name=name,
             type=ConnectorType.SOURCE,
             config=_altered(config, connector, view),
-            tasks=list(tasks),
+            tasks=list(_status(name, _connector(view, name, connector)).tasks),
         )
+
+    async def listed(self, name: str) -> ConnectorInfo:
+        """As ``info``; what the file says, if that cannot be had in some seconds."""
+        with suppress(ClusterError, TimeoutError):
+            async with asyncio.timeout(_LISTED_WITHIN_S):
+                return await self.info(name)
+        config, connector = self._find(name)
+        shown = _shown(config, connector)
+        return ConnectorInfo(name=name, type=ConnectorType.SOURCE, config=shown, tasks=[])
 
     async def config(self, name: str) -> Mapping[str, str]:
         """As that of ``info``."""
@@ -345,10 +358,9 @@ def _shown(config: FlowConfig, connector: str) -> dict[str, str]:
     return dict(sorted({**redacted(written), "name": _name(config, connector)}.items()))
 
 
-def _altered(config: FlowConfig, connector: str, view: FlowView | None) -> dict[str, str]:
+def _altered(config: FlowConfig, connector: str, view: FlowView) -> dict[str, str]:
     """A connector's configuration with the alterations that are known."""
-    changes = view.steering.alterations.changes if view else {}
-    return _shown(tolerated(config, changes).config, connector)
+    return _shown(tolerated(config, view.steering.alterations.changes).config, connector)
 
 
 def _connector(view: FlowView, name: str, connector: str) -> ConnectorView:

@@ -122,8 +122,11 @@ class Connectors(Protocol):
     async def info(self, name: str) -> ConnectorInfo:
         """What a connector is."""
 
+    async def listed(self, name: str) -> ConnectorInfo:
+        """What a connector is, as far as that is known soon: to be looked at, not sent back."""
+
     async def config(self, name: str) -> Mapping[str, str]:
-        """A connector's configuration, secrets hidden; as far as it is known without Kafka."""
+        """A connector's configuration, secrets hidden."""
 
     async def status(self, name: str) -> ConnectorStatus:
         """How a connector is."""

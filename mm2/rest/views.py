@@ -79,17 +79,20 @@ class FlowViews:
             raise problem
         return followed.follower.view()
 
-    async def last(self, config: FlowConfig) -> FlowView | None:
+    async def last(self, config: FlowConfig) -> FlowView:
         """
-        The flow as it is now, or was seen last; None if it has never been seen from here.
+        The flow as it is now, or was seen last.
 
-        A target that does not answer is waited for some seconds only.
+        Raises:
+            ClusterError: its target does not answer, or refuses, and it was not seen before.
         """
-        with suppress(ClusterError, TimeoutError):
-            async with asyncio.timeout(_AWAY_AFTER_S):
-                return await self.of(config)
-        followed = self._followed[config.herder.names.label]
-        return followed.follower.view() if followed.was_ready else None
+        try:
+            return await self.of(config)
+        except ClusterError:
+            followed = self._followed[config.herder.names.label]
+            if not followed.was_ready:
+                raise
+            return followed.follower.view()
 
     def _following(self, config: FlowConfig) -> _Followed:
         label = config.herder.names.label

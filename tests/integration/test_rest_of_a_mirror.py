@@ -152,10 +152,14 @@ async def test_configurations_are_shown_while_the_target_is_away(tmp_path: Path)
     file = tmp_path / "mm2.properties"
     nowhere = f"127.0.0.1:{port}"
     file.write_text(properties({"A": nowhere, "B": nowhere}, settings))
-    path = "/connectors/A-%3EB.MirrorSourceConnector"
+    name = "A->B.MirrorSourceConnector"
+    path = f"/connectors/{quote(name, safe='')}"
     async with _node(file) as client:
-        info = await client.get(path)
+        info = (await client.get("/connectors?expand=info"))[name]["info"]
         assert (info["config"]["topics"], info["tasks"]) == ("orders", [])
+        # Whoever edits these and sends them back would undo alterations that cannot be seen.
+        for each in (path, f"{path}/config", f"{path}/status"):
+            assert (await client.ask("GET", each))[0] == 503
 
 
 async def test_kafbat_ui_shows_and_steers_a_flow(running: _Running) -> None:

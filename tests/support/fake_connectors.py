@@ -87,6 +87,10 @@ class FakeConnectors:
             tasks=list((await self.status(name)).tasks),
         )
 
+    async def listed(self, name: str) -> ConnectorInfo:
+        """Its info."""
+        return await self.info(name)
+
     async def config(self, name: str) -> Mapping[str, str]:
         """That of its info."""
         return (await self.info(name)).config
