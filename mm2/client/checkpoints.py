@@ -4,8 +4,10 @@ Reads the checkpoints that stand on a cluster, whoever has written them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Collection
-from dataclasses import dataclass
+from collections.abc import AsyncIterable, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+from uuid import UUID
 
 import structlog
 
@@ -19,6 +21,8 @@ from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.records import Record
 
 log = structlog.get_logger()
+
+Group = TypeVar("Group", bound=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,35 @@ async def last_checkpoints(
                 checkpoint, record
             )
     return {group: partitions for group, partitions in found.items() if partitions}
+
+
+def of_live_topics(
+    found: Mapping[Group, Mapping[TopicPartition, RemoteCheckpoint]],
+    live: Mapping[TopicName, UUID | None],
+) -> dict[Group, dict[TopicPartition, RemoteCheckpoint]]:
+    """
+    Has checkpoints of topics that were deleted and made anew say that nothing has been read.
+
+    As the flow of checkpoints does where it runs; what was committed upstream stays.
+
+    Args:
+        found: checkpoints as they stand.
+        live: ids of the topics downstream; what is not known contradicts nothing.
+    """
+    return {
+        group: {
+            where: each
+            if each.checkpoint.may_be_about(live.get(where.topic))
+            else _started_over(each)
+            for where, each in known.items()
+        }
+        for group, known in found.items()
+    }
+
+
+def _started_over(last: RemoteCheckpoint) -> RemoteCheckpoint:
+    checkpoint = replace(last.checkpoint, downstream_offset=0, metadata="", exact=False)
+    return replace(last, checkpoint=checkpoint)
 
 
 def _remote(checkpoint: Checkpoint, record: Record) -> RemoteCheckpoint:

@@ -49,8 +49,8 @@ class LiveLogs:
         A cluster that does not answer has told nothing new.
         """
         copies = {topic: self._copy(topic) for topic in topics}
-        here = await _ids(self._source, copies)
-        there = await _ids(self._target, copies.values())
+        here = await known_ids(self._source, copies)
+        there = await known_ids(self._target, copies.values())
         changed = set()
         for topic, copy in copies.items():
             before, now = self.ids.get(topic, UNKNOWN_LOGS), Logs(here.get(topic), there.get(copy))
@@ -63,7 +63,10 @@ class LiveLogs:
         return self._policy.format_remote_topic(self._flow.source, topic)
 
 
-async def _ids(admin: Admin | None, names: Iterable[TopicName]) -> dict[TopicName, UUID | None]:
+async def known_ids(
+    admin: Admin | None, names: Iterable[TopicName]
+) -> dict[TopicName, UUID | None]:
+    """The ids of topics, as far as a cluster tells; None if nobody there is to be asked."""
     if admin is None:
         return {}
     try:

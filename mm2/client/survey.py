@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
-from mm2.client.checkpoints import GroupCheckpoints
+from mm2.client.checkpoints import GroupCheckpoints, of_live_topics
 from mm2.client.config import ClientConfig
-from mm2.client.live_logs import LiveLogs
+from mm2.client.live_logs import LiveLogs, known_ids
 from mm2.client.mirror_client import MirrorClient
 from mm2.client.translation import load_translation
 from mm2.config.flow import FlowConfig
@@ -107,7 +107,7 @@ class FlowSurvey:
             ClusterError: a cluster that has answered does so no more, or refuses.
         """
         committed = await self.committed(wanted, on_source=True) if self.has_source else None
-        checkpoints = await known_checkpoints(self._config, wanted)
+        checkpoints = await self._believed(await known_checkpoints(self._config, wanted))
         translation = await self.translation()
         groups = (checkpoints if committed is None else committed).keys()
         partitions = {where for offsets in (committed or {}).values() for where in offsets}
@@ -158,6 +158,10 @@ class FlowSurvey:
             else:
                 found[GroupId(group)] = offsets
         return found
+
+    async def _believed(self, found: GroupCheckpoints) -> GroupCheckpoints:
+        topics = {where.topic for known in found.values() for where in known}
+        return of_live_topics(found, await known_ids(self._clusters.target, topics))
 
     async def _ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         counted = [where for where in partitions if self.downstream(where) is not None]

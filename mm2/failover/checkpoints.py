@@ -10,7 +10,12 @@ from typing import TypeAlias
 
 import structlog
 
-from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint, last_checkpoints
+from mm2.client.checkpoints import (
+    GroupCheckpoints,
+    RemoteCheckpoint,
+    last_checkpoints,
+    of_live_topics,
+)
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.failover import GroupFacts, Place, WithoutCheckpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
@@ -104,23 +109,11 @@ class Checkpoints:
             )
         return found
 
-    async def _about_these(self, wanted: Mapping[str, _Last]) -> dict[str, _Last]:
-        """
-        Has checkpoints of topics that were deleted and made anew say that nothing has been read.
-
-        As the flow of checkpoints would have, had it gone on.
-        """
+    async def _about_these(self, wanted: Mapping[str, _Last]) -> Mapping[str, _Last]:
+        """Nothing of a topic that was made anew has been read, as far as checkpoints tell."""
         topics = {where.topic for each in wanted.values() for where in each}
         live = await self._route.destination.admin.topic_ids(topics)
-        return {
-            group: {
-                where: each
-                if each.checkpoint.may_be_about(live.get(where.topic))
-                else _started_over(each)
-                for where, each in last.items()
-            }
-            for group, last in wanted.items()
-        }
+        return of_live_topics(wanted, live)
 
     async def _copies(self) -> set[TopicName]:
         """Topics of the destination that the flow has made, as their names tell."""
@@ -187,11 +180,6 @@ def _lag_in(record: Record) -> dict[TopicPartition, int]:
     if not (record.key or b"").startswith(b"bundle-"):
         return {}
     return {each.source: each.lag for each in decode_progress(record.value).partitions}
-
-
-def _started_over(last: RemoteCheckpoint) -> RemoteCheckpoint:
-    checkpoint = replace(last.checkpoint, downstream_offset=0, metadata="", exact=False)
-    return replace(last, checkpoint=checkpoint)
 
 
 def _place(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from uuid import UUID
 
-from mm2.client.checkpoints import last_checkpoints
+import pytest
+
+from mm2.client.checkpoints import RemoteCheckpoint, last_checkpoints, of_live_topics
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import EXACT_HEADER, Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.runs import Logs
 from mm2.kafka.records import Record
 
 
@@ -106,3 +111,17 @@ async def test_a_tombstone_takes_a_checkpoint_away() -> None:
     again = checkpoint("g", 0, 9)
     found = await last_checkpoints(topic(one, gone, again, gone, again), lambda _: True)
     assert found[GroupId("g")][one.partition].committed.offset == 9
+
+
+@pytest.mark.parametrize(
+    ("live", "offset"), [(UUID(int=1), 50), (UUID(int=2), 0), (None, 50)], ids=str
+)
+def test_of_a_copy_made_anew_nothing_has_been_read(live: UUID | None, offset: int) -> None:
+    """What the group has committed upstream is true all the same."""
+    told = replace(checkpoint("g", 0, 50, "m"), exact=True, logs=Logs(remote=UUID(int=1)))
+    known = {told.group: {told.partition: RemoteCheckpoint(checkpoint=told, timestamp_ms=7)}}
+    found = of_live_topics(known, {told.partition.topic: live})[told.group][told.partition]
+    assert (found.checkpoint.upstream_offset, found.timestamp_ms) == (100, 7)
+    is_told = offset == 50
+    assert found.committed == CommittedOffset(offset, "m" if is_told else "")
+    assert found.exact is is_told
