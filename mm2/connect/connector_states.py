@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from mm2.connect.connector import Connector, read_connector
+from mm2.connect.expressions import Expressions
 from mm2.connect.running import RunningConnectors
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import TargetState
 from mm2.errors import ClusterError, ConfigErrors
 from mm2.herder.flow_view import ConnectorView, FlowView
+from mm2.herder.repositioning import Repositioning
 from mm2.rest.errors import unknown_connector
 from mm2.rest.ports import ConnectorStatus, ConnectorType, State
 from mm2.rest.views import FlowViews
@@ -81,6 +84,13 @@ class ConnectorStates:
         self.config(name)
         return sorted({each.remote for each in (await self._view(name)).partitions})
 
+    @asynccontextmanager
+    async def moving(self, connector: Connector) -> AsyncIterator[Repositioning]:
+        """Where a connector is, and what moves it."""
+        with Expressions(connector.config, self._worker).hiding():
+            async with Repositioning.of(connector.flow) as repositioning:
+                yield repositioning
+
     async def status(self, name: str) -> ConnectorStatus:
         """
         How a connector is.
@@ -107,7 +117,8 @@ class ConnectorStates:
     async def _view(self, name: str) -> FlowView:
         # What runs here, if it does: who asks again for the same is answered by the same follower.
         connector = self._running.known.get(name) or self.known(name)
-        return await self._views.of(connector.flow)
+        with Expressions(connector.config, self._worker).hiding():
+            return await self._views.of(connector.flow)
 
     def _as(self, name: str, state: str, worker_id: str, trace: str = "") -> ConnectorStatus:
         """A connector of which no more is known than one state; why it failed, only if it has."""
@@ -119,18 +130,20 @@ class ConnectorStates:
         )
 
     def _seen(self, name: str, view: FlowView) -> ConnectorStatus:
-        seen = _part(view, self.known(name))
+        connector = self.known(name)
+        seen = _part(view, connector)
         if seen is None:
             return self._as(name, "UNASSIGNED", "")
+        hide = Expressions(connector.config, self._worker).hide
         return ConnectorStatus(
             name=name,
             type=self.type(name),
             connector=State(
-                state=seen.state.value, worker_id=seen.worker_id, trace=seen.trace or ""
+                state=seen.state.value, worker_id=seen.worker_id, trace=hide(seen.trace or "")
             ),
             tasks={
                 task.task: State(
-                    state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
+                    state=task.state.value, worker_id=task.worker_id, trace=hide(task.trace or "")
                 )
                 for task in seen.tasks
             },

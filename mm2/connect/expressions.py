@@ -8,12 +8,13 @@ can read; what is wrong with a value is said of the expression, as it was writte
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
 from mm2.connect.worker import WorkerConfig
-from mm2.errors import ConfigError, ConfigErrors
+from mm2.errors import ClusterError, ConfigError, ConfigErrors
 
 _EXPRESSION: Final = re.compile(r"\$\{[^}]*\}")
 _LEAST_IN_WORDS: Final = 4
@@ -45,6 +46,19 @@ class Expressions:
                 pattern = rf"(?<!\w){pattern}(?!\w)"
             text = re.sub(pattern, partial(_constant, self._values[value]), text)
         return text
+
+    @contextmanager
+    def hiding(self) -> Iterator[None]:
+        """Has what goes wrong within be said without a value that an expression stands for."""
+        try:
+            yield
+        except ConfigErrors as errors:
+            raise self.hidden_in(errors) from None
+        except ConfigError as error:
+            raise self._hidden_in(error) from None
+        except ClusterError as error:
+            error.args = (self.hide(str(error)),)
+            raise
 
     def hidden_in(self, errors: ConfigErrors) -> ConfigErrors:
         """The same mistakes without a value that an expression stands for."""

@@ -211,7 +211,8 @@ class WorkerConnectors:
     ) -> ConnectorStatus:
         """Has a connector start anew, and its tasks with it; returns how it is meanwhile."""
         before = await self.status(name)
-        states = {before.connector.state} | (_of_tasks(before) if include_tasks else set())
+        tasks = before.tasks.values() if include_tasks else ()
+        states = {each.state for each in (before.connector, *tasks)}
         if only_failed and "FAILED" not in states:
             return before
         await self._store.add(Restart(name, include_tasks, only_failed))
@@ -233,7 +234,7 @@ class WorkerConnectors:
         connector = self._states.known(name)
         if connector.kind.part != SOURCE_CONNECTOR:
             return []
-        async with Repositioning.of(connector.flow) as repositioning:
+        async with self._states.moving(connector) as repositioning:
             stored = await repositioning.stored()
         return [
             Position(
@@ -251,7 +252,7 @@ class WorkerConnectors:
             RestError: it is not stopped, or has not drained yet.
             ConfigErrors: the request is wrong.
         """
-        async with Repositioning.of(self._stopped(name).flow) as repositioning:
+        async with self._states.moving(self._stopped(name)) as repositioning:
             await _execute(repositioning, await repositioning.from_request(dict(document)))
         return "The offsets for this connector have been altered successfully"
 
@@ -262,7 +263,7 @@ class WorkerConnectors:
         Raises:
             RestError: it is not stopped, or has not drained yet.
         """
-        async with Repositioning.of(self._stopped(name).flow) as repositioning:
+        async with self._states.moving(self._stopped(name)) as repositioning:
             await _execute(repositioning, await repositioning.deleted(None))
         return "The offsets for this connector have been reset successfully"
 
@@ -288,10 +289,6 @@ class WorkerConnectors:
                 f" '/connectors/{name}/stop' endpoint"
             )
         return connector
-
-
-def _of_tasks(status: ConnectorStatus) -> set[str]:
-    return {task.state for task in status.tasks.values()}
 
 
 async def _execute(repositioning: Repositioning, changes: Sequence[Change]) -> None:

@@ -39,6 +39,7 @@ class StatusKeeper:
         board: the worker's status topic.
         owner: of this worker's leases; under others' it writes nothing.
         wanted: what is wanted of the connector; None if it was deleted.
+        hide: takes out of reasons what nobody is to read.
     """
 
     def __init__(
@@ -48,10 +49,12 @@ class StatusKeeper:
         *,
         owner: str,
         wanted: Callable[[], TargetState | None],
+        hide: Callable[[str], str],
     ) -> None:
         self._connector = connector
         self._board = board
         self._wanted = wanted
+        self._hide = hide
         self._lag_group = LagGroup.of(connector)
         self._ledger = StatusLedger(
             lambda: connector.flow, owner=owner, worker_id=owner, release=__version__
@@ -65,7 +68,7 @@ class StatusKeeper:
             key: which.
             reason: why it has failed; None if it begins.
         """
-        self._ledger.heard(key, reason, now_ms())
+        self._ledger.heard(key, reason and self._hide(reason), now_ms())
 
     async def beside(self, work: Coroutine[object, object, None]) -> None:
         """

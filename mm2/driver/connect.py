@@ -15,6 +15,7 @@ from flows.heartbeat.flow import run_heartbeats
 from mm2.connect.checkpoint_sink import run_checkpoint_sink
 from mm2.connect.connector import Connector
 from mm2.connect.doubts import check_target
+from mm2.connect.expressions import Expressions
 from mm2.connect.running import RunningConnectors
 from mm2.connect.status_board import StatusBoard
 from mm2.connect.status_keeper import StatusKeeper
@@ -133,6 +134,7 @@ class ConnectWorker:
                 self._board,
                 owner=self._worker_id,
                 wanted=lambda: self._wanted(connector.name),
+                hide=lambda text: Expressions(connector.config, self._config).hide(text),
             ),
         )
 

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from mm2.config.flow import FlowConfig
-from mm2.errors import ClusterError, Unavailable, root_cause
+from mm2.errors import ClusterError, ConfigError, Unavailable, root_cause
 from mm2.herder.flow_view import FlowFollower, FlowView
 
 log = structlog.get_logger()
@@ -137,7 +137,12 @@ async def _follow(followed: _Followed) -> None:
         await followed.follower.run()
     except Exception as error:
         flow, cause = followed.config.flow, root_cause(error)
-        log.error("rest.view_failed", flow=str(flow), exc_info=error)
+        if isinstance(cause, ConfigError):
+            # Its message may have what stands for a secret; whoever asks is told without.
+            reason = f"{cause.key or 'a setting'} cannot be used"
+            log.error("rest.view_failed", flow=str(flow), error=reason)
+        else:
+            log.error("rest.view_failed", flow=str(flow), exc_info=error)
         known = cause if isinstance(cause, ClusterError) else None
         followed.error = known or Unavailable(flow.target, f"cannot be looked at: {cause}")
     finally:
