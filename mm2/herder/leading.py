@@ -50,6 +50,7 @@ from mm2.herder.election import Election, NodeShare
 from mm2.herder.lease_slot import LeaseSlot
 from mm2.herder.membership import Decision
 from mm2.herder.term import Term
+from mm2.herder.understanding import Understanding
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -91,8 +92,13 @@ class FlowLeading:
             self._topic,
             node=node,
             share=share,
-            may_lead=lambda: self._board.newer is None,
+            may_lead=lambda: self._understanding.is_complete,
             decided=self._decided,
+        )
+        self._understanding = Understanding(
+            self._board,
+            caught_up=lambda: self._events.put_nowait(CaughtUp()),
+            rejoin=self._election.rejoin,
         )
         self._digest = config_digest(config)
         self._differing: str | None = None
@@ -202,7 +208,7 @@ class FlowLeading:
 
     def _decided(self, decided: Decision) -> None:
         flow = self._config.herder.names.label
-        is_ours = decided.leader == self._node and self._board.newer is None
+        is_ours = decided.leader == self._node and self._understanding.is_complete
         if is_ours:
             self._share.give(flow, self._share.leads.get(flow, 0))
         else:
@@ -231,15 +237,12 @@ class FlowLeading:
 
     async def _catch_up(self) -> None:
         await self._board.caught_up.wait()
-        if self._board.newer is not None:
-            log.error("flow.too_new", reason=self._board.newer, release=__version__)
-            self._election.rejoin()
-        else:
-            self._events.put_nowait(CaughtUp())
+        self._understanding.look()
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK_S)
+            self._understanding.look()
             self._events.put_nowait(Tick())
 
     async def _write_leases(self, writer: Writer) -> None:

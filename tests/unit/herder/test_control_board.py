@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from structlog.testing import capture_logs
+
 from mm2.herder.board import ControlBoard
 from mm2.herder.control import Entry, Lease, encode_lease
 from mm2.herder.control_steering import SteeringEntry
+from mm2.herder.understanding import Understanding
 from mm2.kafka.records import Record
 
 
-def _record(key: bytes, value: bytes) -> Record:
+def _record(key: bytes, value: bytes | None) -> Record:
     return Record(topic="control", partition=0, offset=0, timestamp_ms=0, key=key, value=value)
 
 
@@ -23,3 +26,43 @@ def test_whom_a_lease_of_a_newer_release_names_is_heard_of_and_we_must_not_lead(
         newer.append(board.newer)
     assert newer == ["control record 'lease' is of version 2, we know 1", None]
     assert board.entries == (Lease(epoch=8, owner="m"),)
+
+
+def test_a_node_may_lead_again_once_a_newer_record_is_taken_back() -> None:
+    board = ControlBoard("B", {}, "control")
+    heard: list[str] = []
+    understanding = Understanding(
+        board, caught_up=lambda: heard.append("caught up"), rejoin=lambda: heard.append("rejoin")
+    )
+    board._take(_record(b"config", b'{"version":2}'))
+    understanding.look()
+    assert heard == [], "what was there is not read yet"
+    board.caught_up.set()
+    with capture_logs() as logged:
+        understanding.look()
+        understanding.look()
+    assert [each["event"] for each in logged] == ["flow.too_new"]
+    assert heard == ["rejoin"], "it must not lead, not even if nobody else could"
+    board._take(_record(b"config", None))
+    understanding.look()
+    understanding.look()
+    assert heard == ["rejoin", "rejoin", "caught up"]
+
+
+def test_a_leader_says_that_it_does_not_understand_a_record_when_that_comes() -> None:
+    board = ControlBoard("B", {}, "control")
+    heard: list[str] = []
+    understanding = Understanding(
+        board, caught_up=lambda: heard.append("caught up"), rejoin=lambda: heard.append("rejoin")
+    )
+    board.caught_up.set()
+    understanding.look()
+    assert heard == ["caught up"]
+    board._take(_record(b"connector-MirrorSourceConnector", b'{"version":2}'))
+    with capture_logs() as logged:
+        understanding.look()
+        board._take(_record(b"config", b'{"version":2}'))
+        understanding.look()
+    assert [each["event"] for each in logged] == ["flow.too_new"]
+    assert heard == ["caught up", "rejoin"]
+    assert not understanding.is_complete
