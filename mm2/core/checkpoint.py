@@ -128,13 +128,15 @@ def is_more_recent(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
     Downstream offsets go forward only, unless the group itself went back on the source. That an
     offset which was a safe guess turns out to be exact is news too, once. An exact offset before
     the one that was told says that the copy was made anew: what was told is of a log that is gone,
-    and whoever went on there would skip records (unlike C294).
+    and whoever went on there would skip records (unlike C294). So is, once, of which topics it is if
+    the last one did not say so, as of earlier releases: idle groups have no other news.
     """
     return (
         last is None
         or checkpoint.upstream_offset < last.upstream_offset
         or checkpoint.downstream_offset > last.downstream_offset
         or (checkpoint.exact and _is_better(checkpoint, last))
+        or _names_its_topics(checkpoint, last)
     )
 
 
@@ -142,6 +144,15 @@ def _is_better(exact: Checkpoint, last: Checkpoint) -> bool:
     if exact.downstream_offset == last.downstream_offset:
         return not last.exact
     return exact.downstream_offset < last.downstream_offset
+
+
+def _names_its_topics(checkpoint: Checkpoint, last: Checkpoint) -> bool:
+    is_told, was_told = checkpoint.logs.remote is not None, last.logs.remote is not None
+    is_same = (checkpoint.upstream_offset, checkpoint.downstream_offset) == (
+        last.upstream_offset,
+        last.downstream_offset,
+    )
+    return is_told and not was_told and is_same and checkpoint.exact >= last.exact
 
 
 def group_offsets_to_sync(

@@ -108,6 +108,20 @@ def test_a_checkpoint_says_of_which_topics_it_is() -> None:
     assert found.logs == about
 
 
+def test_that_a_checkpoint_says_of_which_topics_it_is_is_news_once() -> None:
+    """Earlier releases did not: idle groups would never be told from those of a former copy."""
+    about = Logs(UUID(int=1), UUID(int=2))
+    told = {10: Translated(5, exact=True), 11: Translated(5, exact=False)}
+    first = checkpoints(Told(told), {at("t"): 10})
+    second = checkpoints(Told(told, about), {at("t"): 10}, last=first)
+    assert [each.logs for each in second] == [about]
+    assert checkpoints(Told(told, about), {at("t"): 10}, last=second) == []
+    assert checkpoints(Told(told), {at("t"): 10}, last=second) == []
+    assert checkpoints(Told(told, about), {at("t"): 11}, last=first) == []
+    guess = Told({10: Translated(5, exact=False)}, about)
+    assert checkpoints(guess, {at("t"): 10}, last=first) == [], "what was exact stays so"
+
+
 def test_no_checkpoint_without_a_translation() -> None:
     """C284, C288, C289."""
     store = store_of(OffsetSync(at("topic1", 0), 5, 4))
