@@ -128,8 +128,8 @@ def is_more_recent(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
     Downstream offsets go forward only, unless the group itself went back on the source. That an
     offset which was a safe guess turns out to be exact is news too, once. An exact offset before
     the one that was told says that the copy was made anew: what was told is of a log that is gone,
-    and whoever went on there would skip records (unlike C294). So is, once, of which topics it is if
-    the last one did not say so, as of earlier releases: idle groups have no other news.
+    and whoever went on there would skip records (unlike C294). So is, once, which topics it is of
+    if the last one did not say so, as of earlier releases: idle groups have no other news.
     """
     return (
         last is None
