@@ -25,7 +25,7 @@ from mm2.rest.calls import Answer, Api, Call, parse_body
 from mm2.rest.entrance import Entrance
 from mm2.rest.errors import RestError
 from mm2.rest.openapi import ROUTES
-from mm2.rest.origins import Origins
+from mm2.rest.origins import Origins, is_local_name, is_loopback, name_in
 from mm2.rest.passwords import Passwords
 from mm2.rest.routes import Route
 
@@ -56,6 +56,7 @@ def application(
             _headers(entrance.settings.headers),
             _origins(origins),
             _failures,
+            *([] if passwords else [_names(entrance)]),
             _preflights(origins),
             *([_authentication(passwords)] if passwords else []),
         ],
@@ -114,8 +115,7 @@ def _guarded(handler: WebHandler, entrance: Entrance) -> WebHandler:
 
 def _is_local(request: web.Request) -> bool:
     """Whether the request came in on a loopback address."""
-    address = request.get_extra_info("sockname", ("",))[0]
-    return str(address).startswith("127.") or address == "::1"
+    return is_loopback(str(request.get_extra_info("sockname", ("",))[0]))
 
 
 async def _body(request: web.Request) -> object:
@@ -209,6 +209,26 @@ def _origins(origins: Origins) -> Middleware:
         response = await handler(request)
         response.headers.update(origins.headers(request.headers.get("Origin")))
         return response
+
+    return middleware
+
+
+def _names(entrance: Entrance) -> Middleware:
+    """Keeps pages out whose names lead to a listener that only this machine is to reach."""
+    listeners = [each.listener for each in entrance.bound]
+    ports = {each.port for each in listeners if each.is_local and each.scheme == "http"}
+    known, allows = (entrance.settings.advertised_host or "").lower(), entrance.origins.allows
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: WebHandler) -> web.StreamResponse:
+        host = request.headers.get("Host", "")
+        is_private = request.get_extra_info("sockname", ("", 0))[1] in ports
+        name = name_in(host)
+        is_known = name in {"", known} or is_local_name(name)
+        if is_private and not is_known and not allows(f"http://{host}"):
+            message = f"Ask for localhost, or set rest.advertised.host.name to {name}."
+            raise RestError(HTTPStatus.FORBIDDEN, message)
+        return await handler(request)
 
     return middleware
 

@@ -9,6 +9,7 @@ So whatever changes something is refused if it comes from a page of another orig
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from ipaddress import ip_address
 from typing import Final
 
 from mm2.core.java_regex import JavaPattern
@@ -74,6 +75,37 @@ class Origins:
             "Access-Control-Allow-Headers": _ALLOWED_HEADERS,
             "Access-Control-Max-Age": str(_MAX_AGE_S),
         }
+
+
+def name_in(host: str) -> str:
+    """The name in a header ``Host``, in one spelling."""
+    return _without_port(host.lower()).removesuffix(".")
+
+
+def is_local_name(name: str) -> bool:
+    """
+    Whether a name is this machine's in a way that nobody else can have lead here.
+
+    A browser takes a page whose name is made to lead to this machine for this server's own, and
+    sends no ``Origin`` when it reads (DNS rebinding).
+    """
+    return name in _LOCAL_NAMES or name.endswith(".localhost") or _is_address(name)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is this machine's only, also one of IPv4 as sockets of IPv6 have it."""
+    if not _is_address(address):
+        return False
+    parsed = ip_address(address)
+    return (getattr(parsed, "ipv4_mapped", None) or parsed).is_loopback
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _without_port(host: str) -> str:

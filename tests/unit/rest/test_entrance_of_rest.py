@@ -11,7 +11,7 @@ import pytest
 from mm2.config.keys_top import HeaderRule
 from mm2.config.rest import Listener
 from mm2.errors import ConfigError
-from mm2.rest.origins import Origins
+from mm2.rest.origins import Origins, is_loopback
 from mm2.rest.passwords import Passwords
 from mm2.rest.plugins import MIRROR_PLUGINS, Plugins
 from tests.support.certificates import PASSWORD, Certified
@@ -115,6 +115,55 @@ async def test_a_page_whose_name_was_made_to_lead_here_changes_nothing() -> None
         for name, status in (("evil.example", 403), ("localhost", 204)):
             headers = {"Origin": f"http://{name}:{port}", "Host": f"{name}:{port}"}
             assert (await client.ask("PUT", STOP, headers=headers))[0] == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("evil.example:{port}", 403),
+        ("evil.example", 403),
+        ("localhost.evil.example:{port}", 403),
+        ("localhost:{port}", 200),
+        ("LOCALHOST.:{port}", 200),
+        ("mm2.localhost:{port}", 200),
+        ("127.0.0.1:{port}", 200),
+        ("[::1]:{port}", 200),
+        ("Mm2.example", 200),
+        ("ui.example:{port}", 200),
+    ],
+)
+async def test_a_page_whose_name_was_made_to_lead_here_reads_nothing(
+    host: str, status: int
+) -> None:
+    """A browser sends no ``Origin`` with what a page reads from its own server."""
+    allowed = settings(advertised_host="mm2.example", origins=(r"http://ui\.example:\d+",))
+    async with interface(FakeConnectors(), allowed) as client:
+        headers = {"Host": host.format(port=client.url.rpartition(":")[2])}
+        assert (await client.ask("GET", "/connectors", headers=headers))[0] == status
+
+
+async def test_any_name_will_do_with_a_password(passwords: Path) -> None:
+    async with interface(FakeConnectors(), settings(passwords_file=str(passwords))) as client:
+        credentials = aiohttp.encode_basic_auth("anna", "se=cret")
+        headers = {"Host": "mm2.example", "Authorization": credentials}
+        assert (await client.ask("GET", "/connectors", headers=headers))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("127.0.0.1", True),
+        ("127.1.2.3", True),
+        ("::1", True),
+        ("::ffff:127.0.0.1", True),
+        ("::ffff:10.0.0.1", False),
+        ("10.0.0.1", False),
+        ("fe80::1%lo", False),
+        ("", False),
+    ],
+)
+def test_addresses_of_this_machine_only_are_known(address: str, *, expected: bool) -> None:
+    assert is_loopback(address) is expected
 
 
 @pytest.mark.parametrize(
