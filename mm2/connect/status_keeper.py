@@ -19,6 +19,7 @@ from mm2.errors import ClusterError
 from mm2.herder.flow_topics import now_ms
 from mm2.herder.flow_view import FlowFollower
 from mm2.herder.status_ledger import Key, StatusLedger, Written
+from mm2.herder.status_topic import look_again_after_s
 from mm2.herder.supervision import keep_running
 
 log = structlog.get_logger()
@@ -26,7 +27,6 @@ log = structlog.get_logger()
 _BEGIN_AFTER_S: Final = 5.0
 """A worker that has just started has better things to do: its first records wait for Spark."""
 
-_LOOK_EVERY_S: Final = 1.0
 _GIVE_UP_WITHIN_S: Final = 3.0
 
 
@@ -100,7 +100,7 @@ class StatusKeeper:
             while True:
                 self._look(follower)
                 await self._write(self._ledger.changes(follower.picture, now_ms()))
-                await asyncio.sleep(_LOOK_EVERY_S)
+                await asyncio.sleep(look_again_after_s(len(follower.picture.partitions)))
 
     def _look(self, follower: FlowFollower) -> None:
         connector = self._connector

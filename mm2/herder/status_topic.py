@@ -86,8 +86,7 @@ class StatusTopic:
             async with self._writer() as writer:
                 while True:
                     await self._write(writer, self._ledger.changes(follower.picture, now_ms()))
-                    partitions = len(follower.picture.partitions)
-                    await asyncio.sleep(max(_LOOK_EVERY_S, partitions / _PARTITIONS_IN_A_SECOND))
+                    await asyncio.sleep(look_again_after_s(len(follower.picture.partitions)))
 
     async def _give_up(self, follower: FlowFollower) -> None:
         """Takes no longer than a few seconds; if the target is away, others see that themselves."""
@@ -109,6 +108,11 @@ class StatusTopic:
                 await writer.send(self._config().herder.status_topic, key, value)
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
+
+
+def look_again_after_s(partitions: int) -> float:
+    """When statuses of a flow of so many partitions are looked at again, in seconds."""
+    return max(_LOOK_EVERY_S, partitions / _PARTITIONS_IN_A_SECOND)
 
 
 def worker_id_of(owner: str, flow: SourceAndTarget) -> str:
