@@ -128,7 +128,8 @@ def _steers(client: ConnectClient, name: str) -> None:
     eventually(lambda: client.is_in(name, "RUNNING", 1))
     client.ask("restart", name)
     eventually(lambda: client.is_in(name, "RUNNING", 1))
-    client.ask("restart-task", name, 0)
+    # A new leader has no tasks before it has divided the partitions.
+    eventually(lambda: client.ask("restart-task", name, 0), until=lambda _: True)
     eventually(lambda: client.is_in(name, "RUNNING", 1))
     client.ask("stop", name)
     eventually(lambda: client.is_in(name, "STOPPED", 0))
