@@ -18,7 +18,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import Final
 
 import structlog
 import uvloop
@@ -28,6 +27,7 @@ from flows.source.budget import Budget
 from flows.source.committing import make_committer
 from flows.source.continuity import Continuity
 from flows.source.control import ControlFollower
+from flows.source.draining import drain
 from flows.source.fetch import Fetcher
 from flows.source.gate import TransactionGate
 from flows.source.grouping import Policy
@@ -58,8 +58,6 @@ log = structlog.get_logger()
 
 Connect = Callable[[str, Mapping[str, object]], WireClient]
 """Makes the client of the target from its alias and settings."""
-
-_DRAIN_WITHIN_S: Final = 8.0
 
 
 def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
@@ -309,18 +307,14 @@ class SourceTask:
 
     async def _drain(self) -> None:
         partitions = list(self._partitions.values())
-        lanes = [partition.lane for partition in partitions]
-        is_drained = await self._producer.flush(lanes, within_s=_DRAIN_WITHIN_S)
-        if not is_drained:
-            stuck = [str(lane.target) for lane in lanes if not lane.is_idle]
-            log.warning("source.not_drained", partitions=stuck, within_s=_DRAIN_WITHIN_S)
-        committed = await self._positions.commit(partitions)
+        drained = await drain(partitions, self._producer, self._positions)
         await self._maps.settle(partitions)
         await self._maps.promote()
         await self._reporter.report()
-        if is_drained:
+        # Whoever reads that we have ended may change positions; none of ours may be on its way.
+        if drained.is_complete:
             await self._reporter.last_word()
-        log.info("source.stopped", positions=committed, **self.totals())
+        log.info("source.stopped", positions=drained.positions, **self.totals())
 
     async def _obey(self) -> None:
         """Carries out assignments as they come."""

@@ -1,0 +1,113 @@
+"""A task has ended when the target has its copies and their positions, and not before."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from flows.source.draining import Drained, drain
+from flows.source.gate import TransactionGate
+from flows.source.lane import Lane
+from flows.source.partition import Mirrored
+from flows.source.positions import Positions, PositionsTopic
+from flows.source.produce import Producer
+from flows.source.transactions import Transactions
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.herder.bundle import ExactlyOnceSpec
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.transactions import TransactionalProducer
+from tests.support.fake_broker import FakeCluster, Trouble
+from tests.support.fake_coordinator import TransactionalCluster
+from tests.support.virtual_time import run
+
+_SOURCE = TopicPartition(TopicName("s"), 0)
+_REMOTE = TopicPartition(TopicName("t"), 0)
+_POSITIONS = TopicPartition(TopicName("offsets"), 0)
+
+
+def _topic(producer: Producer) -> PositionsTopic:
+    return PositionsTopic(
+        producer,
+        source=ClusterAlias("A"),
+        topic=_POSITIONS.topic,
+        partitions=1,
+        now_ms=lambda: 0,
+    )
+
+
+def _partition(committed: int) -> Mirrored:
+    """A partition that is copied up to offset 4."""
+    return Mirrored(_SOURCE, Lane(_REMOTE), position=5, mirrored=4, committed=committed)
+
+
+async def _drained(committed: int, *, is_answered: bool) -> Drained:
+    """What comes of it at least once."""
+    cluster = FakeCluster([(_REMOTE, 0), (_POSITIONS, 0)], lambda: Trouble.NONE)
+    client = cast("WireClient", cluster)
+    producer = Producer(flow="A->B", client=client, identity=ProducerIdentity(1, 0))
+    partition = _partition(committed)
+    positions = Positions(
+        _topic(producer),
+        producer,
+        {_SOURCE: partition},
+        flow="A->B",
+        interval_s=60,
+        on_settled=lambda *_: None,
+    )
+    async with asyncio.TaskGroup() as group:
+        sending = group.create_task(producer.run()) if is_answered else None
+        with capture_logs() as logged:
+            drained = await drain([partition], producer, positions)
+        if sending is not None:
+            sending.cancel()
+    assert ("positions.late" in {each["event"] for each in logged}) is not drained.is_complete
+    return drained
+
+
+async def _drained_in_transactions() -> Drained:
+    """What comes of it exactly once."""
+    cluster = TransactionalCluster([(_REMOTE, 0), (_POSITIONS, 0)], lambda: Trouble.NONE)
+    client, identity = cast("WireClient", cluster), cluster.new_task()
+    gate, partition = TransactionGate("id"), _partition(2)
+    producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
+    spec = ExactlyOnceSpec(group=GroupId("g"), refresh_s=600)
+    transactions = Transactions(
+        spec,
+        flow="A->B",
+        gate=gate,
+        producer=producer,
+        coordinators=TransactionalProducer(
+            client, flow="A->B", transactional_id="id", identity=identity, group=spec.group
+        ),
+        topic=_topic(producer),
+        partitions={_SOURCE: partition},
+        on_settled=lambda *_: None,
+    )
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(part.run()) for part in (producer, transactions)]
+        drained = await drain([partition], producer, transactions)
+        for task in tasks:
+            task.cancel()
+    return drained
+
+
+@pytest.mark.parametrize(
+    ("committed", "is_answered", "drained"),
+    [
+        (4, False, Drained(is_complete=True, positions=0)),
+        (2, True, Drained(is_complete=True, positions=1)),
+        (2, False, Drained(is_complete=False, positions=0)),
+    ],
+)
+def test_a_task_has_ended_only_when_its_positions_are_stored(
+    committed: int, is_answered: bool, drained: Drained
+) -> None:
+    assert run(_drained(committed, is_answered=is_answered)) == drained
+
+
+def test_a_task_has_ended_when_its_transaction_has() -> None:
+    assert run(_drained_in_transactions()) == Drained(is_complete=True, positions=1)
