@@ -50,6 +50,8 @@ _CANCEL_AGAIN_S: Final = 1.0
 _WARM_AFTER_S: Final = 3.0
 """A bundle that comes before is not to share the machine with a task that does nothing."""
 
+_WARM_WITHIN_S: Final = 60.0
+
 
 class BundleFailed(Exception):
     """A bundle's job ended with an error; the message is the last line of its traceback."""
@@ -81,7 +83,8 @@ class SparkEngine:
         self._settings = {**DEFAULTS, **settings}
         master = self._settings.get("spark.master", f"local[{_SLOTS},1]")
         self._settings["spark.master"] = with_cores(master, os.cpu_count() or 1)
-        self._slots = slots_of(self._settings["spark.master"])
+        cpus = self._settings.get("spark.task.cpus", "1")
+        self._slots = slots_of(self._settings["spark.master"], cpus)
         if self._slots is not None:
             self._settings = {**_LOCAL, **self._settings}
         self._jobs = 0
@@ -120,9 +123,15 @@ class SparkEngine:
         return None if self._slots is None else max(0, self._slots - self._jobs)
 
     async def until_warm(self) -> None:
-        """Waits until a bundle would begin at once: after a first one, or the empty task."""
+        """
+        Waits until a bundle would begin at once: after a first one, or the empty task.
+
+        On a cluster that is full that task waits for as long as it is; so does a bundle, but flows
+        that are led elsewhere for good because of it would be worse.
+        """
         if self._warming is not None:
-            await asyncio.wait([asyncio.wrap_future(self._warming)])
+            warming = asyncio.wrap_future(self._warming)
+            await asyncio.wait([warming], timeout=_WARM_WITHIN_S)
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """

@@ -19,18 +19,22 @@ def with_cores(master: str, cores: int) -> str:
     return master.replace("*", str(cores)) if _LOCAL.fullmatch(master) else master
 
 
-def slots_of(master: str) -> int | None:
+def slots_of(master: str, task_cpus: str = "1") -> int | None:
     """
     The slots of a Spark that runs in one JVM.
 
     Args:
         master: ``spark.master``.
+        task_cpus: ``spark.task.cpus``; what is no number is for Spark to refuse.
 
     Returns:
         None where the machine decides, or other machines add theirs over time.
     """
     found = _LOCAL.fullmatch(master)
-    return None if found is None or found[1] == "*" else int(found[1] or 1)
+    if found is None or found[1] == "*":
+        return None
+    cpus = int(task_cpus) if task_cpus.isdecimal() else 1
+    return int(found[1] or 1) // max(1, cpus)
 
 
 def most_bundles(wanted: int, own: int, room: int | None) -> int:

@@ -72,7 +72,7 @@ def alteration(
 def _narrow(config: FlowConfig, change: FlowChange) -> Iterator[str]:
     """Says that Spark, as the file has it, does not run so many tasks at the same time."""
     master, tasks = config.spark.get("spark.master", ""), config.source.tasks_max
-    slots = slots_of(master)
+    slots = slots_of(master, config.spark.get("spark.task.cpus", "1"))
     if Effect.SHARES in change.effects and slots is not None and slots < tasks:
         yield (
             f"spark.master = {master} runs {slots} tasks of all flows at the same time: the flow"

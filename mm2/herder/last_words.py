@@ -33,7 +33,9 @@ def have_ended(picture: FlowPicture) -> bool:
 
 def under_way(picture: FlowPicture, now_ms: int) -> list[int]:
     """
-    Numbers of the last leader's tasks that have reported not long ago, but no last word.
+    Numbers of tasks that have reported not long ago, but no last word.
+
+    Those of a former leader count, too: they may commit until they know that another one leads.
 
     Args:
         picture: of the flow.
@@ -42,6 +44,6 @@ def under_way(picture: FlowPicture, now_ms: int) -> list[int]:
     now_ms = picture.clock_ms(now_ms)
     return sorted(
         number
-        for number, report in picture.reported().items()
+        for number, report in picture.reports.items()
         if not report.is_last and now_ms - report.time_ms < LOST_MS
     )

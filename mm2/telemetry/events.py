@@ -204,9 +204,9 @@ EVENTS: Final = {
     "another node leads.",
     "source.topic_missing": "A source topic is not there any more; it is waited for.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
-    "spark.too_narrow": "Spark has fewer free slots than the flow may have tasks (tasks.max): it "
-    "goes on with as many tasks as there are slots. Give spark.master more, and start the process "
-    "again.",
+    "spark.too_narrow": "When the flow looked, Spark had fewer free slots than the flow may have "
+    "tasks (tasks.max): it goes on with as many tasks as there were slots, with one at least. Give "
+    "spark.master more, as many as all flows together have tasks, and start the process again.",
     "spark.started": "Spark runs.",
     "status.not_written": "What connectors do could not be written to the status topic; it is "
     "tried again.",

@@ -7,6 +7,7 @@ import gc
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from flows.spark.engine import BundleFailed, SparkEngine
 from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
+from tests.support import virtual_time
 from tests.support.eventually import eventually_async
 from tests.support.specs import sample_spec
 
@@ -152,6 +154,15 @@ def test_a_cluster_decides_itself_what_it_has_room_for() -> None:
         return {}
 
     assert SparkEngine({"spark.master": "spark://host:7077"}, task=task).room() is None
+
+
+def test_a_node_becomes_warm_in_the_end_also_where_a_cluster_has_no_room_for_it() -> None:
+    def task(_: BundleSpec) -> Totals:
+        return {}
+
+    engine = SparkEngine({"spark.master": "spark://host:7077"}, task=task)
+    engine._warming = Future()
+    virtual_time.run(engine.until_warm())
 
 
 async def test_a_setting_that_spark_refuses_is_a_clear_error() -> None:

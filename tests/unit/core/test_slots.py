@@ -25,6 +25,14 @@ def test_only_a_spark_on_one_machine_has_a_number_of_slots(master: str, slots: i
     assert slots_of(master) == slots
 
 
+@pytest.mark.parametrize(
+    ("cpus", "slots"), [("1", 5), ("2", 2), ("6", 0), ("0", 5), ("nonsense", 5)]
+)
+def test_a_task_may_take_several_cores(cpus: str, slots: int) -> None:
+    assert slots_of("local[5]", cpus) == slots
+    assert slots_of("local[*]", cpus) is None
+
+
 def test_all_cores_of_the_machine_are_so_many() -> None:
     assert with_cores("local[*,2]", 8) == "local[8,2]"
     assert with_cores("local[3]", 8) == "local[3]"

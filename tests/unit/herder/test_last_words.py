@@ -171,12 +171,23 @@ def test_a_task_that_fell_silent_without_a_last_word_may_come_back_for_a_while()
     flow = _Flow(STOPPED)
     flow.group()
     flow.say((0, True), (1, False))
-    flow.say((2, False), epoch=1)
     assert under_way(flow.picture, NOW + 14_999) == [1]
     assert flow.runs(NOW + 14_999) == "of its tasks, 1 have not said that they have ended"
     assert flow.runs(NOW + 15_000) is None, "it was killed, or its lease has ended"
     flow.say((1, True))
     assert flow.runs() is None
+
+
+def test_a_task_of_a_former_leader_may_commit_until_it_knows_of_the_next_one() -> None:
+    """A node that froze with its tasks; who leads now starts none, so that nobody fences them."""
+    flow = _Flow(STOPPED)
+    flow.group("n")
+    flow.say((0, True), (1, True))
+    flow.say((2, False), epoch=1)
+    flow.lease(at_ms=NOW + 14_999)
+    assert flow.runs(NOW + 14_999) == "of its tasks, 2 have not said that they have ended"
+    flow.lease(at_ms=NOW + 15_000)
+    assert flow.runs(NOW + 15_000) is None
 
 
 def test_how_long_a_task_has_been_silent_is_told_by_its_leaders_clock() -> None:
