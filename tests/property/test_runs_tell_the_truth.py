@@ -19,7 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.core.run_codec import encode_key, encode_value
+from mm2.core.run_codec import decode_key, decode_value, encode_key, encode_value
+from mm2.core.run_tidying import StoredRuns
 from mm2.core.run_tracker import RunTracker
 from mm2.core.runs import Block, Logs, Run, Term
 from mm2.core.translation import OffsetTranslation, RunStore
@@ -195,21 +196,50 @@ class FlowOfRuns(RuleBasedStateMachine):
     @rule(data=st.data())
     def compact(self, data: st.DataObject) -> None:
         """Of the older part of the topic the last record of each key is left."""
-        end = data.draw(st.integers(0, len(self.topic)))
+        self._compact(data.draw(st.integers(0, len(self.topic))))
+
+    def _compact(self, end: int) -> None:
         keys = [key for key, _ in self.topic]
         self.topic = [
             each for n, each in enumerate(self.topic) if n >= end or each[0] not in keys[n + 1 :]
         ]
+
+    @rule()
+    def tidy(self) -> None:
+        """What nobody needs is taken back; whoever reads from now on knows as much as before."""
+        self._compact(len(self.topic))
+        stored, before = StoredRuns(self.most), self._read_runs().of(WHERE)
+        for key, value in self.topic:
+            name = decode_key(key)[1]
+            stored.handle(name, None if value is None else decode_value(name, value))
+        for name, block in stored.due(0, 0):
+            value = None if block is None else encode_value(block)
+            self.topic.append((encode_key(WHERE, *name), value))
+        self._compact(len(self.topic))
+        after = self._read_runs().of(WHERE)
+        since = [None if runs is None else runs.exact_since for runs in (before, after)]
+        assert since[0] == since[1], "tidying has lost what was exact"
+
+    @rule()
+    def upgrade(self) -> None:
+        """What is there was written by a release whose keys had no tags; a task of ours comes."""
+        names = {decode_key(key)[1] for key, _ in self.topic}
+        if len({name.start for name in names}) < len(names):
+            return  # There, such keys are taken for each other.
+        self.commit()
+        self.topic = [
+            (encode_key(WHERE, decode_key(key)[1].start), value and b"\x02" + value[1:])
+            for key, value in self.topic
+        ]
+        self.topic_is_told_anew()
+        self.tidy()
 
     @invariant()
     def nothing_told_is_a_lie(self) -> None:
         """For every offset of either log."""
         if not {*self.evidence} <= {*self.syncs.slots(WHERE)}:
             return  # That the copy was made anew cannot be known any more.
-        runs = RunStore(self.most)
-        for record in self.topic:
-            runs.handle(*record)
-        runs.backlog_read()
+        runs = self._read_runs()
         self.alone = OffsetTranslation(self.syncs)
         # Brokers before 2.8 know no ids.
         live = {WHERE.topic: self.logs} if self.turn % 2 else {}
@@ -243,6 +273,13 @@ class FlowOfRuns(RuleBasedStateMachine):
             assert all(u is None or u >= found.offset for u in unread), f"{downstream} skips"
             if found.exact:
                 assert self._are_one(downstream, found.offset), f"{downstream} repeats"
+
+    def _read_runs(self) -> RunStore:
+        runs = RunStore(self.most)
+        for record in self.topic:
+            runs.handle(*record)
+        runs.backlog_read()
+        return runs
 
     def _write(self, blocks: Iterable[Block]) -> None:
         self.topic += [(encode_key(WHERE, *b.name), encode_value(b)) for b in blocks]
