@@ -88,8 +88,11 @@ def test_connectors_of_a_killed_worker_go_on_in_another_one(
         leader = next(port for port, each in workers.items() if "flow.led" in each.text())
         workers[leader].kill()
         produce(cluster_a.bootstrap, unique, _numbers(100, 100))
-        other = RestClient(next(port for port in ports if port != leader))
+        (heir,) = (port for port in ports if port != leader)
+        other = RestClient(heir)
         eventually(copied, until=lambda found: found == values(200))
+        # A task of the killed worker may have copied them, before it saw that it is alone.
+        eventually(lambda: "flow.led" in workers[heir].text())
         other.ask("PUT", f"/connectors/{unique}/stop")
         eventually(lambda: other.state(unique) == "STOPPED")
         eventually(lambda: said() == {unique: "STOPPED"})
