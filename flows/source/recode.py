@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from flows.source.batch import (
     HEADER_SIZE,
@@ -24,6 +25,10 @@ from flows.source.strips import Piece, Strip, each_batch
 from mm2.kafka.wire.codecs import NONE, Compression, compress, decompress
 from mm2.kafka.wire.compiled import NotCarried, Section, reencode
 from mm2.kafka.wire.legacy import read_legacy
+
+_EARLIEST: Final = -(1 << 63)
+_LATEST: Final = (1 << 63) - 1
+"""Timestamps that a batch can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,10 @@ def _walk(batch: Batch) -> Iterator[Record]:
         delta, body = read_varint(payload, at + 1)  # after the record's unused attributes
         offset, body = read_varint(payload, body)
         timestamp = first + delta if append_time is None else append_time
+        if not _EARLIEST <= timestamp <= _LATEST:
+            raise ValueError(
+                f"a record at offset {batch.base_offset + offset} has no possible time"
+            )
         yield Record(batch.base_offset + offset, timestamp, payload[body:end])
         at = end
 

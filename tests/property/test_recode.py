@@ -5,6 +5,7 @@ consumer of the target sees.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 
 import pytest
@@ -27,6 +28,7 @@ from tests.support.batches import Headers, Plain, read_batch, read_header, write
 
 _NOT_UTF8 = b"\xff\xfe"
 _bytes = st.none() | st.sampled_from([b"", _NOT_UTF8]) | st.binary(max_size=40)
+_BASE_TIMESTAMP_AT = 27
 _keys = st.sampled_from([b"", b"same", _NOT_UTF8]) | st.binary(max_size=5)
 _timestamps = st.integers(0, 1 << 50)
 _codecs = st.integers(0, 4)
@@ -195,6 +197,15 @@ def test_damaged_records_never_end_in_another_error(
         _recoded(_batch(bytes(data)), 0)
     except ValueError:
         return
+
+
+def test_a_time_that_no_batch_can_hold_is_refused() -> None:
+    # Such a header key is not for the compiled codec.
+    records = [Plain(offset=n, timestamp=n, headers=((_NOT_UTF8, b""),)) for n in (0, 1)]
+    data = bytearray(write_batch(records, codec_number=0))
+    struct.pack_into(">q", data, _BASE_TIMESTAMP_AT, (1 << 63) - 1)
+    with pytest.raises(ValueError, match="offset 1 has no possible time"):
+        _recoded(_batch(bytes(data)), 0)
 
 
 def test_an_unknown_codec_is_refused() -> None:
