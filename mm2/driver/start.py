@@ -11,7 +11,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from flows.spark.jvm import DEFAULTS, Jvm, is_local
 from flows.spark.zygote import Zygote
@@ -57,11 +57,11 @@ def foreground(
     settings = {**DEFAULTS, **spark}
     if not copies:
         return _run(main, settings, None, None)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _stop)
+    signals = _Signals()
     zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
     jvm = Jvm(settings, environment=zygote.environment if zygote else None)
     try:
+        signals.obey()
         return _run(main, settings, jvm, zygote)
     except SystemExit:
         jvm.end(within_s=0)
@@ -71,9 +71,35 @@ def foreground(
             zygote.end()
 
 
-def _stop(_number: int, _frame: object) -> NoReturn:
-    """Ends this process while it starts; once the event loop runs, it takes the signals over."""
-    raise SystemExit(0)
+class _Signals:
+    """
+    End this process while it starts; once the event loop runs, it takes them over.
+
+    A signal that comes while a process is being started would leave that one without anyone who
+    knows it: such a signal waits until ``obey``.
+    """
+
+    def __init__(self) -> None:
+        self._came = False
+        self._is_obeyed = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._come)
+
+    def obey(self) -> None:
+        """
+        Signals count from now on, and those that came before.
+
+        Raises:
+            SystemExit: one came.
+        """
+        self._is_obeyed = True
+        if self._came:
+            raise SystemExit(0)
+
+    def _come(self, _number: int, _frame: object) -> None:
+        is_first, self._came = not self._came, True
+        if is_first and self._is_obeyed:
+            raise SystemExit(0)
 
 
 def _run(
