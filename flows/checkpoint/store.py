@@ -14,7 +14,7 @@ from typing import Final
 
 import structlog
 
-from mm2.config.settings import CheckpointSettings
+from mm2.config.connector_settings import CheckpointSettings
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import GroupFilter
 from mm2.core.model import GroupId, TopicPartition

@@ -18,6 +18,12 @@ from mm2.config.clients import (
     data_producer_properties,
     with_prefix,
 )
+from mm2.config.connector_settings import (
+    CheckpointSettings,
+    ConnectorSettings,
+    HeartbeatSettings,
+    SourceSettings,
+)
 from mm2.config.data_clients import DataSettings, read_data, without_effect
 from mm2.config.definition import Definition, by_line, parse_all, split_list
 from mm2.config.exactly_once import WORKER_KEY, exactly_once_mistakes, misplaced
@@ -34,14 +40,7 @@ from mm2.config.reading import (
     read_herder,
     read_source,
 )
-from mm2.config.settings import (
-    CheckpointSettings,
-    ConnectorSettings,
-    FlowConfig,
-    HeartbeatSettings,
-    HerderSettings,
-    SourceSettings,
-)
+from mm2.config.settings import FlowConfig, HerderSettings
 from mm2.config.spellings import own_at_top, readings, translated
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mm2.config.settings import FlowConfig, SourceSettings
+from mm2.config.connector_settings import SourceSettings
+from mm2.config.settings import FlowConfig
 from mm2.config.spellings import read_as
 from mm2.core.config_change import (
     Effect,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from mm2.config.definition import Check, Definition, Key, Type, between, items, one_of
@@ -9,7 +10,8 @@ from mm2.config.definition import Check, Definition, Key, Type, between, items, 
 _CONNECTORS: Final = frozenset({Definition.SOURCE, Definition.CHECKPOINT, Definition.HEARTBEAT})
 
 
-def _key(
+def connector_key(  # noqa: PLR0917 - a row of a table
+    definitions: frozenset[Definition],
     name: str,
     type_: Type,
     default: str | None,
@@ -19,17 +21,21 @@ def _key(
     check: Check | None = None,
     required: bool = False,
 ) -> Key:
+    """A key of some of the connectors; one that names a class may name one of ours, too."""
     return Key(
         name=name,
         type=type_,
         default=default,
         importance=importance,
         doc=doc,
-        definitions=_CONNECTORS,
+        definitions=definitions,
         required=required,
         check=check,
         own_class=type_ is Type.CLASS,
     )
+
+
+_key: Final = partial(connector_key, _CONNECTORS)
 
 
 def _converter(name: str) -> tuple[Key, Key]:

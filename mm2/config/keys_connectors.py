@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from mm2.config.definition import Check, Definition, Key, Type, items, one_of
+from mm2.config.definition import Definition, Key, Type, items, one_of
 from mm2.config.keys_connect import CONNECT_KEYS
+from mm2.config.keys_connect import connector_key as _key
 
 _S: Final = frozenset({Definition.SOURCE})
 _C: Final = frozenset({Definition.CHECKPOINT})
@@ -13,30 +14,6 @@ _H: Final = frozenset({Definition.HEARTBEAT})
 _SC: Final = _S | _C
 _ALL: Final = _SC | _H
 _MIRROR: Final = "org.apache.kafka.connect.mirror."
-
-
-def _key(  # noqa: PLR0917 - a row of a table
-    definitions: frozenset[Definition],
-    name: str,
-    type_: Type,
-    default: str | None,
-    importance: str,
-    doc: str,
-    *,
-    check: Check | None = None,
-    required: bool = False,
-) -> Key:
-    return Key(
-        name=name,
-        type=type_,
-        default=default,
-        importance=importance,
-        doc=doc,
-        definitions=definitions,
-        required=required,
-        check=check,
-        own_class=type_ is Type.CLASS,
-    )
 
 
 def _switch(definitions: frozenset[Definition], name: str, default: str, doc: str) -> Key:

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypedDict
 
-from mm2.config.definition import Definition, Value, parse_all
-from mm2.config.keys import keys_of
-from mm2.config.keys_own import OWN_KEYS
-from mm2.config.settings import (
+from mm2.config.connector_settings import (
     CheckpointSettings,
     ErrorSettings,
     HeartbeatSettings,
-    HerderSettings,
     SourceSettings,
 )
+from mm2.config.definition import Definition, Value, parse_all
+from mm2.config.keys import keys_of
+from mm2.config.keys_own import OWN_KEYS
+from mm2.config.settings import HerderSettings
 from mm2.core.model import SourceAndTarget
 from mm2.core.names import FlowNames
 from mm2.core.starts import RULES_KEY, parse_rules

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Final
 
 from mm2.client.checkpoints import GroupCheckpoints
-from mm2.core.failover import GroupFacts, group_verdicts
+from mm2.core.failover import GroupFacts
 from mm2.core.failover_checks import (
     checkpoint_verdict,
     drain_verdict,
@@ -28,6 +28,7 @@ from mm2.core.failover_checks import (
     no_groups_verdict,
     stopped_verdict,
 )
+from mm2.core.failover_verdicts import group_verdicts
 from mm2.core.model import TopicName
 from mm2.core.verdicts import Outcome, Verdict, is_go
 from mm2.errors import ClusterError, Unavailable

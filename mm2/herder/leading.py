@@ -16,38 +16,15 @@ import structlog
 from mm2 import __version__
 from mm2.config.digest import config_digest
 from mm2.config.flow import FlowConfig
+from mm2.core import leadership_words as words
 from mm2.core.leadership import Leadership
-from mm2.core.leadership_words import (
-    LASTS_MS,
-    Abandon,
-    Action,
-    Advance,
-    Assigned,
-    CaughtUp,
-    Claim,
-    Drain,
-    Ended,
-    Event,
-    Lead,
-    LeaseSeen,
-    Leave,
-    NotClaimed,
-    Rejoin,
-    Release,
-    Released,
-    Renew,
-    Resume,
-    Stop,
-    Suspend,
-    Tick,
-)
 from mm2.errors import ClusterError
 from mm2.herder import clock
 from mm2.herder.board import ControlBoard
 from mm2.herder.control import Entry, Lease, LeaseState, encode_lease
 from mm2.herder.control_steering import SteeringEntry
 from mm2.herder.election import Election, NodeShare
-from mm2.herder.lease_slot import LeaseSlot
+from mm2.herder.lease_slot import LeaseSlot, LeaseWord
 from mm2.herder.membership import Decision
 from mm2.herder.term import Term
 from mm2.herder.understanding import Understanding
@@ -85,7 +62,7 @@ class FlowLeading:
         consumer = config.herder.client("consumer", "control")
         self._board = ControlBoard(config.flow.target, consumer, self._topic)
         self._machine = Leadership(node)
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._events: asyncio.Queue[words.Event] = asyncio.Queue()
         self._slot = LeaseSlot()
         self._election = Election(
             config,
@@ -97,7 +74,7 @@ class FlowLeading:
         )
         self._understanding = Understanding(
             self._board,
-            caught_up=lambda: self._events.put_nowait(CaughtUp()),
+            caught_up=lambda: self._events.put_nowait(words.CaughtUp()),
             rejoin=self._election.rejoin,
         )
         self._digest = config_digest(config)
@@ -113,7 +90,7 @@ class FlowLeading:
     def stop(self) -> None:
         """Asks ``run`` to hand the flow over and end."""
         self._share.withdraw(self._config.herder.names.label)
-        self._events.put_nowait(Stop())
+        self._events.put_nowait(words.Stop())
 
     async def run(self) -> None:
         """
@@ -147,32 +124,32 @@ class FlowLeading:
                 actions = self._machine.handle(event, _now_ms())
                 for action in actions:
                     self._carry_out(action, group, writer)
-                if Leave() in actions:
+                if words.Leave() in actions:
                     break
             for part in parts:
                 part.cancel()
 
-    def _carry_out(self, action: Action, group: asyncio.TaskGroup, writer: Writer) -> None:
+    def _carry_out(self, action: words.Action, group: asyncio.TaskGroup, writer: Writer) -> None:
         match action:
-            case Claim() | Renew() | Release():
+            case words.Claim() | words.Renew() | words.Release():
                 self._slot.put(action)
-            case Lead():
+            case words.Lead():
                 self._lead(action.epoch, group, writer)
-            case Drain():
+            case words.Drain():
                 log.info("flow.releasing")
                 if self._term is not None:
                     self._term.stopping.set()
-            case Abandon():
+            case words.Abandon():
                 log.error("flow.abandoned", reason=action.reason)
                 self._slot.clear()
                 self._share.take(self._config.herder.names.label)
                 if self._working is not None:
                     self._working.cancel()
-            case Suspend() | Resume():
-                self._doubt(is_suspended=isinstance(action, Suspend))
-            case Rejoin():
+            case words.Suspend() | words.Resume():
+                self._doubt(is_suspended=isinstance(action, words.Suspend))
+            case words.Rejoin():
                 self._election.rejoin()
-            case Leave():
+            case words.Leave():
                 pass
 
     def _lead(self, epoch: int, group: asyncio.TaskGroup, writer: Writer) -> None:
@@ -185,7 +162,7 @@ class FlowLeading:
             self._board,
             writer,
             epoch=epoch,
-            advance=lambda: self._events.put_nowait(Advance()),
+            advance=lambda: self._events.put_nowait(words.Advance()),
         )
         self._working = group.create_task(self._run_work(self._term), name="work")
 
@@ -204,7 +181,7 @@ class FlowLeading:
             await self._work(term)
         finally:
             self._term = self._working = None
-            self._events.put_nowait(Ended())
+            self._events.put_nowait(words.Ended())
 
     def _decided(self, decided: Decision) -> None:
         flow = self._config.herder.names.label
@@ -213,14 +190,14 @@ class FlowLeading:
             self._share.give(flow, self._share.leads.get(flow, 0))
         else:
             self._share.take(flow)
-        self._events.put_nowait(Assigned(is_ours=is_ours, alive=frozenset(decided.nodes)))
+        self._events.put_nowait(words.Assigned(is_ours=is_ours, alive=frozenset(decided.nodes)))
 
     def _heard(self, entry: Entry | SteeringEntry) -> None:
         if not isinstance(entry, Lease):
             return
         self._compare(entry)
         self._events.put_nowait(
-            LeaseSeen(
+            words.LeaseSeen(
                 owner=entry.owner,
                 epoch=entry.epoch,
                 is_released=entry.is_released,
@@ -243,14 +220,18 @@ class FlowLeading:
         while True:
             await asyncio.sleep(_TICK_S)
             self._understanding.look()
-            self._events.put_nowait(Tick())
+            self._events.put_nowait(words.Tick())
 
     async def _write_leases(self, writer: Writer) -> None:
         while True:
             await self._write(writer, await self._slot.take())
 
-    async def _write(self, writer: Writer, action: Claim | Renew | Release) -> None:
-        limits = {Release: _RELEASE_WITHIN_S, Renew: _RENEW_WITHIN_S, Claim: LASTS_MS / 1000}
+    async def _write(self, writer: Writer, action: LeaseWord) -> None:
+        limits = {
+            words.Release: _RELEASE_WITHIN_S,
+            words.Renew: _RENEW_WITHIN_S,
+            words.Claim: words.LASTS_MS / 1000,
+        }
         within_s = limits[type(action)]
         is_written = False
         try:
@@ -260,21 +241,21 @@ class FlowLeading:
         except (ClusterError, TimeoutError) as error:
             log.warning("flow.lease_not_written", epoch=action.epoch, error=str(error))
         match action:
-            case Claim() if not is_written:
-                self._events.put_nowait(NotClaimed())
-            case Release():
-                self._events.put_nowait(Released())
+            case words.Claim() if not is_written:
+                self._events.put_nowait(words.NotClaimed())
+            case words.Release():
+                self._events.put_nowait(words.Released())
             case _:
                 pass
 
-    def _lease(self, action: Claim | Renew | Release) -> Lease:
-        is_release = isinstance(action, Release)
+    def _lease(self, action: LeaseWord) -> Lease:
+        is_release = isinstance(action, words.Release)
         return Lease(
             epoch=action.epoch,
             owner=self._node,
             state=LeaseState.RELEASED if is_release else LeaseState.LEADING,
             time_ms=time.time_ns() // 1_000_000,
-            lasts_ms=LASTS_MS,
+            lasts_ms=words.LASTS_MS,
             digest=self._digest,
             release=__version__,
         )

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import inf
 from typing import Final
 
+from mm2.config.connector_settings import ErrorSettings
 from mm2.config.data_clients import DataSettings
 from mm2.config.flow import FlowConfig, data_producer
-from mm2.config.settings import ErrorSettings
 from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec, GapSpec, OffsetSyncSpec
 from mm2.herder.exactly_once import exactly_once_spec, transactional_id
 from mm2.herder.topics import offset_runs_topic

@@ -19,30 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from flows.source.lease import TaskLease
+from mm2.core import leadership_words as words
 from mm2.core.leadership import PATIENCE_MS, Leadership, Role
-from mm2.core.leadership_words import (
-    Abandon,
-    Action,
-    Advance,
-    Assigned,
-    CaughtUp,
-    Claim,
-    Drain,
-    Ended,
-    Event,
-    Lead,
-    LeaseSeen,
-    Leave,
-    NotClaimed,
-    Rejoin,
-    Release,
-    Released,
-    Renew,
-    Resume,
-    Stop,
-    Suspend,
-    Tick,
-)
 from mm2.herder.lease_slot import LeaseSlot, LeaseWord
 
 _NODES = 3
@@ -72,7 +50,7 @@ class Node:
     slot: LeaseSlot = field(default_factory=LeaseSlot)
     writing: LeaseWord | None = None
     is_suspended: bool = False
-    decisions: deque[Assigned] = field(default_factory=deque)
+    decisions: deque[words.Assigned] = field(default_factory=deque)
     work: Work | None = None
 
 
@@ -82,7 +60,7 @@ class World(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now_ms = 0
-        self.log: list[LeaseSeen] = []
+        self.log: list[words.LeaseSeen] = []
         self.born = 0
         self.nodes = [self.new_node() for _ in range(_NODES)]
         self.works: list[Work] = []
@@ -98,27 +76,27 @@ class World(RuleBasedStateMachine):
     def new_lease(self) -> TaskLease:
         return TaskLease(lambda: self.now_ms / 1_000)
 
-    def feed(self, node: Node, event: Event) -> None:
+    def feed(self, node: Node, event: words.Event) -> None:
         """A node hears of something, and carries out at once what is to be done but for writing."""
         for action in node.machine.handle(event, self.now_ms):
             self.carry_out(node, action)
 
-    def carry_out(self, node: Node, action: Action) -> None:
+    def carry_out(self, node: Node, action: words.Action) -> None:
         match action:
-            case Claim() | Renew() | Release():
+            case words.Claim() | words.Renew() | words.Release():
                 node.slot.put(action)
-            case Lead(epoch):
+            case words.Lead(epoch):
                 self.lead(node, epoch)
-            case Drain() | Abandon():
-                if isinstance(action, Abandon):
+            case words.Drain() | words.Abandon():
+                if isinstance(action, words.Abandon):
                     node.slot.clear()
                 if node.work is not None:
                     node.work.is_ending = True
-            case Suspend() | Resume():
-                node.is_suspended = isinstance(action, Suspend)
-            case Rejoin():
+            case words.Suspend() | words.Resume():
+                node.is_suspended = isinstance(action, words.Suspend)
+            case words.Rejoin():
                 self.is_asked = True
-            case Leave():
+            case words.Leave():
                 self.crash(self.nodes.index(node))
 
     @rule(who=_WHO)
@@ -130,7 +108,7 @@ class World(RuleBasedStateMachine):
             self.feed(node, self.log[node.read - 1])
         elif not node.has_caught_up:
             node.has_caught_up = True
-            self.feed(node, CaughtUp())
+            self.feed(node, words.CaughtUp())
 
     @rule(who=_WHO, others=st.sets(_WHO))
     def decide(self, who: int, others: set[int]) -> None:
@@ -139,7 +117,7 @@ class World(RuleBasedStateMachine):
         alive = frozenset(each.name for each in members)
         for node in members:
             is_ours = node is self.nodes[who]
-            node.decisions.append(Assigned(is_ours=is_ours, alive=alive))
+            node.decisions.append(words.Assigned(is_ours=is_ours, alive=alive))
         self.must_decide = self.is_asked = False
 
     @rule(who=_WHO)
@@ -157,14 +135,14 @@ class World(RuleBasedStateMachine):
             node.writing = node.slot.next()
             return
         word, node.writing = node.writing, None
-        is_released = isinstance(word, Release)
+        is_released = isinstance(word, words.Release)
         if is_written:
-            seen = LeaseSeen(owner=node.name, epoch=word.epoch, is_released=is_released)
+            seen = words.LeaseSeen(owner=node.name, epoch=word.epoch, is_released=is_released)
             self.log.append(seen)
         if is_released:
-            self.feed(node, Released())
-        elif isinstance(word, Claim) and not (is_written and is_heard):
-            self.feed(node, NotClaimed())
+            self.feed(node, words.Released())
+        elif isinstance(word, words.Claim) and not (is_written and is_heard):
+            self.feed(node, words.NotClaimed())
 
     @rule()
     def forget(self) -> None:
@@ -223,7 +201,7 @@ class World(RuleBasedStateMachine):
         if node.work is not None and node.work.is_ending:
             self.works.remove(node.work)
             node.work = None
-            self.feed(node, Ended())
+            self.feed(node, words.Ended())
 
     @rule(who=_WHO)
     def advance(self, who: int) -> None:
@@ -231,14 +209,14 @@ class World(RuleBasedStateMachine):
         work = self.nodes[who].work
         if work is not None and not work.is_ending:
             work.token = None
-            self.feed(self.nodes[who], Advance())
+            self.feed(self.nodes[who], words.Advance())
 
     @rule(ms=st.sampled_from([500, 2_000, 11_000, PATIENCE_MS]), who=st.sets(_WHO))
     def pass_time(self, ms: int, who: set[int]) -> None:
         """Time passes; not every node looks at the clock."""
         self.now_ms += ms
         for each in who:
-            self.feed(self.nodes[each], Tick())
+            self.feed(self.nodes[each], words.Tick())
 
     @rule(who=_WHO)
     def crash(self, who: int) -> None:
@@ -249,7 +227,7 @@ class World(RuleBasedStateMachine):
     @rule(who=_WHO)
     def stop(self, who: int) -> None:
         """A node is asked to leave."""
-        self.feed(self.nodes[who], Stop())
+        self.feed(self.nodes[who], words.Stop())
 
     def go_on(self) -> None:
         """One calm second, in which everybody does what there is to do."""
@@ -262,7 +240,7 @@ class World(RuleBasedStateMachine):
                 self.hear(who)
             while node.read < len(self.log) or not node.has_caught_up:
                 self.read(who)
-            self.feed(node, Tick())
+            self.feed(node, words.Tick())
             self.write_all(who)
             self.end(who)
             self.write_all(who)
@@ -294,10 +272,10 @@ class World(RuleBasedStateMachine):
         """Nothing can be written for minutes, and nobody is elected: then all goes on as it was."""
         for _ in range(300):
             self.now_ms += 1_000
-            self.feed(leader, Tick())
+            self.feed(leader, words.Tick())
         assert not work.lease.is_valid, "tasks pause"
         assert leader.is_suspended, "and so does the node"
-        assert leader.slot.next() == Renew(leader.machine.epoch)
+        assert leader.slot.next() == words.Renew(leader.machine.epoch)
         for _ in range(10):
             self.go_on()
         assert leader.work is work

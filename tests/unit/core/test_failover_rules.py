@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.checkpoint import CommittedOffset
-from mm2.core.failover import GroupFacts, Place, group_verdicts, offsets_to_write
+from mm2.core.failover import GroupFacts, Place, offsets_to_write
 from mm2.core.failover_checks import (
     ProducerFacts,
     checkpoint_verdict,
@@ -23,6 +23,7 @@ from mm2.core.failover_checks import (
     producer_verdicts,
     quota_verdicts,
 )
+from mm2.core.failover_verdicts import group_verdicts
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation import Translated
 from mm2.core.verdicts import Outcome, Verdict, is_go

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from mm2.core import leadership_words as words
 from mm2.core.leadership import PATIENCE_MS, RENEW_MS, Leadership, Role
-from mm2.core.leadership_words import (
-    LASTS_MS,
-    Abandon,
-    Action,
-    Advance,
-    Assigned,
-    CaughtUp,
-    Claim,
-    Drain,
-    Ended,
-    Event,
-    Lead,
-    LeaseSeen,
-    Leave,
-    NotClaimed,
-    Rejoin,
-    Release,
-    Released,
-    Renew,
-    Resume,
-    Stop,
-    Suspend,
-    Tick,
-)
 
 ME, OTHER = "me", "other"
-OURS = Assigned(is_ours=True, alive=frozenset({ME, OTHER}))
-OURS_ALONE = Assigned(is_ours=True, alive=frozenset({ME}))
-THEIRS = Assigned(is_ours=False, alive=frozenset({ME, OTHER}))
+OURS = words.Assigned(is_ours=True, alive=frozenset({ME, OTHER}))
+OURS_ALONE = words.Assigned(is_ours=True, alive=frozenset({ME}))
+THEIRS = words.Assigned(is_ours=False, alive=frozenset({ME, OTHER}))
 
 
-def seen(owner: str, epoch: int, *, released: bool = False, lasts_ms: int = LASTS_MS) -> LeaseSeen:
-    return LeaseSeen(owner=owner, epoch=epoch, is_released=released, lasts_ms=lasts_ms)
+def seen(
+    owner: str, epoch: int, *, released: bool = False, lasts_ms: int = words.LASTS_MS
+) -> words.LeaseSeen:
+    return words.LeaseSeen(owner=owner, epoch=epoch, is_released=released, lasts_ms=lasts_ms)
 
 
-def after(*events: Event, now_ms: int = 0) -> Leadership:
+def after(*events: words.Event, now_ms: int = 0) -> Leadership:
     machine = Leadership(ME)
     for event in events:
         machine.handle(event, now_ms)
@@ -48,7 +27,7 @@ def after(*events: Event, now_ms: int = 0) -> Leadership:
 
 
 def leading() -> Leadership:
-    machine = after(CaughtUp(), OURS, seen(ME, 1))
+    machine = after(words.CaughtUp(), OURS, seen(ME, 1))
     assert machine.role is Role.LEADING
     return machine
 
@@ -57,9 +36,9 @@ def test_a_flow_that_nobody_has_led_is_claimed_once_the_log_is_read() -> None:
     machine = Leadership(ME)
     assert machine.handle(OURS, 0) == []
     assert machine.role is Role.WAITING
-    assert machine.handle(CaughtUp(), 0) == [Claim(1)]
-    assert machine.handle(Tick(), 1) == [], "one claim at a time"
-    assert machine.handle(seen(ME, 1), 2) == [Lead(1)]
+    assert machine.handle(words.CaughtUp(), 0) == [words.Claim(1)]
+    assert machine.handle(words.Tick(), 1) == [], "one claim at a time"
+    assert machine.handle(seen(ME, 1), 2) == [words.Lead(1)]
     assert (machine.role, machine.epoch) == (Role.LEADING, 1)
 
 
@@ -71,142 +50,149 @@ def test_a_flow_that_nobody_has_led_is_claimed_once_the_log_is_read() -> None:
         (seen(ME, 7), OURS),
     ],
 )
-def test_whoever_leads_no_more_is_not_waited_for(lease: LeaseSeen, assigned: Assigned) -> None:
-    machine = after(lease, CaughtUp())
-    assert machine.handle(assigned, 0) == [Claim(8)]
+def test_whoever_leads_no_more_is_not_waited_for(
+    lease: words.LeaseSeen, assigned: words.Assigned
+) -> None:
+    machine = after(lease, words.CaughtUp())
+    assert machine.handle(assigned, 0) == [words.Claim(8)]
 
 
 def test_a_living_leader_is_waited_for_until_it_has_drained() -> None:
-    machine = after(seen(OTHER, 7), CaughtUp(), OURS)
+    machine = after(seen(OTHER, 7), words.CaughtUp(), OURS)
     assert machine.handle(seen(OTHER, 7), 5) == []
-    assert machine.handle(seen(OTHER, 7, released=True), 9) == [Claim(8)]
+    assert machine.handle(seen(OTHER, 7, released=True), 9) == [words.Claim(8)]
 
 
-@pytest.mark.parametrize("lasts_ms", [LASTS_MS, 0])
+@pytest.mark.parametrize("lasts_ms", [words.LASTS_MS, 0])
 def test_a_living_leader_that_says_nothing_is_waited_for_as_long_as_its_lease_lasts(
     lasts_ms: int,
 ) -> None:
-    machine = after(seen(OTHER, 7, lasts_ms=lasts_ms), CaughtUp(), OURS)
+    machine = after(seen(OTHER, 7, lasts_ms=lasts_ms), words.CaughtUp(), OURS)
     limit = lasts_ms or PATIENCE_MS
-    assert machine.handle(Tick(), limit - 1) == []
-    assert machine.handle(Tick(), limit) == [Claim(8)]
+    assert machine.handle(words.Tick(), limit - 1) == []
+    assert machine.handle(words.Tick(), limit) == [words.Claim(8)]
 
 
 def test_a_living_leader_that_does_not_give_way_is_not_waited_for_for_ever() -> None:
-    machine = after(seen(OTHER, 7), CaughtUp(), OURS)
+    machine = after(seen(OTHER, 7), words.CaughtUp(), OURS)
     for now_ms in range(0, PATIENCE_MS, 1_000):
         assert machine.handle(seen(OTHER, 7), now_ms) == []
-    assert machine.handle(Tick(), PATIENCE_MS) == [Claim(8)]
+    assert machine.handle(words.Tick(), PATIENCE_MS) == [words.Claim(8)]
 
 
 def test_a_claim_that_was_not_written_is_made_again_with_a_higher_epoch() -> None:
-    machine = after(CaughtUp(), OURS)
-    assert machine.handle(NotClaimed(), 0) == [Claim(2)]
+    machine = after(words.CaughtUp(), OURS)
+    assert machine.handle(words.NotClaimed(), 0) == [words.Claim(2)]
 
 
 def test_a_claim_that_the_log_has_lost_is_made_again_with_a_higher_epoch() -> None:
-    machine = after(CaughtUp(), OURS)
-    assert machine.handle(Tick(), PATIENCE_MS - 1) == []
-    assert machine.handle(Tick(), PATIENCE_MS) == [Claim(2)]
+    machine = after(words.CaughtUp(), OURS)
+    assert machine.handle(words.Tick(), PATIENCE_MS - 1) == []
+    assert machine.handle(words.Tick(), PATIENCE_MS) == [words.Claim(2)]
 
 
 def test_a_claim_that_turns_up_late_is_taken_back() -> None:
-    machine = after(CaughtUp(), OURS, THEIRS)
+    machine = after(words.CaughtUp(), OURS, THEIRS)
     assert machine.role is Role.FOLLOWING
-    assert machine.handle(seen(ME, 1), 0) == [Release(1)]
+    assert machine.handle(seen(ME, 1), 0) == [words.Release(1)]
     assert machine.handle(seen(ME, 1, released=True), 0) == []
 
 
 def test_what_was_taken_back_ends_no_later_term() -> None:
-    machine = after(CaughtUp(), OURS, THEIRS)
-    assert machine.handle(seen(ME, 1), 0) == [Release(1)]
-    assert machine.handle(OURS, 0) == [Claim(2)]
-    assert machine.handle(seen(ME, 2), 0) == [Lead(2)]
-    machine.handle(Released(), 0)
+    machine = after(words.CaughtUp(), OURS, THEIRS)
+    assert machine.handle(seen(ME, 1), 0) == [words.Release(1)]
+    assert machine.handle(OURS, 0) == [words.Claim(2)]
+    assert machine.handle(seen(ME, 2), 0) == [words.Lead(2)]
+    machine.handle(words.Released(), 0)
     assert machine.role is Role.LEADING
 
 
 def test_a_claim_that_a_later_one_outdoes_is_not_taken_back() -> None:
-    machine = after(CaughtUp(), OURS, THEIRS, OURS)
+    machine = after(words.CaughtUp(), OURS, THEIRS, OURS)
     assert machine.handle(seen(ME, 1), 0) == []
-    assert machine.handle(seen(ME, 2), 0) == [Lead(2)]
+    assert machine.handle(seen(ME, 2), 0) == [words.Lead(2)]
 
 
 def test_of_two_claims_of_one_epoch_neither_overlooks_the_other() -> None:
-    machine = after(CaughtUp(), OURS)
+    machine = after(words.CaughtUp(), OURS)
     machine.handle(seen(OTHER, 1), 0)
     assert machine.handle(seen(ME, 1), 0) == [], "it was second, and waits"
     assert machine.role is Role.WAITING
-    assert machine.handle(seen(OTHER, 1, released=True), 1) == [Claim(2)]
+    assert machine.handle(seen(OTHER, 1, released=True), 1) == [words.Claim(2)]
 
 
 def test_a_leader_renews_its_lease_again_and_again() -> None:
     machine = leading()
-    assert machine.handle(Tick(), RENEW_MS - 1) == []
-    assert machine.handle(Tick(), RENEW_MS) == [Renew(1)]
-    assert machine.handle(Tick(), RENEW_MS + 1) == []
-    assert machine.handle(Tick(), 2 * RENEW_MS) == [Renew(1)]
+    assert machine.handle(words.Tick(), RENEW_MS - 1) == []
+    assert machine.handle(words.Tick(), RENEW_MS) == [words.Renew(1)]
+    assert machine.handle(words.Tick(), RENEW_MS + 1) == []
+    assert machine.handle(words.Tick(), 2 * RENEW_MS) == [words.Renew(1)]
 
 
 def test_a_leader_that_reads_its_lease_no_more_goes_on_trying_and_holds_still() -> None:
     machine = leading()
-    for now_ms in range(RENEW_MS, LASTS_MS, RENEW_MS):
-        assert machine.handle(Tick(), now_ms) == [Renew(1)], "none of these can be written, or read"
-    assert machine.handle(Tick(), LASTS_MS) == [Suspend(), Renew(1)]
-    for now_ms in range(LASTS_MS + RENEW_MS, 10 * LASTS_MS, RENEW_MS):
-        assert machine.handle(Tick(), now_ms) == [Renew(1)]
+    for now_ms in range(RENEW_MS, words.LASTS_MS, RENEW_MS):
+        assert machine.handle(words.Tick(), now_ms) == [words.Renew(1)], (
+            "none of these can be written, or read"
+        )
+    assert machine.handle(words.Tick(), words.LASTS_MS) == [words.Suspend(), words.Renew(1)]
+    for now_ms in range(words.LASTS_MS + RENEW_MS, 10 * words.LASTS_MS, RENEW_MS):
+        assert machine.handle(words.Tick(), now_ms) == [words.Renew(1)]
     assert (machine.role, machine.epoch) == (Role.LEADING, 1)
 
 
 def test_a_leader_that_reads_its_renewals_again_goes_on() -> None:
     machine = leading()
-    machine.handle(Tick(), 10 * LASTS_MS)
+    machine.handle(words.Tick(), 10 * words.LASTS_MS)
     for _ in range(10):
-        assert machine.handle(seen(ME, 1), 10 * LASTS_MS) == [], "these may be old"
-    assert machine.handle(Tick(), 10 * LASTS_MS + 1) == []
-    assert machine.handle(seen(ME, 1), 10 * LASTS_MS + 2_000) == []
-    assert machine.handle(Tick(), 10 * LASTS_MS + 2_000) == [Resume(), Renew(1)]
+        assert machine.handle(seen(ME, 1), 10 * words.LASTS_MS) == [], "these may be old"
+    assert machine.handle(words.Tick(), 10 * words.LASTS_MS + 1) == []
+    assert machine.handle(seen(ME, 1), 10 * words.LASTS_MS + 2_000) == []
+    assert machine.handle(words.Tick(), 10 * words.LASTS_MS + 2_000) == [
+        words.Resume(),
+        words.Renew(1),
+    ]
     assert (machine.role, machine.epoch) == (Role.LEADING, 1)
 
 
 def test_a_renewed_lease_holds_nothing_up() -> None:
     machine = leading()
-    for now_ms in range(RENEW_MS, 10 * LASTS_MS, RENEW_MS):
-        assert machine.handle(Tick(), now_ms) == [Renew(1)]
+    for now_ms in range(RENEW_MS, 10 * words.LASTS_MS, RENEW_MS):
+        assert machine.handle(words.Tick(), now_ms) == [words.Renew(1)]
         assert machine.handle(seen(ME, 1), now_ms) == []
 
 
 def test_a_new_term_begins_without_the_doubts_of_the_last_one() -> None:
     machine = leading()
-    now_ms = 10 * LASTS_MS
-    assert Suspend() in machine.handle(Tick(), now_ms)
+    now_ms = 10 * words.LASTS_MS
+    assert words.Suspend() in machine.handle(words.Tick(), now_ms)
     machine.handle(seen(OTHER, 2), now_ms)
-    machine.handle(Ended(), now_ms)
+    machine.handle(words.Ended(), now_ms)
     machine.handle(OURS_ALONE, now_ms)
-    assert machine.handle(seen(ME, 3), now_ms) == [Lead(3)]
-    assert machine.handle(Tick(), now_ms + 1) == []
+    assert machine.handle(seen(ME, 3), now_ms) == [words.Lead(3)]
+    assert machine.handle(words.Tick(), now_ms + 1) == []
 
 
 def test_a_leader_that_was_cut_off_ends_when_it_reads_who_leads_now() -> None:
     machine = leading()
-    machine.handle(Tick(), 10 * LASTS_MS)
-    actions = machine.handle(seen(OTHER, 2), 10 * LASTS_MS)
-    assert actions == [Abandon("other leads with epoch 2"), Rejoin()]
+    machine.handle(words.Tick(), 10 * words.LASTS_MS)
+    actions = machine.handle(seen(OTHER, 2), 10 * words.LASTS_MS)
+    assert actions == [words.Abandon("other leads with epoch 2"), words.Rejoin()]
     assert machine.role is Role.FOLLOWING
 
 
 def test_a_leader_that_was_cut_off_drains_when_the_group_names_another() -> None:
     machine = leading()
-    machine.handle(Tick(), 10 * LASTS_MS)
-    assert machine.handle(THEIRS, 10 * LASTS_MS) == [Drain()]
+    machine.handle(words.Tick(), 10 * words.LASTS_MS)
+    assert machine.handle(THEIRS, 10 * words.LASTS_MS) == [words.Drain()]
 
 
 def test_a_higher_epoch_ends_a_leader_until_the_group_says_otherwise() -> None:
     machine = leading()
     (abandon, _) = machine.handle(seen(OTHER, 2), 5)
-    assert abandon == Abandon("other leads with epoch 2")
+    assert abandon == words.Abandon("other leads with epoch 2")
     assert machine.handle(OURS_ALONE, 6) == [], "not before the work has ended"
-    assert machine.handle(Ended(), 7) == [Claim(3)]
+    assert machine.handle(words.Ended(), 7) == [words.Claim(3)]
 
 
 def test_a_rebalance_interrupts_nothing() -> None:
@@ -216,70 +202,72 @@ def test_a_rebalance_interrupts_nothing() -> None:
 
 
 def test_an_older_leaders_late_word_is_corrected() -> None:
-    machine = after(seen(OTHER, 1, released=True), CaughtUp(), OURS, seen(ME, 2))
-    assert machine.handle(seen(OTHER, 1), 5) == [Renew(2)]
+    machine = after(seen(OTHER, 1, released=True), words.CaughtUp(), OURS, seen(ME, 2))
+    assert machine.handle(seen(OTHER, 1), 5) == [words.Renew(2)]
 
 
 def test_new_epochs_are_claimed_while_leading() -> None:
     machine = leading()
-    assert machine.handle(Advance(), 1) == [Claim(2)]
-    assert machine.handle(Tick(), RENEW_MS) == []
-    assert machine.handle(NotClaimed(), RENEW_MS) == [Claim(3)]
-    assert machine.handle(seen(ME, 3), RENEW_MS) == [Lead(3)]
+    assert machine.handle(words.Advance(), 1) == [words.Claim(2)]
+    assert machine.handle(words.Tick(), RENEW_MS) == []
+    assert machine.handle(words.NotClaimed(), RENEW_MS) == [words.Claim(3)]
+    assert machine.handle(seen(ME, 3), RENEW_MS) == [words.Lead(3)]
     assert machine.handle(seen(ME, 3), RENEW_MS) == []
 
 
 def test_who_stops_hands_over_before_it_leaves() -> None:
     machine = leading()
-    assert machine.handle(Stop(), 1) == [Drain(), Rejoin()], "the group looks for another one"
+    assert machine.handle(words.Stop(), 1) == [words.Drain(), words.Rejoin()], (
+        "the group looks for another one"
+    )
     assert machine.handle(THEIRS, 2) == []
-    assert machine.handle(Tick(), RENEW_MS) == [Renew(1)], "while it drains, it leads"
-    assert machine.handle(Ended(), 3) == [Release(1)]
-    assert machine.handle(Released(), 4) == [Leave()]
+    assert machine.handle(words.Tick(), RENEW_MS) == [words.Renew(1)], "while it drains, it leads"
+    assert machine.handle(words.Ended(), 3) == [words.Release(1)]
+    assert machine.handle(words.Released(), 4) == [words.Leave()]
 
 
 def test_who_has_drained_says_no_more_that_it_leads() -> None:
-    machine = after(seen(OTHER, 1, released=True), CaughtUp(), OURS, seen(ME, 2))
-    machine.handle(Stop(), 1)
-    assert machine.handle(Ended(), 2) == [Release(2)]
-    assert machine.handle(Tick(), RENEW_MS) == []
+    machine = after(seen(OTHER, 1, released=True), words.CaughtUp(), OURS, seen(ME, 2))
+    machine.handle(words.Stop(), 1)
+    assert machine.handle(words.Ended(), 2) == [words.Release(2)]
+    assert machine.handle(words.Tick(), RENEW_MS) == []
     assert machine.handle(seen(OTHER, 1), RENEW_MS) == []
-    assert machine.handle(Released(), RENEW_MS) == [Leave()]
+    assert machine.handle(words.Released(), RENEW_MS) == [words.Leave()]
 
 
 def test_who_follows_leaves_at_once() -> None:
-    assert after(CaughtUp(), THEIRS).handle(Stop(), 1) == [Leave()]
+    assert after(words.CaughtUp(), THEIRS).handle(words.Stop(), 1) == [words.Leave()]
 
 
 def test_who_hears_of_no_leader_for_long_has_the_group_decide_again() -> None:
-    machine = after(CaughtUp(), seen(OTHER, 1, released=True), THEIRS)
-    assert machine.handle(Tick(), PATIENCE_MS - 1) == []
-    assert machine.handle(Tick(), PATIENCE_MS) == [Rejoin()]
-    assert machine.handle(Tick(), 2 * PATIENCE_MS - 1) == [], "not all the time"
+    machine = after(words.CaughtUp(), seen(OTHER, 1, released=True), THEIRS)
+    assert machine.handle(words.Tick(), PATIENCE_MS - 1) == []
+    assert machine.handle(words.Tick(), PATIENCE_MS) == [words.Rejoin()]
+    assert machine.handle(words.Tick(), 2 * PATIENCE_MS - 1) == [], "not all the time"
     assert machine.handle(seen(OTHER, 2), 2 * PATIENCE_MS) == []
-    assert machine.handle(Tick(), 3 * PATIENCE_MS - 1) == [], "somebody leads"
+    assert machine.handle(words.Tick(), 3 * PATIENCE_MS - 1) == [], "somebody leads"
 
 
 def test_who_is_in_no_group_has_none_to_ask() -> None:
-    assert after(CaughtUp()).handle(Tick(), PATIENCE_MS) == []
+    assert after(words.CaughtUp()).handle(words.Tick(), PATIENCE_MS) == []
 
 
 def test_every_interrupted_handover_ends_with_another_leader() -> None:
     """The leader is gone after each of its actions; the heir leads all the same."""
-    steps: list[Event] = [THEIRS, Ended(), Released()]
+    steps: list[words.Event] = [THEIRS, words.Ended(), words.Released()]
     for count in range(len(steps) + 1):
         leader, log = leading(), [seen(ME, 1)]
         for event in steps[:count]:
             log += [
                 seen(ME, each.epoch, released=True)
                 for each in leader.handle(event, 1)
-                if isinstance(each, Release)
+                if isinstance(each, words.Release)
             ]
         heir = Leadership("heir")
-        actions: list[Action] = []
-        alone = Assigned(is_ours=True, alive=frozenset({"heir"}))
-        heard: list[Event] = [*log, CaughtUp(), alone]
+        actions: list[words.Action] = []
+        alone = words.Assigned(is_ours=True, alive=frozenset({"heir"}))
+        heard: list[words.Event] = [*log, words.CaughtUp(), alone]
         for event in heard:
             actions += heir.handle(event, 2)
-        assert actions == [Claim(2)]
-        assert heir.handle(seen("heir", 2), 3) == [Lead(2)]
+        assert actions == [words.Claim(2)]
+        assert heir.handle(seen("heir", 2), 3) == [words.Lead(2)]

@@ -16,7 +16,8 @@ from mm2.cli.moves import ended_alike
 from mm2.client.checkpoints import RemoteCheckpoint
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
-from mm2.core.failover import WithoutCheckpoint, group_verdicts, offsets_to_write
+from mm2.core.failover import WithoutCheckpoint, offsets_to_write
+from mm2.core.failover_verdicts import group_verdicts
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.runs import Logs
 from mm2.core.verdicts import Outcome

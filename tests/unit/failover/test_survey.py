@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.failover import Place, group_verdicts
+from mm2.core.failover import Place
+from mm2.core.failover_verdicts import group_verdicts
 from mm2.core.lineage import Lineage
 from mm2.core.runs import Logs
 from mm2.core.verdicts import is_go

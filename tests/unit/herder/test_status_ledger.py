@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
 from mm2.core.connect_status import (
     ConnectorKey,
     RunState,
@@ -20,7 +18,7 @@ from mm2.core.connect_status import (
     encode_status,
     encode_topic,
 )
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.checkpoint_progress import (
     CheckpointLatency,
     CheckpointProgress,
@@ -33,21 +31,7 @@ from mm2.herder.progress import BundleProgress, PartitionProgress, encode_progre
 from mm2.herder.status_ledger import StatusLedger, Written
 from mm2.herder.status_topic import look_again_after_s
 from mm2.kafka.records import Record
-
-NOW = 1_000_000
-SOURCE, CHECKPOINT = "MirrorSourceConnector", "MirrorCheckpointConnector"
-HEARTBEAT = "MirrorHeartbeatConnector"
-
-
-def _config() -> FlowConfig:
-    raw = {
-        "clusters": "A, B",
-        "A.bootstrap.servers": "a:1",
-        "B.bootstrap.servers": "b:1",
-        "A->B.enabled": "true",
-    }
-    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-    return flow_config(MirrorMakerConfig(raw=raw), flow)
+from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE, flow_of
 
 
 @dataclass
@@ -58,7 +42,7 @@ class _Leader:
     offsets: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
-        self.ledger = StatusLedger(_config, owner="n", worker_id="h/A->B/1", release="0.1")
+        self.ledger = StatusLedger(flow_of, owner="n", worker_id="h/A->B/1", release="0.1")
         self.picture.take_control(self.record(*encode_lease(Lease(epoch=7, owner="n"))))
         self.assign(0, 1)
 

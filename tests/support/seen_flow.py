@@ -1,0 +1,114 @@
+"""A flow as its topics show it to whoever looks, without a broker."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey, encode_status
+from mm2.core.model import CONNECTORS, ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.herder.control import Assignment, BundleState, Lease, encode_assignment, encode_lease
+from mm2.herder.flow_picture import FlowPicture
+from mm2.herder.flow_standing import seen
+from mm2.herder.flow_states import ConnectorView, FlowView
+from mm2.herder.progress import BundleProgress, PartitionProgress, encode_progress
+from mm2.kafka.records import Record
+
+NOW = 1_000_000
+SOURCE, CHECKPOINT, HEARTBEAT = CONNECTORS
+PLACES = [TopicPartition(TopicName("t"), n) for n in range(3)]
+
+
+def flow_of(**settings: str) -> FlowConfig:
+    """The flow from A to B, with settings of its own: ``tasks_max`` is ``tasks.max``."""
+    raw = {
+        "clusters": "A, B",
+        "A.bootstrap.servers": "a:1",
+        "B.bootstrap.servers": "b:1",
+        "A->B.enabled": "true",
+        **{f"A->B.{key.replace('_', '.')}": value for key, value in settings.items()},
+    }
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    return flow_config(MirrorMakerConfig(raw=raw), flow)
+
+
+@dataclass
+class SeenFlow:
+    """A flow of two tasks, led by the node ``n`` with epoch 7, that are all right."""
+
+    config: FlowConfig = field(default_factory=flow_of)
+    picture: FlowPicture = field(default_factory=FlowPicture)
+    offsets: itertools.count[int] = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.control(*encode_lease(Lease(epoch=7, owner="n")))
+        for index, places in enumerate((PLACES[:2], PLACES[2:])):
+            remotes = {where: TopicName("A.t") for where in places}
+            assignment = Assignment(
+                index=index, epoch=7, generation=1, state=BundleState.RUNNING, partitions=remotes
+            )
+            self.control(*encode_assignment(assignment))
+            self.report(index, *(place(where.partition) for where in places))
+
+    def record(self, key: bytes, value: bytes | None, at_ms: int = NOW) -> Record:
+        """The next record of any topic."""
+        return Record(
+            topic="any",
+            partition=0,
+            offset=next(self.offsets),
+            timestamp_ms=at_ms,
+            key=key,
+            value=value,
+        )
+
+    def control(self, key: bytes, value: bytes | None, at_ms: int = NOW) -> None:
+        """Something is written to the control topic."""
+        self.picture.take_control(self.record(key, value, at_ms))
+
+    def report(
+        self,
+        bundle: int,
+        *partitions: PartitionProgress,
+        at_ms: int = NOW,
+        epoch: int = 7,
+        is_last: bool = False,
+    ) -> None:
+        """A task reports."""
+        progress = BundleProgress(
+            bundle=bundle,
+            epoch=epoch,
+            generation=1,
+            time_ms=at_ms,
+            pid=1,
+            partitions=partitions,
+            is_last=is_last,
+        )
+        self.picture.take_progress(self.record(*encode_progress(progress)))
+
+    def says(self, key: ConnectorKey | TaskKey, state: RunState, generation: int = 7) -> None:
+        """A leader writes to the status topic."""
+        status = Status(state=state, worker_id="n", generation=generation, trace="why")
+        self.picture.take_status(self.record(*encode_status(key, status)))
+
+    def view(self, now_ms: int = NOW) -> FlowView:
+        """How the flow is."""
+        return seen(self.config, self.picture, now_ms)
+
+    def connector(self, name: str = SOURCE, now_ms: int = NOW) -> ConnectorView:
+        """How one of its connectors is."""
+        found = self.view(now_ms).connector(name)
+        assert found is not None
+        return found
+
+    def states(self, now_ms: int = NOW) -> list[str]:
+        """Of the source connector and its tasks."""
+        found = self.connector(now_ms=now_ms)
+        return [found.state.value, *(task.state.value for task in found.tasks)]
+
+
+def place(partition: int, **changes: object) -> PartitionProgress:
+    """What a task reports of a partition that is all right, but for ``changes``."""
+    fields = {"position": 9, "end": 10, **changes}
+    return PartitionProgress(topic="t", partition=partition, remote="A.t", **fields)  # type: ignore[arg-type]  # by name
