@@ -2,7 +2,7 @@
 Which batches of a fetch answer are made into one.
 
 Requests and their answers cost the same for a batch of one record as for one of a thousand, and a
-broker takes one batch of a partition in a request. So neighbours that are tiny, or that must be
+broker takes one batch of a partition in a request. So neighbours that are small, or that must be
 re-encoded anyway, become one batch. Nothing is ever waited for: a batch that comes alone goes
 alone, and the more a flow falls behind, the more there is to be merged.
 """
@@ -16,10 +16,18 @@ from typing import Final, TypeGuard
 from flows.source.aborted import AbortedTransactions
 from flows.source.batch import Batch, CorruptBatch
 from flows.source.strips import SMALL_BYTES, SMALL_COUNT, Piece, Strip
-from mm2.kafka.wire.codecs import UNCOMPRESSED, Compression
+from mm2.kafka.wire.codecs import GZIP, UNCOMPRESSED, Compression
 
 MOST_BYTES: Final = 128 << 10
 """Of batches that are made into one; large enough for requests to cost nothing in comparison."""
+
+
+_MERGED_COUNT: Final = 1_024
+_MERGED_BYTES: Final = 16 << 10
+"""
+Larger batches go as they are. Below that a batch costs the brokers and us more to send than to
+re-encode, which takes a third of a microsecond a record and a few nanoseconds a byte; but for gzip.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +60,17 @@ class Policy:
 
     def kind(self, piece: Piece, position: int) -> Compression | None:
         """What pieces must have in common to become one; None for what is left alone."""
-        is_large = isinstance(piece, Batch) and (
-            piece.count > SMALL_COUNT or len(piece.data) > SMALL_BYTES
-        )
-        if is_large and self.is_forwardable(piece, position):
+        if _is_large(piece) and self.is_forwardable(piece, position):
             return None
         return self.of(piece)
+
+
+def _is_large(piece: Piece) -> bool:
+    if isinstance(piece, Strip):
+        return False
+    if piece.codec == GZIP:
+        return piece.count > SMALL_COUNT or len(piece.data) > SMALL_BYTES
+    return piece.count > _MERGED_COUNT or len(piece.data) > _MERGED_BYTES
 
 
 @dataclass(frozen=True, slots=True)

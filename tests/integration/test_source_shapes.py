@@ -70,23 +70,36 @@ def test_every_shape_with_every_codec_is_copied_byte_for_byte(
     many = [record for first in range(0, 70, 7) for record in _shapes(first)]
     for codec, topic in zip(CODECS, topics, strict=True):
         create_topic(cluster_a.bootstrap, topic, 2)
-        for partition in (0, 1):
-            batches = [
-                write_batch(many, codec_number=codec),
-                write_batch([Plain(timestamp=-1)], codec_number=codec),
-            ]
-            write(cluster_a.bootstrap, topic, *batches[partition:], partition=partition)
+        # Side by side in one log they would become one.
+        for partition, records in enumerate([many, [Plain(timestamp=-1)]]):
+            batch = write_batch(records, codec_number=codec)
+            write(cluster_a.bootstrap, topic, batch, partition=partition)
     bench = Bench(cluster_a, cluster_b, unique, topics)
     with bench.running() as totals:
         for topic in topics:
-            _copied(bench, topic, 71)
+            _copied(bench, topic, 70)
             _copied(bench, topic, 1, partition=1)
-    assert totals.result()["records"] == 72 * len(topics)
+    assert totals.result()["records"] == 71 * len(topics)
     for codec, topic in zip(CODECS, topics, strict=True):
-        source = log_of(cluster_a.bootstrap, topic)
-        copy = log_of(cluster_b.bootstrap, bench.remote(topic))
-        assert [batch.codec for batch in copy] == [codec] * len(copy)
-        assert [bytes(b.data[61:]) for b in copy] == [bytes(b.data[61:]) for b in source]
+        for partition in (0, 1):
+            (source,) = log_of(cluster_a.bootstrap, topic, partition=partition)
+            (copy,) = log_of(cluster_b.bootstrap, bench.remote(topic), partition=partition)
+            assert copy.codec == codec
+            assert bytes(copy.data[61:]) == bytes(source.data[61:])
+
+
+@pytest.mark.parametrize("codec", [0, 2, 3, 4])
+def test_small_batches_side_by_side_become_one_of_the_same_codec_and_the_same_records(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, codec: int
+) -> None:
+    create_topic(cluster_a.bootstrap, topic_name)
+    batches = [write_batch(_shapes(), codec_number=codec)] * 10
+    write(cluster_a.bootstrap, topic_name, *batches)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    with bench.running():
+        _copied(bench, topic_name, 70)
+    copy = log_of(cluster_b.bootstrap, bench.remote(topic_name))
+    assert [(batch.codec, batch.count) for batch in copy] == [(codec, 70)]
 
 
 @pytest.mark.parametrize("codec", ["none", "zstd"])

@@ -9,6 +9,7 @@ import pytest
 from flows.source.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
 from flows.source.grouping import Policy
 from mm2.herder.bundle import ErrorSpec
+from mm2.kafka.wire.codecs import CODEC_NAMES
 from tests.support.batches import Plain, read_batch, read_header, write_batch
 from tests.support.intake import IntakeBench
 
@@ -19,13 +20,29 @@ def _plain(*offsets: int) -> list[Plain]:
 
 def test_whole_batches_are_forwarded_as_they_are() -> None:
     bench = IntakeBench()
-    first, second = write_batch(_plain(*range(9)), codec_number=4), write_batch(_plain(9))
-    bench.take(first, second)
-    assert bench.sent == [[*range(9)], [9]]
-    assert bench.lane.queue[0].data[61:] == first[61:]
-    assert bench.lane.queue[1].data[61:] == second[61:]
-    assert bench.partition.position == 10
-    assert [read_header(b.data).sequence for b in bench.lane.queue] == [0, 9]
+    first = write_batch(_plain(*range(1_025)), codec_number=4)
+    second = write_batch([Plain(offset=1_025, value=b"v" * (16 << 10))])
+    third = write_batch(_plain(1_026), codec_number=4)
+    bench.take(first, second, third)
+    assert bench.sent == [[*range(1_025)], [1_025], [1_026]]
+    for batch, given in zip(bench.lane.queue, (first, second, third), strict=True):
+        assert batch.data[61:] == given[61:]
+    assert bench.partition.position == 1_027
+    assert [read_header(b.data).sequence for b in bench.lane.queue] == [0, 1_025, 1_026]
+
+
+@pytest.mark.parametrize(
+    ("codec", "batches"), [(0, 1), (1, 3), (2, 1), (3, 1), (4, 1)], ids=CODEC_NAMES
+)
+def test_batches_that_cost_less_to_reencode_than_to_send_become_one(
+    codec: int, batches: int
+) -> None:
+    bench = IntakeBench()
+    offsets = [range(first, first + 150) for first in (0, 150, 300)]
+    bench.take(*(write_batch(_plain(*each), codec_number=codec) for each in offsets))
+    assert len(bench.sent) == batches
+    assert [offset for sent in bench.sent for offset in sent] == [*range(450)]
+    assert {read_header(batch.data).attributes for batch in bench.lane.queue} == {codec}
 
 
 def test_small_batches_become_one_up_to_the_limit_of_the_lane() -> None:
