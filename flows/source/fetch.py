@@ -34,8 +34,16 @@ _SHORT_WAIT_MS: Final = 20
 """While a partition waits for room, the others may not hold up the next fetch for long."""
 
 _BACKOFF_S: Final = 0.2
+_TRICKLE_BYTES: Final = 16 << 10
+_GATHER_S: Final = 0.003
+"""
+After a smaller answer the next fetch begins no sooner than this after the one before. Where single
+records come a thousand times a second, a request for each would take a core, and all would wait.
+"""
+
 _IDLE_S: Final = 1.0
-"""How soon a broker that leads nothing we can fetch is looked at again."""
+_LOOKED_AT_IN_A_SECOND: Final = 1_000
+"""How soon a broker that leads nothing we can fetch is looked at again; with thousands later."""
 
 _SHARES: Final = 4
 """One partition may take this part of the memory, so that a stuck one leaves room for others."""
@@ -172,8 +180,9 @@ class Fetcher:
 
     async def _wait_for_change(self) -> None:
         # Leaders also change when the client refreshes its metadata by itself.
+        idle_s = _IDLE_S + len(self._partitions) / _LOOKED_AT_IN_A_SECOND
         with suppress(TimeoutError):
-            async with asyncio.timeout(_IDLE_S):
+            async with asyncio.timeout(idle_s):
                 await self._changed.wait()
 
     async def _wait_for_room(self) -> None:
@@ -199,6 +208,7 @@ class Fetcher:
         reserved = await self._budget.reserve(int(min(most, self._share())))
         step = reading.session.next()
         answer, takes_ids = None, True
+        began = asyncio.get_running_loop().time()
         try:
             answer = await self._client.fetch(
                 node,
@@ -222,9 +232,12 @@ class Fetcher:
             self._budget.give(reserved)
             reading.session.answered(answer, takes_ids=takes_ids)
         self._failing.discard(node)
-        self._limit.spend(sum(len(each.records) for each in answer.partitions))
+        size = sum(len(each.records) for each in answer.partitions)
+        self._limit.spend(size)
         for each in answer.partitions:
             await self._accept(node, reading, each)
+        if size < _TRICKLE_BYTES:
+            await asyncio.sleep(began + _GATHER_S - asyncio.get_running_loop().time())
 
     def _share(self) -> int:
         """Bytes to ask one broker for: idle fetches must not take all memory from each other."""

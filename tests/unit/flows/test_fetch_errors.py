@@ -45,6 +45,8 @@ class _Source:
         self.node = 1
         self.error = error
         self.slow_s = 0.0
+        self.takes_s = 0.5
+        self.records = b""
         self.fetches = 0
 
     def leader(self, where: TopicPartition) -> int:
@@ -76,10 +78,10 @@ class _Source:
     async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
         del request
         self.fetches += 1
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(self.takes_s)
         error = self.error if node == 1 else 0
         return FetchAnswer(
-            0, 0, 0, [FetchedPartition("t", 0, error, 20, 20, 0, (), memoryview(b""))]
+            0, 0, 0, [FetchedPartition("t", 0, error, 20, 20, 0, (), memoryview(self.records))]
         )
 
 
@@ -149,6 +151,23 @@ def test_a_partition_that_comes_does_not_hold_up_those_that_are_there() -> None:
         return bench.source.fetches - before
 
     assert run(fetched()) > 15
+
+
+@pytest.mark.parametrize(("size", "least", "most"), [(100, 330, 334), (16 << 10, 9_000, 10_000)])
+def test_only_single_records_are_gathered_for_a_moment(size: int, least: int, most: int) -> None:
+    bench = _Bench(0)
+    bench.source.takes_s, bench.source.records = 0.0001, b"r" * size
+
+    async def fetched_in_a_second() -> int:
+        running = asyncio.create_task(bench.fetcher.run(), name="fetcher")
+        async with asyncio.timeout(5):
+            await bench.served.wait()
+        before = bench.source.fetches
+        await asyncio.sleep(1)
+        running.cancel()
+        return bench.source.fetches - before
+
+    assert least <= run(fetched_in_a_second()) <= most
 
 
 @pytest.mark.parametrize("code", [Code.CORRUPT_MESSAGE, 9_999])
