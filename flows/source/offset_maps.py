@@ -79,7 +79,8 @@ class OffsetMaps:
         """Learns that the target has a batch for good."""
         if self._syncs is not None:
             self._syncs.acknowledged(partition, batch)
-        self.wake()
+        if self._runs is not None:
+            self._runs.wake(partition)
 
     async def settle(self, partitions: Iterable[Mirrored]) -> None:
         """Publishes the runs of some partitions before their positions are committed."""

@@ -17,6 +17,8 @@ from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.sessions import FetchSession
 
 _ALL_EVERY_S: Final = 0.5
+_LOOKED_AT_IN_A_SECOND: Final = 1_000
+"""Thousands of partitions are all looked at less often."""
 
 
 class Reading:
@@ -43,7 +45,8 @@ class Reading:
 
     def is_due(self, generation: int, now: float) -> bool:
         """Whether all partitions must be looked at: there were changes, or it is some time ago."""
-        return generation != self._generation or now >= self._seen_all_at + _ALL_EVERY_S
+        every_s = _ALL_EVERY_S + len(self._all) / _LOOKED_AT_IN_A_SECOND
+        return generation != self._generation or now >= self._seen_all_at + every_s
 
     def assign(self, partitions: Iterable[Mirrored], generation: int, now: float) -> bool:
         """All partitions of the node, to be looked at; False if there are none."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -31,6 +31,10 @@ INTERVAL_S: Final = 1.0
 _REPEAT_MS: Final = 60_000
 _MOST_IN_ONE_RECORD: Final = 2000
 """Partitions; brokers take a mebibyte by default."""
+
+
+_Pulse: TypeAlias = tuple[object, ...]
+_Change: TypeAlias = tuple[_Pulse, PartitionProgress]
 
 
 class Reporter:
@@ -59,7 +63,8 @@ class Reporter:
         self._writer = writer
         self._now_ms = now_ms
         self._pace = pace
-        self._reported: dict[TopicPartition, tuple[PartitionProgress, int]] = {}
+        # By partition: its pulse when it was told of, and when that was.
+        self._reported: dict[TopicPartition, tuple[_Pulse, int]] = {}
         self._wake = asyncio.Event()
         self.generation = 0
 
@@ -82,23 +87,21 @@ class Reporter:
         """Writes what is news; also when nothing is, as a sign of life."""
         changed = self._changes()
         for first in range(0, max(len(changed), 1), _MOST_IN_ONE_RECORD):
-            if not await self._write(tuple(changed[first : first + _MOST_IN_ONE_RECORD])):
+            if not await self._write(changed[first : first + _MOST_IN_ONE_RECORD]):
                 return
 
     async def last_word(self) -> None:
         """Says, after all else, that everything is committed: who waits for that need not guess."""
-        await self._write((), is_last=True)
+        await self._write([], is_last=True)
 
-    async def _write(
-        self, changed: tuple[PartitionProgress, ...], *, is_last: bool = False
-    ) -> bool:
+    async def _write(self, changed: Sequence[_Change], *, is_last: bool = False) -> bool:
         progress = BundleProgress(
             bundle=self._spec.index,
             epoch=self._spec.epoch,
             generation=self.generation,
             time_ms=self._now_ms(),
             pid=os.getpid(),
-            partitions=changed,
+            partitions=tuple(progress for _, progress in changed),
             pace=self._pace(),
             is_last=is_last,
         )
@@ -108,18 +111,38 @@ class Reporter:
         except ClusterError as error:
             log.warning("source.report_failed", error=str(error))
             return False
-        for each in changed:
-            self._reported[each.source] = each, progress.time_ms
+        for pulse, each in changed:
+            self._reported[each.source] = pulse, progress.time_ms
             if (partition := self._partitions.get(each.source)) is not None:
                 partition.latency_ms = 0
         return True
 
-    def _changes(self) -> list[PartitionProgress]:
+    def _changes(self) -> list[_Change]:
         """What changed, and what was last told long ago."""
         changes, now_ms = [], self._now_ms()
         for source, partition in self._partitions.items():
-            progress = partition.progress()
+            pulse = _pulse(partition)
             told, at_ms = self._reported.get(source, (None, 0))
-            if progress != told or now_ms - at_ms >= _REPEAT_MS:
-                changes.append(progress)
+            if pulse != told or now_ms - at_ms >= _REPEAT_MS:
+                changes.append((pulse, partition.progress()))
         return changes
+
+
+def _pulse(partition: Mirrored) -> _Pulse:
+    """What differs whenever a partition's progress does, and costs less to make."""
+    return (
+        partition.records,
+        partition.bytes,
+        partition.mirrored,
+        partition.position,
+        partition.end,
+        partition.broker,
+        partition.latency_ms,
+        partition.lost,
+        partition.diverged,
+        partition.skipped,
+        partition.error,
+        partition.lane.last_error,
+        partition.is_at_rest,
+        *partition.gaps.values(),
+    )

@@ -86,6 +86,7 @@ class OffsetRuns:
         self._one_at_a_time = asyncio.Lock()
         self._pause_until = 0.0
         self._lately: set[tuple[TopicPartition, BlockName]] | None = None
+        self._copied: dict[TopicPartition, Mirrored] = {}
         self._all_at = self._count_at = 0.0
         self._given_up = 0
 
@@ -99,8 +100,10 @@ class OffsetRuns:
         term = Term(self._epoch, generation, self._producer_epoch, time.time_ns() // 1_000_000)
         return RunTracker(is_transactional=self._is_transactional, term=term)
 
-    def wake(self) -> None:
-        """Publishes soon: something was copied."""
+    def wake(self, partition: Mirrored | None = None) -> None:
+        """Publishes soon: something was copied, if it is known of which partition."""
+        if partition is not None:
+            self._copied[partition.source] = partition
         self._due.set()
 
     async def run(self) -> None:
@@ -160,7 +163,9 @@ class OffsetRuns:
         is_for_all = now >= self._all_at
         async with self._one_at_a_time:
             # Not before: what was given up meanwhile is another task's.
-            partitions = list(self._partitions.values())
+            partitions = list(self._partitions.values()) if is_for_all else self._lively()
+            if is_for_all:
+                self._copied.clear()
             blocks = await self._publish(partitions, grown=not is_for_all)
         if is_for_all:
             self._all_at = now + _ALL_S
@@ -170,6 +175,10 @@ class OffsetRuns:
             self._due.set()
         runs = sum(len(block.runs) for block in blocks)
         return max(_ROUND_S, len(blocks) / _BLOCKS_IN_A_SECOND, runs / _RUNS_IN_A_SECOND)
+
+    def _lively(self) -> list[Mirrored]:
+        """The partitions of which something was copied since all were looked at."""
+        return [each for at, each in self._copied.items() if self._partitions.get(at) is each]
 
     async def _publish(self, partitions: Iterable[Mirrored], *, grown: bool = False) -> list[Block]:
         """Publishes what is new of some partitions, and returns it; by one at a time only."""

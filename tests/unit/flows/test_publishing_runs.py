@@ -95,7 +95,7 @@ def test_partitions_of_many_gaps_are_not_written_anew_for_each() -> None:
         publishing = asyncio.create_task(runs.run())
         for n in range(600):
             _copied(mirrored, n)
-            runs.wake()
+            runs.wake(mirrored)
             await asyncio.sleep(0.1)
         publishing.cancel()
         known = topic.store.of(_where(0))
@@ -111,10 +111,10 @@ def test_the_last_of_it_is_published_soon_and_then_there_is_rest() -> None:
         topic, mirrored = _Topic(), _mirrored(runs=40)
         runs = _runs(topic, mirrored)
         publishing = asyncio.create_task(runs.run())
-        runs.wake()
+        runs.wake(mirrored)
         await asyncio.sleep(0.5)
         _copied(mirrored, 40)
-        runs.wake()
+        runs.wake(mirrored)
         await asyncio.sleep(2.5)
         known = topic.store.of(_where(0))
         assert known is not None
@@ -137,7 +137,7 @@ def test_many_runs_at_once_are_spread_over_time() -> None:
         publishing = asyncio.create_task(runs.run())
         await asyncio.sleep(0.1)
         _copied(partitions[0], 5_890)
-        runs.wake()
+        runs.wake(partitions[0])
         await asyncio.sleep(1.0)
         assert topic.store.of(_where(0)).blocks[-1].end == 11_779  # type: ignore[union-attr]
         await asyncio.sleep(0.5)
@@ -154,7 +154,7 @@ def test_positions_wait_for_their_own_runs_and_not_for_those_of_others() -> None
         topic, mirrored = _Topic(takes_s=0.8), _mirrored(runs=3)
         runs = _runs(topic, mirrored)
         round_ = asyncio.create_task(_published(runs, seconds=3_600))
-        runs.wake()
+        runs.wake(mirrored)
         await asyncio.sleep(0.1)
         _copied(mirrored, 3)
         await runs.settle([mirrored])
@@ -212,7 +212,7 @@ def test_a_partition_that_was_given_up_is_not_written_by_a_waiting_round() -> No
         runs = OffsetRuns("runs", topic, partitions, is_transactional=False)
         settling = asyncio.create_task(runs.settle([partitions[_where(0)]]))
         await asyncio.sleep(0.1)
-        runs.wake()
+        runs.wake(given)
         publishing = asyncio.create_task(runs.run())
         await asyncio.sleep(0.1)
         del partitions[_where(1)]
@@ -231,7 +231,7 @@ def test_it_is_said_that_runs_were_given_up_but_not_all_the_time() -> None:
         publishing = asyncio.create_task(runs.run())
         with capture_logs() as logs:
             for n in range(1, 4):
-                runs.wake()
+                runs.wake(mirrored)
                 await asyncio.sleep(40)
                 for each in range(300 * n, 300 * (n + 1)):
                     _copied(mirrored, each)

@@ -1,0 +1,105 @@
+"""What a task tells of its partitions: what changed, and of all of them now and then."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from flows.source.lane import Lane
+from flows.source.partition import Mirrored
+from flows.source.report import Reporter
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.progress import (
+    GapReport,
+    PaceProgress,
+    PartitionProgress,
+    decode_progress,
+)
+from mm2.kafka.writer import Writer
+from tests.support.specs import sample_spec
+
+_GAP = GapReport(kind="records-lost", first=1, end=2, time_ms=3)
+
+
+class _Topic:
+    """Takes what is reported."""
+
+    def __init__(self) -> None:
+        self.told: list[PartitionProgress] = []
+
+    async def send(self, topic: str, key: bytes, value: bytes, *, partition: int) -> None:
+        del topic, key, partition
+        self.told += decode_progress(value).partitions
+
+    def take(self) -> list[PartitionProgress]:
+        told, self.told = self.told, []
+        return told
+
+
+class _Bench:
+    def __init__(self) -> None:
+        where = [TopicPartition(TopicName("t"), number) for number in range(2)]
+        self.partitions = {each: Mirrored(each, Lane(each), position=0) for each in where}
+        self.one = self.partitions[where[0]]
+        self.topic = _Topic()
+        self.now_ms = 100_000
+        self.reporter = Reporter(
+            sample_spec(),
+            self.partitions,
+            cast("Writer", self.topic),
+            lambda: self.now_ms,
+            pace=PaceProgress,
+        )
+
+    def report(self) -> list[PartitionProgress]:
+        asyncio.run(self.reporter.report())
+        return self.topic.take()
+
+
+_CHANGES = {
+    "records": 1,
+    "bytes": 1,
+    "mirrored": 1,
+    "end": 1,
+    "broker": 1,
+    "latency_ms": 1,
+    "lost": 1,
+    "diverged": 1,
+    "skipped": 1,
+    "error": "why",
+    "gaps": {_GAP.kind: _GAP},
+    "lane": Lane(TopicPartition(TopicName("t"), 0), last_error="why"),
+}
+
+
+@pytest.mark.parametrize("name", _CHANGES)
+def test_what_changed_is_told_and_nothing_else(name: str) -> None:
+    bench = _Bench()
+    assert len(bench.report()) == 2
+    assert bench.report() == []
+    before = bench.one.progress()
+    setattr(bench.one, name, _CHANGES[name])
+    after = bench.one.progress()
+    assert after != before
+    assert bench.report() == [after]
+
+
+def test_lag_that_only_the_position_or_what_is_under_way_changes_is_told() -> None:
+    bench = _Bench()
+    bench.one.end, bench.one.uncommitted = 10, 1
+    bench.report()
+    bench.one.position = 4
+    bench.report()
+    bench.one.uncommitted = 0
+    assert [told.lag for told in bench.report()] == [6]
+
+
+def test_all_are_told_of_once_a_minute() -> None:
+    bench = _Bench()
+    bench.report()
+    bench.now_ms += 59_999
+    assert bench.report() == []
+    bench.now_ms += 1
+    assert len(bench.report()) == 2
