@@ -58,12 +58,13 @@ def write_batches(
         How many there are now: whole batches, as many in each partition.
     """
     rounds = -(-records // (in_batch * partitions))
-    made = _batches(codec, size, in_batch)
+    made = batches(codec, size, in_batch)
     asyncio.run(_write_batches(bootstrap, topic, partitions, made, rounds))
     return rounds * partitions * in_batch
 
 
-def _batches(codec: str, size: int, in_batch: int) -> list[bytes]:
+def batches(codec: str, size: int, in_batch: int) -> list[bytes]:
+    """Some batches of ``in_batch`` records of ``size`` bytes, ready to be written."""
     now = time.time_ns() // 1_000_000
     endless = values(size)
     return [

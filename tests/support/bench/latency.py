@@ -6,7 +6,8 @@ What a mirror adds is, for each record, the time from when the first one has it 
 does: the way from producer to consumer in one cluster is subtracted record by record, and what held
 up that way (the machine, the producer, the source's broker) is in neither mirror's numbers.
 
-Brokers and Java's mirror are slow until their code is compiled: all are warmed at the highest rate.
+Brokers and Java's mirror are slow until their code is compiled: all are warmed at the highest rate,
+and brokers compile with the quick compiler only, which is done by then.
 Both take turns in the order mm2, Java, Java, mm2, so that neither has the warmer source broker; the
 records of all turns of a mirror count as one sample.
 """
@@ -60,6 +61,16 @@ class Load:
         """Consumers look at all partitions (1), or at one only: at each so many-th record."""
         return 1 if self.rate <= _WATCHED_RATE else _PARTITIONS
 
+    @property
+    def linger_ms(self) -> int:
+        """
+        How long the producer waits for more records.
+
+        Thousands of requests a second, each of one record, keep the source's broker busy and nobody
+        else: at such rates it is the default of producers.
+        """
+        return 0 if self.rate <= _WATCHED_RATE else 5
+
     def watched(self, prefix: str = "") -> list[tuple[str, int]]:
         """The partitions that consumers look at."""
         return [(prefix + self.topic, number) for number in range(_PARTITIONS // self.every)]
@@ -109,7 +120,7 @@ def measure(rate: int, peers: list[Peer], conditions: Conditions) -> dict[str, N
         Stuck: records do not arrive.
     """
     delays = {peer.name: Delays() for peer in peers}
-    with source_cluster() as source:
+    with source_cluster(quickly=True) as source:
         for turn, peer in enumerate([*peers, *reversed(peers)]):
             load = Load(f"bench-{turn}", rate, conditions.scale)
             _take_turn(peer, source, load, conditions, delays[peer.name])
@@ -120,7 +131,7 @@ def _take_turn(
     peer: Peer, source: KafkaCluster, load: Load, conditions: Conditions, delays: Delays
 ) -> None:
     create_topic(source.bootstrap, load.topic, _PARTITIONS)
-    with target_cluster() as target:
+    with target_cluster(quickly=True) as target:
         # Made before the mirror runs, so that a consumer can wait there.
         create_topic(target.bootstrap, f"A.{load.topic}", _PARTITIONS)
         text = properties(
@@ -134,7 +145,7 @@ def _collect(source: KafkaCluster, target: KafkaCluster, load: Load, delays: Del
     here = Arrivals(source.bootstrap, load.watched())
     there = Arrivals(target.bootstrap, load.watched("A."))
     places = [(load.topic, number) for number in range(_PARTITIONS)]
-    writer = Source(source.bootstrap, places)
+    writer = Source(source.bootstrap, places, linger_ms=load.linger_ms)
     with here.collected(), there.collected():
         writer.until_arrived(there)
         load.write(writer, there, _WARM_S, _WARM_RATE)

@@ -93,10 +93,13 @@ class Source:
         bootstrap: of the cluster.
         places: where to.
         random_places: at random rather than one after the other.
+        linger_ms: how long the producer waits for more.
     """
 
-    def __init__(self, bootstrap: str, places: Places, *, random_places: bool = False) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+    def __init__(
+        self, bootstrap: str, places: Places, *, random_places: bool = False, linger_ms: int = 0
+    ) -> None:
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": linger_ms})
         self._places = places
         self._random = random.Random(11) if random_places else None
         self._number = 0

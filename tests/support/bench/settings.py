@@ -31,8 +31,11 @@ A.consumer.max.partition.fetch.bytes = 4194304
 """
 """What people set to make Java's MirrorMaker faster."""
 
-_BROKER_OPTIONS: Final = ("-XX:TieredStopAtLevel=4",)
-"""Unlike brokers of tests, these are worth compiling well."""
+_COMPILED_WELL: Final = "-XX:TieredStopAtLevel=4"
+"""For throughput. It takes brokers half a minute of work, and a part of the machine meanwhile."""
+
+_COMPILED_QUICKLY: Final = "-XX:TieredStopAtLevel=1"
+"""For delays: brokers that answer a little later, but are not interrupted by their compiler."""
 
 
 def properties(
@@ -57,17 +60,21 @@ def properties(
     )
 
 
-def source_cluster() -> KafkaCluster:
+def source_cluster(*, quickly: bool = False) -> KafkaCluster:
     """A cluster to copy from."""
-    return KafkaCluster("A", heap="1g", options=_BROKER_OPTIONS)
+    return KafkaCluster("A", heap="1g", options=_options(quickly=quickly))
 
 
-def target_cluster(brokers: int = 1) -> KafkaCluster:
+def target_cluster(brokers: int = 1, *, quickly: bool = False) -> KafkaCluster:
     """A cluster to copy to; with several brokers all must have a record but one."""
     return KafkaCluster(
         "B",
         brokers=brokers,
         heap="1g" if brokers == 1 else "512m",
-        options=_BROKER_OPTIONS,
+        options=_options(quickly=quickly),
         properties={"min.insync.replicas": str(max(1, brokers - 1))},
     )
+
+
+def _options(*, quickly: bool) -> tuple[str]:
+    return (_COMPILED_QUICKLY if quickly else _COMPILED_WELL,)

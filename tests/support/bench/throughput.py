@@ -1,9 +1,10 @@
 """
 How fast a mirror copies what is there already.
 
-The topic is full before the mirror starts, and the target is a fresh cluster. The clock starts
-when a part of the records has arrived, so that neither start-up nor a cold JIT counts, and stops
-when the last one has.
+The topic is full before the mirror starts, and the target is a fresh cluster; the brokers of both
+have been written to and read from until their code is compiled. The clock starts when a part of
+the records has arrived, so that neither start-up nor a mirror's cold JIT counts, and stops when the
+last one has.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.support.bench.copied import Copied
-from tests.support.bench.fill import write_batches
 from tests.support.bench.mirrors import Peer, cpu_s, running
 from tests.support.bench.outcome import Numbers
 from tests.support.bench.settings import properties, source_cluster, target_cluster
+from tests.support.bench.warming import warm
 from tests.support.bench.workload import Workload
 from tests.support.cluster import KafkaCluster
 from tests.support.process import Watched
-from tests.support.records import create_topic
 
-_WARM_RECORDS: Final = 200_000
+_WARM_S: Final = 25.0
+"""Brokers compile for so long what they do often, at the cost of who comes first."""
+
 _MIRROR: Final = ("tasks", "driver", "JVM")
 
 
@@ -55,6 +57,7 @@ def measure(workload: Workload, peers: list[Peer], conditions: Conditions) -> di
     """
     with source_cluster() as source:
         records = workload.write(source.bootstrap, conditions.scale)
+        warm(source.bootstrap, _WARM_S * conditions.scale)
         return {peer.name: _copied(peer, workload, source, records, conditions) for peer in peers}
 
 
@@ -62,8 +65,7 @@ def _copied(
     peer: Peer, workload: Workload, source: KafkaCluster, records: int, conditions: Conditions
 ) -> Numbers:
     with target_cluster(workload.brokers) as target:
-        # Brokers that have just started compile their code, at the cost of who comes first.
-        _warm(target, conditions.scale)
+        warm(target.bootstrap, _WARM_S * conditions.scale, replicas=workload.brokers)
         text = properties(
             source,
             target,
@@ -74,14 +76,6 @@ def _copied(
         with running(peer, text) as mirror:
             timed = _timed(mirror, workload, records, (source, target), conditions.warm)
             return asyncio.run(timed)
-
-
-def _warm(target: KafkaCluster, scale: float) -> None:
-    create_topic(target.bootstrap, "warm", 4)
-    records = max(1, int(_WARM_RECORDS * scale))
-    write_batches(
-        target.bootstrap, "warm", 4, codec="lz4", size=1_000, in_batch=16, records=records
-    )
 
 
 async def _timed(

@@ -66,7 +66,7 @@ def _kilobyte(codec: str) -> Workload:
         name=f"kilobyte-{codec}",
         title=f"1 KB records, 128 KB batches, {codec}",
         size=1_000,
-        records=1_200_000,
+        records=3_000_000,
         fill=_in_batches(codec, 128),
     )
 
@@ -79,7 +79,7 @@ _WORKLOADS: Final = (
         name="small-lz4",
         title="100 B records, 16 KB batches, lz4",
         size=100,
-        records=6_000_000,
+        records=10_000_000,
         fill=_in_batches("lz4", 150),
     ),
     Workload(
