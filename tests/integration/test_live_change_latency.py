@@ -36,7 +36,8 @@ _LOAD = 20_000
 
 _PROBES = 300
 _WINDOW_S = 8.0
-_ROUNDS = 4
+_WARM_WINDOWS = 3
+_ROUNDS = 8
 _STANDSTILL_MS = 30_000
 _PRODUCE = """
 import sys, time
@@ -103,7 +104,8 @@ def test_untouched_partitions_do_not_stop_while_settings_change(
         eventually(lambda: "flow.assigned" in mirror.text(), timeout=100)
         writer.until_arrived(arrivals)
         with _load(cluster_a.bootstrap, steady):
-            window()
+            for _ in range(_WARM_WINDOWS):
+                window()
             for number, topic in enumerate(others):
                 usual.append(window())
                 # A topic comes, another goes, a limit changes, and so does an interval.
