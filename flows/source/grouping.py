@@ -30,6 +30,10 @@ re-encode, which takes a third of a microsecond a record and a few nanoseconds a
 """
 
 
+_MOST_RECORDS: Final = 16_384
+"""Of compressed batches that are made into one: more would hold up all that the task does."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """
@@ -63,6 +67,10 @@ class Policy:
         if _is_large(piece) and self.is_forwardable(piece, position):
             return None
         return self.of(piece)
+
+
+def _count(piece: Piece) -> int:
+    return 0 if isinstance(piece, Strip) else piece.count
 
 
 def _is_large(piece: Piece) -> bool:
@@ -116,7 +124,8 @@ def groups(
         CorruptBatch: after all groups before the batch that is damaged.
     """
     group: list[Piece] = []
-    size, end, epoch, common, trouble = 0, position, -1, None, None
+    size = records = 0
+    end, epoch, common, trouble = position, -1, None, None
     try:
         for piece in pieces:
             # A compacted log keeps empty batches, for their producers' sequence numbers.
@@ -128,10 +137,11 @@ def groups(
             if not is_void:
                 kind = policy.kind(piece, position)
                 both = together(common, kind)
-                size += len(piece.data)
-                if group and (both is None or size > limit):
+                size, records = size + len(piece.data), records + _count(piece)
+                if group and (both is None or size > limit or records > _MOST_RECORDS):
                     yield Group(group, common or policy.of(group[0]), end, epoch)
-                    group, size, both = [], len(piece.data), kind
+                    group, both = [], kind
+                    size, records = len(piece.data), _count(piece)
                 group.append(piece)
                 common = both if len(group) > 1 else kind
             end, epoch = piece.last_offset + 1, piece.leader_epoch

@@ -30,6 +30,9 @@ _EARLIEST: Final = -(1 << 63)
 _LATEST: Final = (1 << 63) - 1
 """Timestamps that a batch can hold."""
 
+_MOST_PLAIN: Final = 4 << 20
+"""Bytes of batches, not compressed, that become one. How small they compress says little of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -118,10 +121,10 @@ def recode(parts: Sequence[Piece], position: int, how: Compression) -> Recoded |
     One batch of all records from ``position`` on, as the target takes it; None if none is left.
 
     Raises:
-        ValueError: if the bytes are not batches.
+        ValueError: if the bytes are not batches, or more than one that are together too large.
     """
     try:
-        section = reencode(b"".join(map(_plain, parts)), position)
+        section = reencode(_joined(parts), position)
     except NotCarried:
         return recode_bytes(parts, position, how)
     return None if section is None else _recoded(section, how)
@@ -132,6 +135,16 @@ def recode_bytes(parts: Iterable[Piece], position: int, how: Compression) -> Rec
     batches = each_batch(parts)
     records = [r for batch in batches for r in records_of(batch) if r.offset >= position]
     return encode(records, how) if records else None
+
+
+def _joined(parts: Sequence[Piece]) -> bytes:
+    plains, size = [], 0
+    for part in parts:
+        plains.append(_plain(part))
+        size += len(plains[-1])
+        if size > _MOST_PLAIN and len(parts) > 1:
+            raise ValueError(f"{len(parts)} batches have more than {_MOST_PLAIN} bytes of records")
+    return b"".join(plains)
 
 
 def _plain(part: Piece) -> memoryview | bytes:

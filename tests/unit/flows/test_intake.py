@@ -45,6 +45,24 @@ def test_batches_that_cost_less_to_reencode_than_to_send_become_one(
     assert {read_header(batch.data).attributes for batch in bench.lane.queue} == {codec}
 
 
+def test_batches_become_one_up_to_so_many_records() -> None:
+    bench = IntakeBench()
+    offsets = [range(first, first + 1_000) for first in range(0, 17_000, 1_000)]
+    bench.take(*(write_batch(_plain(*each), codec_number=4) for each in offsets))
+    assert [len(sent) for sent in bench.sent] == [16_000, 1_000]
+
+
+def test_batches_that_are_large_when_unpacked_are_forwarded_as_they_are() -> None:
+    bench = IntakeBench()
+    batches = [
+        write_batch([Plain(offset=n, value=bytes(3 << 20))], codec_number=4) for n in range(3)
+    ]
+    assert max(map(len, batches)) < 16 << 10
+    bench.take(*batches)
+    assert bench.sent == [[0], [1], [2]]
+    assert [bytes(each.data[61:]) for each in bench.lane.queue] == [each[61:] for each in batches]
+
+
 def test_small_batches_become_one_up_to_the_limit_of_the_lane() -> None:
     bench = IntakeBench()
     batches = [write_batch(_plain(offset)) for offset in range(6)]
