@@ -8,9 +8,7 @@ what failed for all is raised. Every call ends within the client's timeout.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from itertools import groupby
-from operator import attrgetter
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import structlog
@@ -25,20 +23,19 @@ from mm2.errors import ClusterError, NotAuthorized
 from mm2.kafka.acls import topic_acls
 from mm2.kafka.calls import Calls
 from mm2.kafka.conversions import (
-    alteration_resource,
+    NAMES_PER_REQUEST,
     chunks,
     client_acl_binding,
     client_acl_filter,
-    config_entries,
     topic_description,
-    topic_resource,
     topic_uuid,
 )
 from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic
+from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic, raise_first
 from mm2.kafka.offsets import OffsetCalls
 from mm2.kafka.quotas import client_quotas
 from mm2.kafka.settings import milliseconds
+from mm2.kafka.topic_configs import alter_topic_configs, topic_configs
 
 log = structlog.get_logger()
 
@@ -48,7 +45,6 @@ KAFKA_INTERNAL: Final = frozenset(
 """Topics of the brokers' own, which Java's ``listTopics`` leaves out (``Topic.isInternal``)."""
 
 _TIMEOUT_MS: Final = 60_000
-_NAMES_PER_REQUEST: Final = 500
 _TopicFailures = dict[TopicName, ClusterError]
 
 
@@ -213,10 +209,7 @@ class Admin(OffsetCalls):
             NotAuthorized: for the first topic whose settings we may not see (C184).
             ClusterError: the first other failure.
         """
-        found: dict[TopicName, list[ConfigEntry]] = {}
-        for names in chunks(sorted(topics), _NAMES_PER_REQUEST):
-            found |= await self._describe_configs(names)
-        return found
+        return await topic_configs(self._calls, topics)
 
     async def incremental_alter_configs(self, changes: Iterable[AlterConfig]) -> _TopicFailures:
         """
@@ -225,15 +218,7 @@ class Admin(OffsetCalls):
         Raises:
             NotSupported: the cluster is older than this operation (C183).
         """
-        by_topic = groupby(sorted(changes, key=attrgetter("topic")), key=attrgetter("topic"))
-        resources = [alteration_resource(topic, each) for topic, each in by_topic]
-        failed: _TopicFailures = {}
-        for chunk in chunks(resources, _NAMES_PER_REQUEST):
-            failed |= await self._alter_configs(chunk)
-        for error in failed.values():
-            if isinstance(error, NotSupported):
-                raise error
-        return failed
+        return await alter_topic_configs(self._calls, changes)
 
     async def describe_topic_acls(self) -> list[AclBinding]:
         """
@@ -283,7 +268,7 @@ class Admin(OffsetCalls):
         self, names: Iterable[TopicName]
     ) -> dict[TopicName, tuple[TopicDescription, UUID | None]]:
         found: dict[TopicName, tuple[TopicDescription, UUID | None]] = {}
-        for chunk in chunks(sorted(names), _NAMES_PER_REQUEST):
+        for chunk in chunks(sorted(names), NAMES_PER_REQUEST):
             found |= await self._describe_chunk(chunk)
         return found
 
@@ -296,30 +281,8 @@ class Admin(OffsetCalls):
                 TopicCollection([str(name) for name in names]), request_timeout=self._timeout_s
             ),
         )
-        _raise_first(failures.values(), unless=UnknownTopic)
+        raise_first(failures.values(), unless=UnknownTopic)
         return {
             TopicName(name): (topic_description(name, each), topic_uuid(each.topic_id))
             for name, each in described.items()
         }
-
-    async def _describe_configs(self, names: list[TopicName]) -> dict[TopicName, list[ConfigEntry]]:
-        resources = [topic_resource(name) for name in names]
-        described, failures = await self._calls.many(
-            "describe settings of",
-            lambda c: c.describe_configs(resources, request_timeout=self._timeout_s),
-        )
-        _raise_first(failures.values(), unless=UnknownTopic)
-        return {TopicName(key.name): config_entries(each) for key, each in described.items()}
-
-    async def _alter_configs(self, resources: list[Any]) -> _TopicFailures:
-        _, failures = await self._calls.many(
-            "alter settings of",
-            lambda c: c.incremental_alter_configs(resources, request_timeout=self._timeout_s),
-        )
-        return {TopicName(resource.name): error for resource, error in failures.items()}
-
-
-def _raise_first(failures: Iterable[ClusterError], *, unless: type[ClusterError]) -> None:
-    for failure in failures:
-        if not isinstance(failure, unless):
-            raise failure

@@ -36,6 +36,10 @@ EVERY_TOPIC_ACL = client.AclBindingFilter(
 )
 
 
+NAMES_PER_REQUEST: Final = 500
+"""Topics that one request speaks of at the most."""
+
+
 def chunks(items: Collection[T], size: int) -> Iterable[list[T]]:
     """Parts of at most ``size`` items, so that no request grows without bounds."""
     listed = list(items)

@@ -9,7 +9,7 @@ act upon. ``Refused`` is the rest: the cluster answered, and the answer is no.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -167,3 +167,19 @@ def translated(alias: str, what: str) -> Iterator[None]:
         yield
     except (aiokafka.KafkaError, TimeoutError, OSError) as error:
         raise from_aiokafka(alias, error, what) from error
+
+
+def raise_first(failures: Iterable[ClusterError], *, unless: type[ClusterError]) -> None:
+    """
+    Nothing, if nothing has failed but for one reason.
+
+    Args:
+        failures: what has.
+        unless: the reason that is none to give up.
+
+    Raises:
+        ClusterError: the first other failure.
+    """
+    for failure in failures:
+        if not isinstance(failure, unless):
+            raise failure
