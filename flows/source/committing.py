@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from flows.source.connections import Connections
 from flows.source.gate import TransactionGate
 from flows.source.partition import Mirrored
 from flows.source.positions import BeforeCommit, Committer, Positions, PositionsTopic, Settled
@@ -11,18 +12,15 @@ from flows.source.produce import Producer
 from flows.source.transactions import Transactions
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundle import BundleSpec
-from mm2.kafka.wire.client import WireClient
-from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.transactions import TransactionalProducer
 
 
 def make_committer(
     spec: BundleSpec,
+    connections: Connections,
     *,
     gate: TransactionGate | None,
     producer: Producer,
-    target: WireClient,
-    identity: ProducerIdentity,
     partitions: Mapping[TopicPartition, Mirrored],
     on_settled: Settled,
     before_commit: BeforeCommit | None,
@@ -33,48 +31,51 @@ def make_committer(
 
     Args:
         spec: the bundle.
+        connections: of the task.
         gate: of the producer; None at least once.
         producer: the task's.
-        target: the cluster that it writes to.
-        identity: the producer's.
         partitions: of the task; may change at any time.
         on_settled: is told of batches that count.
         before_commit: is waited for before positions are written that follow the batches.
         now_ms: the clock.
     """
-    flow = str(spec.flow)
-    topic = PositionsTopic(
+    topic = _positions_topic(spec, producer, now_ms)
+    if gate is None or spec.exactly_once is None:
+        return Positions(
+            topic,
+            producer,
+            partitions,
+            flow=str(spec.flow),
+            interval_s=spec.flush_interval_s,
+            on_settled=on_settled,
+            before_commit=before_commit,
+        )
+    return Transactions(
+        spec.exactly_once,
+        flow=str(spec.flow),
+        gate=gate,
+        producer=producer,
+        coordinators=TransactionalProducer(
+            connections.target,
+            flow=str(spec.flow),
+            transactional_id=gate.transactional_id,
+            identity=connections.identity,
+            group=spec.exactly_once.group,
+        ),
+        topic=topic,
+        partitions=partitions,
+        on_settled=on_settled,
+    )
+
+
+def _positions_topic(
+    spec: BundleSpec, producer: Producer, now_ms: Callable[[], int]
+) -> PositionsTopic:
+    return PositionsTopic(
         producer,
         connector=spec.connector,
         source=spec.flow.source,
         topic=TopicName(spec.offsets_topic),
         partitions=spec.offsets_partitions,
         now_ms=now_ms,
-    )
-    if gate is None or spec.exactly_once is None:
-        return Positions(
-            topic,
-            producer,
-            partitions,
-            flow=flow,
-            interval_s=spec.flush_interval_s,
-            on_settled=on_settled,
-            before_commit=before_commit,
-        )
-    coordinators = TransactionalProducer(
-        target,
-        flow=flow,
-        transactional_id=gate.transactional_id,
-        identity=identity,
-        group=spec.exactly_once.group,
-    )
-    return Transactions(
-        spec.exactly_once,
-        flow=flow,
-        gate=gate,
-        producer=producer,
-        coordinators=coordinators,
-        topic=topic,
-        partitions=partitions,
-        on_settled=on_settled,
     )

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
 import structlog
@@ -25,39 +25,31 @@ import uvloop
 from flows.source.assigned import Assigned, now_ms
 from flows.source.budget import Budget
 from flows.source.committing import make_committer
+from flows.source.connections import Connect, Connections, open_connections
 from flows.source.continuity import Continuity
 from flows.source.control import ControlFollower
 from flows.source.draining import drain
 from flows.source.fetch import Fetcher
 from flows.source.gate import TransactionGate
 from flows.source.grouping import Policy
-from flows.source.identity import take_identity
 from flows.source.intake import Intake
 from flows.source.lane import Outgoing
-from flows.source.lease import TaskLease
 from flows.source.offset_maps import OffsetMaps
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
 from flows.source.report import Reporter
 from flows.source.retention import with_refresh
-from flows.source.runs import BATCH_BYTES
 from flows.source.tolerance import Tolerance
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
-from mm2.herder import clock
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.progress import PaceProgress
-from mm2.kafka.settings import aiokafka_settings, milliseconds
+from mm2.kafka.settings import milliseconds
 from mm2.kafka.wire.client import WireClient
-from mm2.kafka.wire.identity import ProducerIdentity
-from mm2.kafka.writer import Writer
 from mm2.telemetry.logs import configure_task_logs
 
 log = structlog.get_logger()
-
-Connect = Callable[[str, Mapping[str, object]], WireClient]
-"""Makes the client of the target from its alias and settings."""
 
 
 def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
@@ -90,41 +82,27 @@ class SourceTask:
 
     Args:
         spec: the bundle.
-        source: the connected source cluster.
-        target: the connected target cluster.
-        identity: the bundle's producer id on the target.
-        writer: a producer of the target for progress.
-        syncs_writer: a producer of the cluster that holds the offset-syncs topic.
-        lease: says when the task may write.
+        connections: what it has open.
     """
 
-    def __init__(
-        self,
-        spec: BundleSpec,
-        *,
-        source: WireClient,
-        target: WireClient,
-        identity: ProducerIdentity,
-        writer: Writer,
-        syncs_writer: Writer | None,
-        lease: TaskLease,
-    ) -> None:
+    def __init__(self, spec: BundleSpec, connections: Connections) -> None:
         self._spec = spec
-        self._lease = lease
+        self._lease = connections.lease
         self._partitions: dict[TopicPartition, Mirrored] = {}
+        source, target = connections.source, connections.target
         self._maps = OffsetMaps(
             spec,
-            syncs_writer,
+            connections.syncs_writer,
             self._partitions,
             source=source,
             target=target,
-            producer_epoch=identity.epoch,
+            producer_epoch=connections.identity.epoch,
         )
         limit = RateLimit(time.monotonic)
         self._reporter = Reporter(
             spec,
             self._partitions,
-            writer,
+            connections.writer,
             now_ms,
             pace=lambda: PaceProgress(
                 byte_rate_limit=limit.rate,
@@ -133,19 +111,19 @@ class SourceTask:
             ),
         )
         policy = Policy(compression=spec.compression, most_bytes=spec.merge_bytes)
-        self._writes_to(target, identity, policy)
-        self._control = ControlFollower(spec, limit, lease, self._positions.keep_pace)
-        self._reads_from(source, target, writer, policy, limit)
+        self._writes_with(connections, policy)
+        self._control = ControlFollower(spec, limit, self._lease, self._positions.keep_pace)
+        self._reads_with(connections, policy, limit)
 
-    def _writes_to(self, target: WireClient, identity: ProducerIdentity, policy: Policy) -> None:
+    def _writes_with(self, connections: Connections, policy: Policy) -> None:
         """Makes what sends, and what has it count."""
         spec = self._spec
         gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
         self._budget = Budget(spec.buffer_memory)
         self._producer = Producer(
             flow=str(spec.flow),
-            client=target,
-            identity=identity,
+            client=connections.target,
+            identity=connections.identity,
             request_timeout_ms=milliseconds(spec.target, "request.timeout.ms", REQUEST_TIMEOUT_MS),
             max_request_size=spec.max_request_size,
             gate=gate,
@@ -163,26 +141,18 @@ class SourceTask:
         )
         self._positions = make_committer(
             spec,
+            connections,
             gate=gate,
             producer=self._producer,
-            target=target,
-            identity=identity,
             partitions=self._partitions,
             on_settled=self._settled,
             before_commit=self._maps.settle,
             now_ms=now_ms,
         )
 
-    def _reads_from(
-        self,
-        source: WireClient,
-        target: WireClient,
-        writer: Writer,
-        policy: Policy,
-        limit: RateLimit,
-    ) -> None:
+    def _reads_with(self, connections: Connections, policy: Policy, limit: RateLimit) -> None:
         """Makes what fetches, what watches that nothing is missed, and what tells both of work."""
-        spec = self._spec
+        spec, source, target = self._spec, connections.source, connections.target
         intake = Intake(
             self._producer,
             self._budget,
@@ -196,7 +166,7 @@ class SourceTask:
             source=source,
             target=target,
             producer=self._producer,
-            writer=writer,
+            writer=connections.writer,
             forget=self._maps.forget,
             now_ms=now_ms,
             changed=lambda: self._fetcher.changed(),  # noqa: PLW0108 - made below
@@ -243,29 +213,8 @@ class SourceTask:
             Fenced: another leader has the bundle, or nobody leads.
             ClusterError: a cluster cannot be reached.
         """
-        source = WireClient(spec.flow.source, aiokafka_settings(spec.source))
-        target = connect(spec.flow.target, aiokafka_settings(spec.target))
-        lease = TaskLease(clock.seconds)
-        writer = Writer(spec.flow.target, spec.target, turn=lease.until_valid)
-        syncs_writer = _syncs_writer(spec, lease)
-        for client in (source, target):
-            stack.push_async_callback(client.close)
-        # While nobody mirrors the bundle's partitions, no answer waits for another in vain.
-        async with asyncio.TaskGroup() as group:
-            group.create_task(source.start(), name="source")
-            taking = group.create_task(take_identity(spec, target), name="target")
-            for each in (writer, syncs_writer):
-                if each is not None:
-                    group.create_task(stack.enter_async_context(each), name="writer")
-        return cls(
-            await with_refresh(spec, target),
-            source=source,
-            target=target,
-            identity=taking.result(),
-            writer=writer,
-            syncs_writer=syncs_writer,
-            lease=lease,
-        )
+        connections = await open_connections(spec, stack, connect)
+        return cls(await with_refresh(spec, connections.target), connections)
 
     async def run(self) -> None:
         """Runs until the control topic says to stop, then drains and commits."""
@@ -320,14 +269,3 @@ class SourceTask:
         """Carries out assignments as they come."""
         while True:
             await self._assigned.carry_out(await self._control.next_assignment())
-
-
-def _syncs_writer(spec: BundleSpec, lease: TaskLease) -> Writer | None:
-    if spec.offset_syncs is None:
-        return None
-    return Writer(
-        spec.offset_syncs.cluster,
-        spec.offset_syncs.properties,
-        batch_bytes=BATCH_BYTES,
-        turn=lease.until_valid,
-    )

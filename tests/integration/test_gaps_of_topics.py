@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mm2.herder.bundle import GapSpec
-from tests.support.bundle import Bench
+from tests.support.bundle import WATCHING, Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.gaps import (
@@ -23,6 +23,17 @@ from tests.support.records import create_topic
 from tests.support.topics import delete_topic, recreate_topic
 
 pytestmark = pytest.mark.broker
+
+
+def _two_topics(
+    source: Cluster, target: Cluster, unique: str, *, gaps: GapSpec = WATCHING
+) -> tuple[Bench, str, str]:
+    """A flow of two topics, and their names; each has a record that is to be copied."""
+    names = f"{unique}-1", f"{unique}-2"
+    for name in names:
+        create_topic(source.bootstrap, name)
+        write_values(source, name, b"0")
+    return Bench(source, target, unique, dict.fromkeys(names, 1), gaps=gaps), *names
 
 
 @MODES
@@ -77,24 +88,19 @@ def test_a_recreated_topic_is_copied_again_from_its_start(
 def test_by_policy_a_recreated_topic_stops_and_the_others_go_on(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
-    topics = {f"{unique}-1": 1, f"{unique}-2": 1}
-    first, second = topics
-    for topic in topics:
-        create_topic(cluster_a.bootstrap, topic)
-        write_values(cluster_a, topic, b"old")
-    bench = Bench(cluster_a, cluster_b, unique, topics, gaps=FAILING)
+    bench, first, second = _two_topics(cluster_a, cluster_b, unique, gaps=FAILING)
     with bench.running():
-        expect_copied(bench, first, [b"old"])
-        expect_copied(bench, second, [b"old"])
+        expect_copied(bench, first, [b"0"])
+        expect_copied(bench, second, [b"0"])
     recreate_topic(cluster_a, first)
     write_values(cluster_a, first, b"new", b"new")
-    for turn in range(2):
+    for turn in (1, 2):
         with bench.running():
             write_values(cluster_a, second, b"%d" % turn)
-            expect_copied(bench, second, [b"old", b"0", b"1"][: turn + 2])
+            expect_copied(bench, second, [b"0", b"1", b"2"][: turn + 1])
             report = report_of(bench, first, "topic-recreated")
             assert (report.error or "").startswith("topic-recreated: offsets 1 to")
-    assert values_of(cluster_b, bench.remote(first)) == [b"old"]
+    assert values_of(cluster_b, bench.remote(first)) == [b"0"]
 
 
 @MODES
@@ -141,12 +147,7 @@ def _wished(bench: Bench, remote: str) -> bool:
 def test_by_policy_a_deleted_remote_topic_stops_its_partitions_only(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
-    topics = {f"{unique}-1": 1, f"{unique}-2": 1}
-    first, second = topics
-    for topic in topics:
-        create_topic(cluster_a.bootstrap, topic)
-        write_values(cluster_a, topic, b"0")
-    bench = Bench(cluster_a, cluster_b, unique, topics, gaps=FAILING)
+    bench, first, second = _two_topics(cluster_a, cluster_b, unique, gaps=FAILING)
     with bench.running():
         expect_copied(bench, first, [b"0"])
         expect_copied(bench, second, [b"0"])
@@ -168,12 +169,7 @@ def test_by_policy_a_deleted_remote_topic_stops_its_partitions_only(
 def test_a_deleted_source_topic_is_waited_for_in_silence(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    topics = {f"{unique}-1": 1, f"{unique}-2": 1}
-    first, second = topics
-    for topic in topics:
-        create_topic(cluster_a.bootstrap, topic)
-        write_values(cluster_a, topic, b"0")
-    bench = Bench(cluster_a, cluster_b, unique, topics)
+    bench, first, second = _two_topics(cluster_a, cluster_b, unique)
     said: list[str] = []
 
     def heard() -> str:

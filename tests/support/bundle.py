@@ -16,7 +16,8 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-from flows.source.task import Connect, _run
+from flows.source.connections import Connect
+from flows.source.task import _run
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.herder.bundle import BundleSpec, ExactlyOnceSpec, FetchSpec, GapSpec
 from mm2.herder.control import Assignment, BundleState, encode_assignment
@@ -26,6 +27,9 @@ from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, create_topic, produce
+
+WATCHING = GapSpec(look_every_s=0.3)
+"""Gaps are told, and partitions go on."""
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,7 +60,7 @@ class Bench:
     topics: Mapping[str, int]
     fetch: FetchSpec = field(default_factory=lambda: FetchSpec(max_wait_ms=100))
     remote_configs: Mapping[str, str] = field(default_factory=dict)
-    gaps: GapSpec = field(default_factory=lambda: GapSpec(look_every_s=0.3))
+    gaps: GapSpec = WATCHING
     replication_factor: int = 1
     client_ids: tuple[str, str] = ("test-consumer", "test-producer")
     changes: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,95 @@
+"""
+What a task has open as long as it runs: clients of both clusters, and the right to write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from flows.source.identity import take_identity
+from flows.source.lease import TaskLease
+from flows.source.runs import BATCH_BYTES
+from mm2.herder import clock
+from mm2.herder.bundle import BundleSpec
+from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.writer import Writer
+
+Connect = Callable[[str, Mapping[str, object]], WireClient]
+"""Makes the client of the target from its alias and settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connections:
+    """
+    What one run of a bundle reads and writes with; made by ``open_connections``.
+
+    Attributes:
+        source: the connected source cluster.
+        target: the connected target cluster.
+        identity: the bundle's producer id on the target.
+        writer: a producer of the target for progress.
+        syncs_writer: a producer of the cluster that holds the offset-syncs topic.
+        lease: says when the task may write.
+    """
+
+    source: WireClient
+    target: WireClient
+    identity: ProducerIdentity
+    writer: Writer
+    syncs_writer: Writer | None
+    lease: TaskLease
+
+
+async def open_connections(
+    spec: BundleSpec, stack: AsyncExitStack, connect: Connect
+) -> Connections:
+    """
+    Connects to both clusters and takes over the bundle's producer id.
+
+    Args:
+        spec: the bundle.
+        stack: closes everything.
+        connect: makes the client of the target.
+
+    Raises:
+        Fenced: another leader has the bundle, or nobody leads.
+        ClusterError: a cluster cannot be reached.
+    """
+    source = WireClient(spec.flow.source, aiokafka_settings(spec.source))
+    target = connect(spec.flow.target, aiokafka_settings(spec.target))
+    lease = TaskLease(clock.seconds)
+    writer = Writer(spec.flow.target, spec.target, turn=lease.until_valid)
+    syncs_writer = _syncs_writer(spec, lease)
+    for client in (source, target):
+        stack.push_async_callback(client.close)
+    # While nobody mirrors the bundle's partitions, no answer waits for another in vain.
+    async with asyncio.TaskGroup() as group:
+        group.create_task(source.start(), name="source")
+        taking = group.create_task(take_identity(spec, target), name="target")
+        for each in (writer, syncs_writer):
+            if each is not None:
+                group.create_task(stack.enter_async_context(each), name="writer")
+    return Connections(
+        source=source,
+        target=target,
+        identity=taking.result(),
+        writer=writer,
+        syncs_writer=syncs_writer,
+        lease=lease,
+    )
+
+
+def _syncs_writer(spec: BundleSpec, lease: TaskLease) -> Writer | None:
+    if spec.offset_syncs is None:
+        return None
+    return Writer(
+        spec.offset_syncs.cluster,
+        spec.offset_syncs.properties,
+        batch_bytes=BATCH_BYTES,
+        turn=lease.until_valid,
+    )
