@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,28 +15,78 @@ from tests.support.cluster import Cluster
 from tests.support.connect import distributed, sample
 from tests.support.eventually import eventually
 from tests.support.layout import free_ports
+from tests.support.mirror import Mirror
 from tests.support.records import Sample, committed, create_topic, produce
 from tests.support.rest_client import RestClient
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
-def _numbers(first: int, count: int) -> list[Sample]:
-    return [Sample(value=b"%d" % n) for n in range(first, first + count)]
+@dataclass(frozen=True)
+class _Connector:
+    """A connector that copies a topic; it and its group are named as that topic."""
+
+    name: str
+    source: Cluster
+    target: Cluster
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        return {
+            "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+            "source.cluster.alias": f"A{self.name[-4:]}",
+            "source.cluster.bootstrap.servers": self.source.bootstrap,
+            "target.cluster.alias": f"B{self.name[-4:]}",
+            "topics": self.name,
+            "heartbeats.replication.enabled": "false",
+            "replication.factor": "1",
+            "offset-syncs.topic.replication.factor": "1",
+            "refresh.topics.interval.seconds": "1",
+        }
+
+    def write(self, *numbers: int) -> None:
+        produce(self.source.bootstrap, self.name, [Sample(value=b"%d" % n) for n in numbers])
+
+    def copied(self) -> list[int]:
+        remote = f"A{self.name[-4:]}.{self.name}"
+        return [int(record.value or b"") for record in committed(self.target.bootstrap, remote)]
+
+    def said(self) -> dict[str, str]:
+        """What the group's status topic says, as Connect's workers would read it."""
+        settings = {"bootstrap.servers": self.target.bootstrap}
+        table = StatusTable()
+        for record in asyncio.run(read_to_end("B", settings, f"{self.name}-status")):
+            table.take(record.key, record.value)
+        return {str(key).split("-", 2)[2]: each.state.value for key, each in table.statuses.items()}
 
 
-def _source(unique: str, source: Cluster) -> Mapping[str, str]:
-    return {
-        "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
-        "source.cluster.alias": f"A{unique[-4:]}",
-        "source.cluster.bootstrap.servers": source.bootstrap,
-        "target.cluster.alias": f"B{unique[-4:]}",
-        "topics": unique,
-        "heartbeats.replication.enabled": "false",
-        "replication.factor": "1",
-        "offset-syncs.topic.replication.factor": "1",
-        "refresh.topics.interval.seconds": "1",
-    }
+@dataclass(frozen=True)
+class _Worker:
+    """A worker of the connector's group."""
+
+    process: Mirror
+    rest: RestClient
+
+    @property
+    def has_led(self) -> bool:
+        """As it says in its log; it is not REST's business which process leads."""
+        return "flow.led" in self.process.text()
+
+
+def _worker(connector: _Connector, folder: Path, port: int) -> _Worker:
+    text = sample(
+        "connect-distributed.properties",
+        (connector.source, connector.target),
+        {
+            "group.id": connector.name,
+            "config.storage.topic": f"{connector.name}-configs",
+            "offset.storage.topic": f"{connector.name}-offsets",
+            "status.storage.topic": f"{connector.name}-status",
+            "listeners": f"http://127.0.0.1:{port}",
+            "#exactly.once.source.support": "enabled",
+        },
+    )
+    return _Worker(distributed(folder, text.replace("#exactly", "exactly")), RestClient(port))
 
 
 def test_connectors_of_a_killed_worker_go_on_in_another_one(
@@ -43,63 +94,53 @@ def test_connectors_of_a_killed_worker_go_on_in_another_one(
 ) -> None:
     """Exactly once; what REST is asked at one worker is so at all of them, and stays so."""
     create_topic(cluster_a.bootstrap, unique)
-    produce(cluster_a.bootstrap, unique, _numbers(0, 100))
-    remote = f"A{unique[-4:]}.{unique}"
+    connector = _Connector(unique, cluster_a, cluster_b)
+    connector.write(*range(100))
+    first, second = (_worker(connector, tmp_path, port) for port in free_ports(2))
+    with first.process, second.process:
+        _makes(first.rest, connector)
+        _shows(second.rest, connector)
+        leader, heir = (first, second) if first.has_led else (second, first)
+        assert leader.has_led
+        leader.process.kill()
+        _goes_on(heir, connector)
+        _stops(heir.rest, connector)
+        _deletes(heir.rest, connector)
+        assert heir.process.stop() == 0
+    assert connector.copied() == list(range(200))
 
-    def copied() -> list[bytes | None]:
-        return [record.value for record in committed(cluster_b.bootstrap, remote)]
 
-    def values(count: int) -> list[bytes]:
-        return [b"%d" % n for n in range(count)]
+def _makes(rest: RestClient, connector: _Connector) -> None:
+    eventually(lambda: rest.ask("GET", "/connectors") == [])
+    rest.ask("PUT", f"/connectors/{connector.name}/config", connector.config)
 
-    def said() -> dict[str, str]:
-        """What the group's status topic says, as Connect's workers would read it."""
-        settings = {"bootstrap.servers": cluster_b.bootstrap}
-        table = StatusTable()
-        for record in asyncio.run(read_to_end("B", settings, f"{unique}-status")):
-            table.take(record.key, record.value)
-        return {str(key).split("-", 2)[2]: each.state.value for key, each in table.statuses.items()}
 
-    ports = free_ports(2)
-    workers = {}
-    for port in ports:
-        text = sample(
-            "connect-distributed.properties",
-            (cluster_a, cluster_b),
-            {
-                "group.id": unique,
-                "config.storage.topic": f"{unique}-configs",
-                "offset.storage.topic": f"{unique}-offsets",
-                "status.storage.topic": f"{unique}-status",
-                "listeners": f"http://127.0.0.1:{port}",
-                "#exactly.once.source.support": "enabled",
-            },
-        )
-        workers[port] = distributed(tmp_path, text.replace("#exactly", "exactly"))
-    with workers[ports[0]], workers[ports[1]]:
-        first, second = map(RestClient, ports)
-        eventually(lambda: first.ask("GET", "/connectors") == [])
-        first.ask("PUT", f"/connectors/{unique}/config", _source(unique, cluster_a))
-        eventually(lambda: second.ask("GET", "/connectors") == [unique])
-        eventually(copied, until=lambda found: found == values(100))
-        eventually(lambda: second.state(unique) == "RUNNING")
-        eventually(lambda: said() == {unique: "RUNNING", f"{unique}-0": "RUNNING"})
-        # Whoever leads it says so in its log; it is not REST's business which process that is.
-        leader = next(port for port, each in workers.items() if "flow.led" in each.text())
-        workers[leader].kill()
-        produce(cluster_a.bootstrap, unique, _numbers(100, 100))
-        (heir,) = (port for port in ports if port != leader)
-        other = RestClient(heir)
-        eventually(copied, until=lambda found: found == values(200))
-        # A task of the killed worker may have copied them, before it saw that it is alone.
-        eventually(lambda: "flow.led" in workers[heir].text())
-        other.ask("PUT", f"/connectors/{unique}/stop")
-        eventually(lambda: other.state(unique) == "STOPPED")
-        eventually(lambda: said() == {unique: "STOPPED"})
-        offsets = eventually(lambda: other.ask("GET", f"/connectors/{unique}/offsets")["offsets"])
-        assert [each["offset"] for each in offsets] == [{"offset": 199}]
-        other.ask("DELETE", f"/connectors/{unique}")
-        assert other.ask("GET", "/connectors") == []
-        assert said() == {}
-        assert workers[next(p for p in ports if p != leader)].stop() == 0
-    assert copied() == values(200)
+def _shows(rest: RestClient, connector: _Connector) -> None:
+    """A worker that was not asked knows of the connector; it copies, and is said to run."""
+    name = connector.name
+    eventually(lambda: rest.ask("GET", "/connectors") == [name])
+    eventually(connector.copied, until=lambda found: found == list(range(100)))
+    eventually(lambda: rest.state(name) == "RUNNING")
+    eventually(lambda: connector.said() == {name: "RUNNING", f"{name}-0": "RUNNING"})
+
+
+def _goes_on(heir: _Worker, connector: _Connector) -> None:
+    connector.write(*range(100, 200))
+    eventually(connector.copied, until=lambda found: found == list(range(200)))
+    # A task of the killed worker may have copied them, before it saw that it is alone.
+    eventually(lambda: heir.has_led)
+
+
+def _stops(rest: RestClient, connector: _Connector) -> None:
+    name = connector.name
+    rest.ask("PUT", f"/connectors/{name}/stop")
+    eventually(lambda: rest.state(name) == "STOPPED")
+    eventually(lambda: connector.said() == {name: "STOPPED"})
+    offsets = eventually(lambda: rest.ask("GET", f"/connectors/{name}/offsets")["offsets"])
+    assert [each["offset"] for each in offsets] == [{"offset": 199}]
+
+
+def _deletes(rest: RestClient, connector: _Connector) -> None:
+    rest.ask("DELETE", f"/connectors/{connector.name}")
+    assert rest.ask("GET", "/connectors") == []
+    assert connector.said() == {}

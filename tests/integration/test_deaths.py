@@ -14,7 +14,7 @@ from mm2.core.codec import Heartbeat
 from mm2.core.model import ClusterAlias
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
-from tests.support.mirror import Mirror, properties, worker_pids
+from tests.support.mirror import Mirror, one_way, properties, worker_pids
 from tests.support.records import consume, create_topic, numbered, produce
 from tests.support.topics import partition_counts
 
@@ -25,12 +25,11 @@ def test_killed_in_mid_copy_it_loses_nothing_and_keeps_order(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     create_topic(cluster_a.bootstrap, unique, 2)
-    text = properties(
-        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
+    text = one_way(
+        cluster_a,
+        cluster_b,
+        unique,
         {
-            "A->B.enabled": "true",
-            "topics": unique,
-            "B->A.emit.heartbeats.enabled": "false",
             # Small fetches make the copy long enough to be interrupted.
             "A.consumer.max.partition.fetch.bytes": "20000",
             "A.consumer.fetch.max.bytes": "40000",
@@ -70,14 +69,13 @@ def test_a_killed_worker_comes_back_and_the_others_never_stop(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     create_topic(cluster_a.bootstrap, unique, 2)
-    text = properties(
-        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
+    text = one_way(
+        cluster_a,
+        cluster_b,
+        unique,
         {
-            "A->B.enabled": "true",
-            "topics": unique,
             "tasks.max": "2",
             "heartbeats.replication.enabled": "false",
-            "B->A.emit.heartbeats.enabled": "false",
         },
     )
     started = time.time_ns() // 1_000_000
@@ -105,10 +103,7 @@ def test_when_sparks_jvm_dies_it_is_started_again(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     create_topic(cluster_a.bootstrap, unique, 1)
-    text = properties(
-        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
-        {"A->B.enabled": "true", "topics": unique, "B->A.emit.heartbeats.enabled": "false"},
-    )
+    text = one_way(cluster_a, cluster_b, unique)
     with Mirror(tmp_path, text) as mirror:
         produce(cluster_a.bootstrap, unique, numbered(0, 1))
         consume(cluster_b.bootstrap, f"A.{unique}", 1)
@@ -170,10 +165,7 @@ def test_an_outage_of_the_target_loses_nothing_and_does_not_hold_up_a_stop(
 ) -> None:
     create_topic(cluster_a.bootstrap, unique, 1)
     target = KafkaCluster("D").start()
-    text = properties(
-        {"A": cluster_a.bootstrap, "D": target.bootstrap},
-        {"A->D.enabled": "true", "topics": unique, "D->A.emit.heartbeats.enabled": "false"},
-    )
+    text = one_way(cluster_a, target, unique)
     try:
         with Mirror(tmp_path, text) as mirror:
             produce(cluster_a.bootstrap, unique, numbered(0, 10))

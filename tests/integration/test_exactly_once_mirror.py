@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import Cluster
-from tests.support.mirror import Mirror, properties, worker_pids
+from tests.support.mirror import Mirror, one_way, worker_pids
 from tests.support.numbers import NumberReader, NumberWriter
 from tests.support.records import create_topic
 
@@ -21,15 +21,14 @@ def test_each_record_comes_once_whoever_is_killed(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     create_topic(cluster_a.bootstrap, unique, 4)
-    text = properties(
-        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
+    text = one_way(
+        cluster_a,
+        cluster_b,
+        unique,
         {
-            "A->B.enabled": "true",
-            "topics": unique,
             "B.exactly.once.source.support": "enabled",
             "A.consumer.isolation.level": "read_committed",
             "A->B.exactly.once.support": "required",
-            "B->A.emit.heartbeats.enabled": "false",
             # Whoever waited for an open transaction to time out would wait too long.
             "B.producer.transaction.timeout.ms": "600000",
         },

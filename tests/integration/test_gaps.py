@@ -17,10 +17,14 @@ from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.gaps import MODES, expect_copied, gaps_of, kept_gaps, report_of, write_values
+from tests.support.layout import major
 from tests.support.raw import log_of, records_in
 from tests.support.records import create_topic
 
 pytestmark = pytest.mark.broker
+
+_WITH_EPOCH_OF_THE_KILLED = 4
+"""The first version whose nodes, when killed, begin a new leader epoch with the only replica."""
 
 
 def test_records_deleted_before_they_were_copied_are_counted_to_the_offset(
@@ -115,9 +119,11 @@ def _stopped(cluster: KafkaCluster, topic: str) -> Path:
 
 
 def _put_back(cluster: KafkaCluster, topic: str, backup: Path) -> None:
-    """Brings the node back with the log of a backup."""
-    # Brokers before 4.0 begin no new leader epoch when a killed node has the only replica.
-    cluster.stop_node()
+    """Has the node die, and brings it back with the log of a backup."""
+    if major(cluster.version) < _WITH_EPOCH_OF_THE_KILLED:
+        cluster.stop_node()
+    else:
+        cluster.kill()
     folder = cluster.log_folder(topic)
     shutil.rmtree(folder)
     shutil.copytree(backup, folder)

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.mirror import Mirror, properties
+from tests.support.mirror import Mirror, one_way
 from tests.support.raw import contents
 from tests.support.records import Sample, consume, create_topic, produce
 from tests.support.topics import partition_counts
@@ -39,12 +39,11 @@ def test_topics_deleted_on_either_side_are_mirrored_again_from_their_start(
     """Nobody looks for topics for ten minutes: the task tells the leader what it misses."""
     create_topic(cluster_a.bootstrap, unique, 2)
     remote = f"A.{unique}"
-    text = properties(
-        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
+    text = one_way(
+        cluster_a,
+        cluster_b,
+        unique,
         {
-            "A->B.enabled": "true",
-            "topics": unique,
-            "B->A.emit.heartbeats.enabled": "false",
             "refresh.topics.interval.seconds": "600",
         },
     )

@@ -207,8 +207,11 @@ async def test_a_whole_round_of_two_thousand_groups_takes_seconds(
         print(f"{name}: {cost}")  # noqa: T201 - the measurement
     whole = sum(took[name].wall_s for name in ("refresh", "emit", "sync"))
     print(f"2,000 groups of 50 partitions, a whole round: {whole:.1f} s")  # noqa: T201
-    # The rest is the brokers', and what else the machine does.
+    # Seconds of our own CPU: unlike those that pass, they do not count how long the brokers take,
+    # or how long others have the machine. A quiet one takes 5.8 for the first two, 11.6 for all.
+    assert took["refresh"].cpu_s + took["emit"].cpu_s < 10, "15 s are asked"
     assert sum(took[name].cpu_s for name in ("refresh", "emit", "sync")) < 15, "15 s are asked"
+    assert sum(cost.cpu_s for cost in took.values()) < 20
 
 
 _MANY = 2_000

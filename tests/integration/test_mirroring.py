@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.mirror import DRIVER, Mirror, properties
+from tests.support.mirror import DRIVER, Mirror, one_way, properties
 from tests.support.records import CODECS, Sample, consume, create_topic, numbered, produce
 from tests.support.topics import partition_counts, settings_of
 
@@ -74,10 +74,7 @@ def test_a_clean_stop_and_start_copies_each_record_once(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     create_topic(cluster_a.bootstrap, unique, 2)
-    text = properties(
-        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
-        {"A->B.enabled": "true", "topics": unique, "B->A.emit.heartbeats.enabled": "false"},
-    )
+    text = one_way(cluster_a, cluster_b, unique)
     for turn in range(2):
         produce(cluster_a.bootstrap, unique, numbered(turn * 1000, 1000, 2))
         with Mirror(tmp_path, text) as mirror:

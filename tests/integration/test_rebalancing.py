@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from mm2.herder.control import Assignment, decode
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.mirror import Mirror, properties
+from tests.support.mirror import Mirror, one_way
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, consume, create_topic
 
@@ -55,14 +55,7 @@ class _Traffic:
 
 
 def _text(source: Cluster, target: Cluster, topic: str, **more: str) -> str:
-    settings = {
-        "A->B.enabled": "true",
-        "B->A.emit.heartbeats.enabled": "false",
-        "topics": topic,
-        "heartbeats.replication.enabled": "false",
-        **more,
-    }
-    return properties({"A": source.bootstrap, "B": target.bootstrap}, settings)
+    return one_way(source, target, topic, {"heartbeats.replication.enabled": "false", **more})
 
 
 def _assignments(cluster: Cluster) -> list[Assignment]:

@@ -19,7 +19,7 @@ from confluent_kafka.cimpl import NewPartitions
 
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.mirror import Mirror, properties
+from tests.support.mirror import Mirror, one_way, properties
 from tests.support.records import Sample, consume, create_topic, numbered, produce
 from tests.support.topics import partition_counts, settings_of
 
@@ -59,10 +59,7 @@ def test_new_topics_and_partitions_are_picked_up_while_it_runs(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     create_topic(cluster_a.bootstrap, f"{unique}-1", 1)
-    text = properties(
-        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
-        {"A->B.enabled": "true", "topics": f"{unique}.*", "B->A.emit.heartbeats.enabled": "false"},
-    )
+    text = one_way(cluster_a, cluster_b, f"{unique}.*")
     with Mirror(tmp_path, text):
         produce(cluster_a.bootstrap, f"{unique}-1", numbered(0, 1))
         consume(cluster_b.bootstrap, f"A.{unique}-1", 1)
@@ -85,12 +82,11 @@ def test_settings_and_acls_of_topics_are_followed(
     remote = f"A.{unique}"
     for operation in (AclOperation.ALL, AclOperation.WRITE, AclOperation.DESCRIBE):
         _allow(cluster_a, unique, operation)
-    text = properties(
-        {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap},
+    text = one_way(
+        cluster_a,
+        cluster_b,
+        unique,
         {
-            "A->B.enabled": "true",
-            "topics": unique,
-            "B->A.emit.heartbeats.enabled": "false",
             "sync.topic.acls.enabled": "true",
             "sync.topic.acls.interval.seconds": "1",
         },

@@ -142,6 +142,10 @@ class KafkaCluster:
         routes: more plain listeners by name, each with the port that it advertises, where a proxy
             leads to ``listeners(name)``; for clusters of one node.
         version: of the brokers; what the suite is run with unless given.
+
+    Attributes:
+        name: its alias.
+        version: of the brokers; they do not all behave alike.
     """
 
     def __init__(
@@ -159,7 +163,7 @@ class KafkaCluster:
         version: str | None = None,
     ) -> None:
         self.name = name
-        self._version = version or wanted_version(name)
+        self.version = version or wanted_version(name)
         self._brokers = brokers
         self._port = port
         self._options = [f"-Xmx{heap}", *options]
@@ -281,7 +285,7 @@ class KafkaCluster:
 
     def _node(self, number: int, home: Path, ports: Mapping[str, int], voters: str) -> _Node:
         home.mkdir()
-        node = _Node(home, ports, self._options, self._version)
+        node = _Node(home, ports, self._options, self.version)
         rack = {"broker.rack": self._racks[number - 1]} if self._racks else {}
         properties = broker_properties(
             node=number,

@@ -67,6 +67,11 @@ def wanted_version(name: str) -> str:
     return (of_b if name == "B" else of_a) or KAFKA_VERSION
 
 
+def major(version: str) -> int:
+    """The first number of a version."""
+    return int(version.partition(".")[0])
+
+
 def jars(version: str = KAFKA_VERSION) -> list[Path]:
     """Kafka's jars in a fixed order, as a shared class archive demands."""
     # An archive knows its jars by their paths, which links would make different ones.

@@ -17,6 +17,7 @@ import psutil
 from confluent_kafka import Consumer, TopicPartition
 
 from mm2.herder.progress import decode_progress, is_of_bundle
+from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S
 from tests.support.process import java_command
 
@@ -48,6 +49,16 @@ def properties(clusters: Mapping[str, str], settings: Mapping[str, str]) -> str:
     lines |= {f"{alias}.bootstrap.servers": servers for alias, servers in clusters.items()}
     lines |= {**QUICK, **settings}
     return "".join(f"{key} = {value}\n" for key, value in lines.items())
+
+
+def one_way(
+    source: Cluster, target: Cluster, topics: str, settings: Mapping[str, str] | None = None
+) -> str:
+    """A properties file for one flow, of clusters by their own names; nothing goes back."""
+    there, back = f"{source.name}->{target.name}", f"{target.name}->{source.name}"
+    flow = {f"{there}.enabled": "true", f"{back}.emit.heartbeats.enabled": "false"}
+    clusters = {each.name: each.bootstrap for each in (source, target)}
+    return properties(clusters, {**flow, "topics": topics, **(settings or {})})
 
 
 class Mirror:

@@ -26,6 +26,7 @@ from tests.support.layout import (
     free_ports,
     jars,
     java,
+    major,
     wanted_version,
 )
 
@@ -66,7 +67,7 @@ def _given(name: str, addresses: str) -> RunningCluster:
 
 def have_new_groups() -> bool:
     """Whether all brokers that are started for tests serve the new consumer protocol (KIP-848)."""
-    return all(int(wanted_version(name).partition(".")[0]) >= _WITH_NEW_GROUPS for name in NAMES)
+    return all(major(wanted_version(name)) >= _WITH_NEW_GROUPS for name in NAMES)
 
 
 def _containers_wanted() -> bool:
