@@ -23,20 +23,11 @@ from mm2.connect.running import RunningConnectors
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
-from mm2.core.connect_offsets import SourcePartition
 from mm2.core.model import SOURCE_CONNECTOR
-from mm2.errors import ConfigErrors
-from mm2.herder.repositioning import Change, Repositioning
 from mm2.kafka.admin import Admin
+from mm2.rest import moving
 from mm2.rest.errors import RestError, bad_request, conflict, not_found
-from mm2.rest.ports import (
-    ConnectorInfo,
-    ConnectorStatus,
-    JsonObject,
-    Position,
-    State,
-    Target,
-)
+from mm2.rest.ports import ConnectorInfo, ConnectorStatus, JsonObject, Position, State, Target
 from mm2.rest.views import FlowViews
 
 _CONTROL: Final = "Cc"
@@ -235,14 +226,7 @@ class WorkerConnectors:
         if connector.kind.part != SOURCE_CONNECTOR:
             return []
         async with self._states.moving(connector) as repositioning:
-            stored = await repositioning.stored()
-        return [
-            Position(
-                partition=SourcePartition(connector.flow.flow.source, *where).fields(),
-                offset={"offset": at},
-            )
-            for where, at in sorted(stored.items())
-        ]
+            return await moving.positions(repositioning, connector.flow.flow.source)
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
         """
@@ -253,8 +237,7 @@ class WorkerConnectors:
             ConfigErrors: the request is wrong.
         """
         async with self._states.moving(self._stopped(name)) as repositioning:
-            await _execute(repositioning, await repositioning.from_request(dict(document)))
-        return "The offsets for this connector have been altered successfully"
+            return await moving.alter(repositioning, document)
 
     async def reset_offsets(self, name: str) -> str:
         """
@@ -264,8 +247,7 @@ class WorkerConnectors:
             RestError: it is not stopped, or has not drained yet.
         """
         async with self._states.moving(self._stopped(name)) as repositioning:
-            await _execute(repositioning, await repositioning.deleted(None))
-        return "The offsets for this connector have been reset successfully"
+            return await moving.reset(repositioning)
 
     async def _replace(
         self, name: str, before: Mapping[str, str], config: Mapping[str, str]
@@ -283,17 +265,5 @@ class WorkerConnectors:
         if connector.kind.part != SOURCE_CONNECTOR:
             raise bad_request(f"Connector {name} has no offsets: it copies no records")
         if self._store.contents.state(name) is not TargetState.STOPPED:
-            raise bad_request(
-                "Connectors must be in the STOPPED state before their offsets can be modified. This"
-                " can be done for the specified connector by issuing a 'PUT' request to the"
-                f" '/connectors/{name}/stop' endpoint"
-            )
+            raise moving.not_stopped(name)
         return connector
-
-
-async def _execute(repositioning: Repositioning, changes: Sequence[Change]) -> None:
-    try:
-        await repositioning.check_stopped()
-    except ConfigErrors as errors:
-        raise conflict(str(errors)) from errors
-    await repositioning.execute(changes)

@@ -15,28 +15,34 @@ from http import HTTPStatus
 from typing import Final, NoReturn
 
 from mm2.config.altering import tolerated
-from mm2.config.flow import FlowConfig, effective_settings
-from mm2.config.layers import plain
-from mm2.config.redact import redacted
-from mm2.core.connect_offsets import SourcePartition
-from mm2.core.connect_status import RunState
-from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
-from mm2.errors import ClusterError, ConfigErrors
+from mm2.config.flow import FlowConfig
+from mm2.core.model import SOURCE_CONNECTOR
+from mm2.errors import ClusterError
 from mm2.herder.clusters import admin_clients
 from mm2.herder.commands import FlowCommands
 from mm2.herder.control_steering import Alterations, ConnectorState
-from mm2.herder.flow_view import ConnectorView, FlowView
-from mm2.herder.repositioning import Change, Repositioning
+from mm2.herder.flow_view import ConnectorView
+from mm2.herder.repositioning import Repositioning
 from mm2.kafka.admin import Admin
+from mm2.rest import moving
 from mm2.rest.altering import Difference, partial, whole
-from mm2.rest.errors import RestError, bad_request, conflict, not_found, unknown_connector
+from mm2.rest.errors import RestError, bad_request, not_found, unknown_connector
+from mm2.rest.flow_answers import (
+    altered_config,
+    assigned_partitions,
+    connector_name,
+    connector_of,
+    existing,
+    restarting,
+    shown_config,
+    status_of,
+)
 from mm2.rest.ports import (
     ConnectorInfo,
     ConnectorStatus,
     ConnectorType,
     JsonObject,
     Position,
-    State,
     Target,
 )
 from mm2.rest.views import READY_WITHIN_S, FlowViews
@@ -44,8 +50,6 @@ from mm2.rest.views import READY_WITHIN_S, FlowViews
 _LOOK_EVERY_S: Final = 0.02
 _LISTED_WITHIN_S: Final = 5.0
 _FAILED: Final = "FAILED"
-_RESTARTING: Final = "RESTARTING"
-_ASSIGNED: Final = "task.assigned.partitions"
 
 
 class FlowConnectors:
@@ -85,7 +89,7 @@ class FlowConnectors:
 
     async def names(self) -> Sequence[str]:
         """All connectors of all flows, whether they run or not."""
-        return [_name(config, connector) for config, connector in self._all()]
+        return [connector_name(config, connector) for config, connector in self._all()]
 
     async def info(self, name: str) -> ConnectorInfo:
         """
@@ -102,8 +106,8 @@ class FlowConnectors:
         return ConnectorInfo(
             name=name,
             type=ConnectorType.SOURCE,
-            config=_altered(config, connector, view),
-            tasks=list(_status(name, _connector(view, name, connector)).tasks),
+            config=altered_config(config, connector, view),
+            tasks=list(status_of(name, connector_of(view, name, connector)).tasks),
         )
 
     async def listed(self, name: str) -> ConnectorInfo:
@@ -112,17 +116,17 @@ class FlowConnectors:
             async with asyncio.timeout(_LISTED_WITHIN_S):
                 return await self.info(name)
         config, connector = self._find(name)
-        shown = _shown(config, connector)
+        shown = shown_config(config, connector)
         return ConnectorInfo(name=name, type=ConnectorType.SOURCE, config=shown, tasks=[])
 
     async def config(self, name: str) -> Mapping[str, str]:
         """As that of ``info``."""
         config, connector = self._find(name)
-        return _altered(config, connector, await self._views.last(config))
+        return altered_config(config, connector, await self._views.last(config))
 
     async def status(self, name: str) -> ConnectorStatus:
         """How a connector is."""
-        return _status(name, await self._view(*self._find(name)))
+        return status_of(name, await self._view(*self._find(name)))
 
     async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """The connector's configuration for each task, with the partitions that it has."""
@@ -130,15 +134,15 @@ class FlowConnectors:
         shown = (await self.info(name)).config
         view = await self._views.of(config)
         return {
-            task.task: {**shown, **_assigned(view, connector, task.task)}
-            for task in _connector(view, name, connector).tasks
+            task.task: {**shown, **assigned_partitions(view, connector, task.task)}
+            for task in connector_of(view, name, connector).tasks
         }
 
     async def topics(self, name: str) -> Sequence[str]:
         """The topics that a connector writes to."""
         config, connector = self._find(name)
         view = await self._views.of(config)
-        topics = set(_connector(view, name, connector).topics)
+        topics = set(connector_of(view, name, connector).topics)
         if connector == SOURCE_CONNECTOR:
             topics.update(each.remote for each in view.partitions)
         return sorted(topics)
@@ -220,16 +224,16 @@ class FlowConnectors:
             How it is, with RESTARTING for what is about to.
         """
         config, connector = self._find(name)
-        status = _status(name, await self._view(config, connector))
+        status = status_of(name, await self._view(config, connector))
         failed = [number for number, task in status.tasks.items() if task.state == _FAILED]
         async with _commands(config) as commands:
             if not only_failed or status.connector.state == _FAILED:
                 await commands.restart(connector)
-                return _restarting(status, status.tasks if include_tasks else ())
+                return restarting(status, status.tasks if include_tasks else ())
             for number in failed if include_tasks else ():
                 await commands.restart(connector, number)
         return replace(
-            _restarting(status, failed if include_tasks else ()), connector=status.connector
+            restarting(status, failed if include_tasks else ()), connector=status.connector
         )
 
     async def restart_task(self, name: str, task: int) -> None:
@@ -252,14 +256,7 @@ class FlowConnectors:
         if connector != SOURCE_CONNECTOR:
             return []
         async with Repositioning.of(config) as repositioning:
-            stored = await repositioning.stored()
-        return [
-            Position(
-                partition=SourcePartition(config.flow.source, *where).fields(),
-                offset={"offset": at},
-            )
-            for where, at in sorted(stored.items())
-        ]
+            return await moving.positions(repositioning, config.flow.source)
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
         """
@@ -271,8 +268,7 @@ class FlowConnectors:
         """
         config = await self._stopped(name)
         async with Repositioning.of(config) as repositioning:
-            await _execute(repositioning, await repositioning.from_request(dict(document)))
-        return "The offsets for this connector have been altered successfully"
+            return await moving.alter(repositioning, document)
 
     async def reset_offsets(self, name: str) -> str:
         """
@@ -283,8 +279,7 @@ class FlowConnectors:
         """
         config = await self._stopped(name)
         async with Repositioning.of(config) as repositioning:
-            await _execute(repositioning, await repositioning.deleted(None))
-        return "The offsets for this connector have been reset successfully"
+            return await moving.reset(repositioning)
 
     async def _stopped(self, name: str) -> FlowConfig:
         """The flow of a connector that has positions and is to be stopped."""
@@ -294,11 +289,7 @@ class FlowConnectors:
         async with _commands(config) as commands:
             steering = await commands.steering()
         if steering.state_of(connector) is not ConnectorState.STOPPED:
-            raise bad_request(
-                "Connectors must be in the STOPPED state before their offsets can be modified. This"
-                " can be done for the specified connector by issuing a 'PUT' request to the"
-                f" '/connectors/{name}/stop' endpoint"
-            )
+            raise moving.not_stopped(name)
         return config
 
     async def _alter(
@@ -307,7 +298,7 @@ class FlowConnectors:
         config, connector = self._find(name)
         async with _commands(config) as commands:
             altered = (await commands.alterations()).changes
-            present = _shown(tolerated(config, altered).config, connector)
+            present = shown_config(tolerated(config, altered).config, connector)
             asked = difference(present, list(altered))
             if asked:
                 alteration = await commands.alter(asked.changes, reset=asked.resets)
@@ -323,14 +314,14 @@ class FlowConnectors:
 
     async def _view(self, config: FlowConfig, connector: str) -> ConnectorView:
         view = await self._views.of(config)
-        return _connector(view, _name(config, connector), connector)
+        return connector_of(view, connector_name(config, connector), connector)
 
     def _all(self) -> list[tuple[FlowConfig, str]]:
-        return [(config, connector) for config in self._flows() for connector in _exist(config)]
+        return [(config, connector) for config in self._flows() for connector in existing(config)]
 
     def _find(self, name: str) -> tuple[FlowConfig, str]:
         for config, connector in self._all():
-            if _name(config, connector) == name:
+            if connector_name(config, connector) == name:
                 return config, connector
         raise unknown_connector(name)
 
@@ -341,86 +332,10 @@ class FlowConnectors:
         )
 
 
-def _name(config: FlowConfig, connector: str) -> str:
-    return f"{config.flow}.{connector}"
-
-
-def _exist(config: FlowConfig) -> list[str]:
-    """The connectors that Java would have made (C112)."""
-    settings = zip(CONNECTORS, (config.source, config.checkpoint, config.heartbeat), strict=True)
-    return [connector for connector, each in settings if not each.refusals]
-
-
-def _shown(config: FlowConfig, connector: str) -> dict[str, str]:
-    """A connector's configuration as written, so that providers' secrets are not in it."""
-    assert config.maker is not None  # noqa: S101 - a dedicated node's flows come from its file
-    written = plain(effective_settings(config.maker, config.flow, connector, []))
-    return dict(sorted({**redacted(written), "name": _name(config, connector)}.items()))
-
-
-def _altered(config: FlowConfig, connector: str, view: FlowView) -> dict[str, str]:
-    """A connector's configuration with the alterations that are known."""
-    return _shown(tolerated(config, view.steering.alterations.changes).config, connector)
-
-
-def _connector(view: FlowView, name: str, connector: str) -> ConnectorView:
-    found = view.connector(connector)
-    if found is None:
-        raise not_found(f"No status found for connector {name}")
-    return found
-
-
-def _status(name: str, view: ConnectorView) -> ConnectorStatus:
-    return ConnectorStatus(
-        name=name,
-        type=ConnectorType.SOURCE,
-        connector=State(state=view.state.value, worker_id=view.worker_id, trace=view.trace or ""),
-        tasks={
-            task.task: State(
-                state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
-            )
-            # A connector that is stopped has no tasks in Connect, and clients know none such.
-            for task in view.tasks
-            if task.state is not RunState.STOPPED
-        },
-    )
-
-
-def _restarting(
-    status: ConnectorStatus, tasks: Sequence[int] | Mapping[int, State]
-) -> ConnectorStatus:
-    def then(state: State) -> State:
-        return State(state=_RESTARTING, worker_id=state.worker_id)
-
-    return replace(
-        status,
-        connector=then(status.connector),
-        tasks={
-            number: then(state) if number in tasks else state
-            for number, state in status.tasks.items()
-        },
-    )
-
-
-def _assigned(view: FlowView, connector: str, task: int) -> dict[str, str]:
-    if connector != SOURCE_CONNECTOR:
-        return {}
-    partitions = [str(each.source) for each in view.partitions if each.task == task]
-    return {_ASSIGNED: ",".join(partitions)}
-
-
 @asynccontextmanager
 async def _commands(config: FlowConfig) -> AsyncIterator[FlowCommands]:
     async with admin_clients(config) as clusters:
         yield FlowCommands(config, clusters)
-
-
-async def _execute(repositioning: Repositioning, changes: Sequence[Change]) -> None:
-    try:
-        await repositioning.check_stopped()
-    except ConfigErrors as errors:
-        raise conflict(str(errors)) from errors
-    await repositioning.execute(changes)
 
 
 async def _cluster_id(config: FlowConfig) -> str:

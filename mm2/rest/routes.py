@@ -30,6 +30,9 @@ MESSAGES: Final[Mapping[HTTPStatus, str]] = {
 }
 """What each status means, for people."""
 
+CONNECTOR: Final = "/connectors/{connector}"
+"""The path of one connector, with which those of all that it has begin."""
+
 _ALWAYS: Final = (
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.INTERNAL_SERVER_ERROR,

@@ -1,0 +1,99 @@
+"""What is known of a flow's connectors, as clients of Connect are told it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from mm2.config.altering import tolerated
+from mm2.config.flow import FlowConfig, effective_settings
+from mm2.config.layers import plain
+from mm2.config.redact import redacted
+from mm2.core.connect_status import RunState
+from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
+from mm2.herder.flow_view import ConnectorView, FlowView
+from mm2.rest.errors import not_found
+from mm2.rest.ports import ConnectorStatus, ConnectorType, State
+
+_RESTARTING: Final = "RESTARTING"
+_ASSIGNED: Final = "task.assigned.partitions"
+
+
+def connector_name(config: FlowConfig, connector: str) -> str:
+    """How a flow's connector is called here."""
+    return f"{config.flow}.{connector}"
+
+
+def existing(config: FlowConfig) -> list[str]:
+    """The connectors that Java would have made (C112)."""
+    settings = zip(CONNECTORS, (config.source, config.checkpoint, config.heartbeat), strict=True)
+    return [connector for connector, each in settings if not each.refusals]
+
+
+def shown_config(config: FlowConfig, connector: str) -> dict[str, str]:
+    """A connector's configuration as written, so that providers' secrets are not in it."""
+    assert config.maker is not None  # noqa: S101 - a dedicated node's flows come from its file
+    written = plain(effective_settings(config.maker, config.flow, connector, []))
+    return dict(sorted({**redacted(written), "name": connector_name(config, connector)}.items()))
+
+
+def altered_config(config: FlowConfig, connector: str, view: FlowView) -> dict[str, str]:
+    """A connector's configuration with the alterations that are known."""
+    return shown_config(tolerated(config, view.steering.alterations.changes).config, connector)
+
+
+def connector_of(view: FlowView, name: str, connector: str) -> ConnectorView:
+    """
+    How a connector is.
+
+    Raises:
+        RestError: nothing is known of it.
+    """
+    found = view.connector(connector)
+    if found is None:
+        raise not_found(f"No status found for connector {name}")
+    return found
+
+
+def status_of(name: str, view: ConnectorView) -> ConnectorStatus:
+    """How a connector is, for clients of Connect."""
+    return ConnectorStatus(
+        name=name,
+        type=ConnectorType.SOURCE,
+        connector=State(state=view.state.value, worker_id=view.worker_id, trace=view.trace or ""),
+        tasks={
+            task.task: State(
+                state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
+            )
+            # A connector that is stopped has no tasks in Connect, and clients know none such.
+            for task in view.tasks
+            if task.state is not RunState.STOPPED
+        },
+    )
+
+
+def restarting(
+    status: ConnectorStatus, tasks: Sequence[int] | Mapping[int, State]
+) -> ConnectorStatus:
+    """The same, with RESTARTING for what is about to: the connector and these tasks."""
+
+    def then(state: State) -> State:
+        return State(state=_RESTARTING, worker_id=state.worker_id)
+
+    return replace(
+        status,
+        connector=then(status.connector),
+        tasks={
+            number: then(state) if number in tasks else state
+            for number, state in status.tasks.items()
+        },
+    )
+
+
+def assigned_partitions(view: FlowView, connector: str, task: int) -> dict[str, str]:
+    """What a task's configuration says of the partitions that it has."""
+    if connector != SOURCE_CONNECTOR:
+        return {}
+    partitions = [str(each.source) for each in view.partitions if each.task == task]
+    return {_ASSIGNED: ",".join(partitions)}
