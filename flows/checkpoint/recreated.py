@@ -20,7 +20,7 @@ from flows.checkpoint.store import CheckpointStore
 from mm2.client.live_logs import LiveLogs
 from mm2.core.codec import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.runs import Logs
+from mm2.core.runs import UNKNOWN_LOGS, Logs
 from mm2.core.translation import OffsetTranslation
 
 log = structlog.get_logger()
@@ -56,10 +56,10 @@ class Translated:
         live = self.live.ids.items()
         return {topic: logs for topic, logs in live if self.compared.get(topic) != logs}
 
-    def is_of_others(self, checkpoint: Checkpoint, live: Logs) -> bool:
-        """Whether a checkpoint says itself that it is about other topics than these."""
-        here, there = checkpoint.logs
-        return live.are_others(Logs(there, here) if self.is_back else checkpoint.logs)
+    def logs(self, topic: TopicName) -> Logs:
+        """The topics that there are, as checkpoints name them."""
+        live = self.live.ids.get(topic, UNKNOWN_LOGS)
+        return Logs(source=live.remote, remote=live.source) if self.is_back else live
 
 
 class RecreatedTopics:
@@ -92,19 +92,19 @@ class RecreatedTopics:
             return 0
         topics: set[TopicName] = set()
 
-        def is_of_former(checkpoint: Checkpoint) -> bool:
+        def anew(checkpoint: Checkpoint) -> Logs | None:
             original = flow.upstream(checkpoint.partition)
-            topic = original.topic
+            topic, logs = original.topic, flow.logs(original.topic)
             is_gone = (
                 topic in changed
                 or original in former
-                or (topic in news and flow.is_of_others(checkpoint, news[topic]))
+                or (topic in news and logs.are_others(checkpoint.logs))
             )
             if is_gone:
                 topics.add(topic)
-            return is_gone
+            return logs if is_gone else None
 
-        count = self._store.start_over(is_of_former, time.time_ns() // 1_000_000)
+        count = self._store.start_over(anew, time.time_ns() // 1_000_000)
         flow.compared.update(news)
         if count:
             log.warning("checkpoint.started_over", topics=sorted(topics), records=count)

@@ -14,15 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-import structlog
-
 from flows.checkpoint.follow import Job, translation_followers
 from flows.checkpoint.recreated import Translated
-from mm2.client.carried import copies_of
+from mm2.client.carried import copies_of, note
 from mm2.client.live_logs import LiveLogs
 from mm2.config.flow import FlowConfig
 from mm2.core.checkpoint import Renaming, Translator
-from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter, build_topic_filter
 from mm2.core.model import TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
@@ -36,14 +33,10 @@ from mm2.core.reverse import (
 )
 from mm2.core.standings import upstream_partition
 from mm2.core.translation import OffsetTranslation, RunStore
-from mm2.errors import SchemaError
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import keep_running
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import LogTail
-from mm2.kafka.records import Record
-
-log = structlog.get_logger()
 
 _LOOK_AGAIN_S: Final = 5.0
 
@@ -182,13 +175,3 @@ class WayBack:
 def _itself(partition: TopicPartition) -> TopicPartition:
     """Checkpoints of groups that are led back name the originals."""
     return partition
-
-
-def note(carried: Carried, record: Record) -> None:
-    """Takes a record of checkpoints in; a tombstone takes nothing back that was given."""
-    if record.value is None:
-        return
-    try:
-        carried.note(Checkpoint.decode(record.key, record.value))
-    except SchemaError as error:
-        log.warning("checkpoint.ignored", offset=record.offset, error=str(error))

@@ -19,6 +19,7 @@ from mm2.core.codec import Checkpoint
 from mm2.core.filters import GroupFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.runs import Logs
 from mm2.errors import ClusterError, NotAuthorized, SchemaError
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import read_to_end
@@ -81,22 +82,22 @@ class CheckpointStore:
             self._unsent[group, partition] = Due(checkpoint, timestamp_ms, deleted=True)
         return len(known)
 
-    def start_over(self, is_of_former: Callable[[Checkpoint], bool], timestamp_ms: int) -> int:
+    def start_over(self, anew: Callable[[Checkpoint], Logs | None], timestamp_ms: int) -> int:
         """
         Has checkpoints say that nothing has been read; returns of how many that is news.
 
         Args:
-            is_of_former: says which checkpoints are about logs that are gone.
+            anew: the topics that there are now, for checkpoints about such that are gone.
             timestamp_ms: of the records.
         """
         stale = [
-            each
+            (each, logs)
             for partitions in self._groups.values()
             for each in partitions.values()
-            if each.downstream_offset and is_of_former(each)
+            if each.downstream_offset and (logs := anew(each)) is not None
         ]
-        for each in stale:
-            self.add(Checkpoint(each.group, each.partition, 0, 0), timestamp_ms)
+        for each, logs in stale:
+            self.add(Checkpoint(each.group, each.partition, 0, 0, logs=logs), timestamp_ms)
         return len(stale)
 
     def unsent(self) -> list[Due]:

@@ -21,6 +21,7 @@ from mm2.errors import ClusterError, SchemaError
 from mm2.herder.topics import accepted_topics
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import records_to_end
+from mm2.kafka.records import Record
 
 log = structlog.get_logger()
 
@@ -125,11 +126,16 @@ async def read_carried(config: FlowConfig, admin: Admin) -> Carried:
     if topic in await admin.list_topics():
         properties = config.checkpoint.target_consumer("checkpoints-target-consumer")
         async for record in records_to_end(config.flow.target, properties, topic, partitions=[0]):
-            if record.value is None:
-                continue
-            try:
-                carried.note(Checkpoint.decode(record.key, record.value))
-            except SchemaError as error:
-                log.warning("checkpoint.ignored", offset=record.offset, error=str(error))
+            note(carried, record)
     carried.backlog_read()
     return carried
+
+
+def note(carried: Carried, record: Record) -> None:
+    """Takes a record of checkpoints in; a tombstone takes nothing back that was given."""
+    if record.value is None:
+        return
+    try:
+        carried.note(Checkpoint.decode(record.key, record.value, record.headers))
+    except SchemaError as error:
+        log.warning("checkpoint.ignored", offset=record.offset, error=str(error))

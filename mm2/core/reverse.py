@@ -27,7 +27,7 @@ from mm2.core.model import (
     TopicPartition,
 )
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.runs import Logs
+from mm2.core.runs import UNKNOWN_LOGS, Logs
 from mm2.core.translation import Translated
 
 Commit = TypeVar("Commit", bound=CommittedOffset | None)
@@ -186,11 +186,24 @@ class EitherTopic(TopicFilter):
 
 
 class _Reached(NamedTuple):
+    """How far checkpoints have come on either side, and in which topics."""
+
     source: int
     copy: int
+    logs: Logs
+
+    def and_then(self, told: _Reached) -> _Reached:
+        """The further of both; where the topic has been made anew, only what is told of that."""
+        is_other_source = Logs(source=told.logs.source).are_others(self.logs)
+        is_other_copy = Logs(remote=told.logs.remote).are_others(self.logs)
+        return _Reached(
+            told.source if is_other_source else max(self.source, told.source),
+            told.copy if is_other_copy else max(self.copy, told.copy),
+            told.logs.or_else(self.logs),
+        )
 
 
-_NOWHERE: Final = _Reached(NO_OFFSET, NO_OFFSET)
+_NOWHERE: Final = _Reached(NO_OFFSET, NO_OFFSET, UNKNOWN_LOGS)
 
 
 class Carried:
@@ -200,6 +213,8 @@ class Carried:
     A flow that syncs group offsets gives groups of its target the offsets of its checkpoints. That
     such an offset stands there does not mean that the group has moved, and carrying it back would
     at best say nothing; at worst it would undo what somebody set at the source on purpose.
+
+    What was given in a topic counts no more once checkpoints are about another one of its name.
     """
 
     def __init__(self) -> None:
@@ -212,12 +227,10 @@ class Carried:
 
     def note(self, checkpoint: Checkpoint) -> None:
         """Learns of a checkpoint of the flow, at its start or later."""
+        told = _Reached(checkpoint.upstream_offset, checkpoint.downstream_offset, checkpoint.logs)
         offsets = self._furthest.setdefault(checkpoint.group, {})
-        before = offsets.get(checkpoint.partition, _NOWHERE)
-        offsets[checkpoint.partition] = _Reached(
-            max(before.source, checkpoint.upstream_offset),
-            max(before.copy, checkpoint.downstream_offset),
-        )
+        before = offsets.get(checkpoint.partition)
+        offsets[checkpoint.partition] = told if before is None else before.and_then(told)
 
     @property
     def is_empty(self) -> bool:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from flows.checkpoint.follow import SyncFollower
 from mm2.cli.mm2 import main
+from mm2.core.codec import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.runs import Run
@@ -45,6 +46,8 @@ async def test_when_a_copy_is_made_anew_translations_and_checkpoints_forget_the_
         assert await pair.emitted(1) == [(group, 0, 10, 15)]
         await asyncio.to_thread(recreate_topic, cluster_b, pair.remote, 2)
         assert (await pair.emitted(2))[1:] == [(group, 0, 0, 0)]
+        again = (await asyncio.to_thread(pair.raw))[1]
+        assert Checkpoint.decode(again.key, again.value, again.headers).logs == await pair.logs()
         assert await asyncio.to_thread(translated) == [(None, "unknown")]
         pair.exact_runs(0, 20, Run(0, 0, 20), logs=await pair.logs())
         pair.sync((0, 0, 0))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner, Result
@@ -17,7 +18,7 @@ from mm2.cli.mm2 import main
 from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Run, Runs
+from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -48,11 +49,13 @@ class _Setup:
     def run(self, *words: str) -> Result:
         return CliRunner().invoke(main, ["sync-groups", str(self.file), *self.flows, *words])
 
-    def write(self, source: str, group: str, topic: str, downstream: int) -> None:
+    def write(
+        self, source: str, group: str, topic: str, downstream: int, logs: Logs = UNKNOWN_LOGS
+    ) -> None:
         """Writes a checkpoint, where the flows from ``source`` would."""
         where = TopicPartition(TopicName(topic), 0)
-        each = Checkpoint(GroupId(group), where, downstream, downstream, "m")
-        sample = Sample(key=each.key(), value=each.value())
+        each = Checkpoint(GroupId(group), where, downstream, downstream, "m", logs=logs)
+        sample = Sample(key=each.key(), value=each.value(), headers=each.headers())
         cluster = self.on_s if source == self.t else self.on_t
         produce(cluster, f"{source}.checkpoints.internal", [sample])
 
@@ -154,7 +157,8 @@ def test_one_cluster_that_is_away_does_not_hold_up_the_others(
 
 def test_groups_that_have_read_on_in_copies_are_led_upstream(setup: _Setup, unique: str) -> None:
     """KIP-382's CheckpointSink: no worker at the source, and nobody writes checkpoints there."""
-    moved, carried, topic = f"{unique}-moved", f"{unique}-carried", f"{unique}-t"
+    topic = f"{unique}-t"
+    moved, carried, anew = (f"{unique}-{name}" for name in ("moved", "carried", "anew"))
     where, copy = TopicPartition(TopicName(topic), 0), f"{setup.s}.{topic}"
     syncs, runs = (f"mm2-offset-{kind}.{setup.t}.internal" for kind in ("syncs", "runs"))
     for each in (syncs, runs):
@@ -166,16 +170,22 @@ def test_groups_that_have_read_on_in_copies_are_led_upstream(setup: _Setup, uniq
     produce(setup.on_s, runs, [Sample(key=encode_key(where, 0), value=encode_value(block))])
     for group in (moved, carried):
         setup.write(setup.s, group, copy, 30)
+    for at, remote in ((70, uuid4()), (0, uuid4())):
+        setup.write(setup.s, anew, copy, at, Logs(remote=remote))
+    commit_group(setup.on_t, anew, {(copy, 0): 39})
     commit_group(setup.on_t, moved, {(copy, 0): 45})
     commit_group(setup.on_t, carried, {(copy, 0): 30})
     words = ["sync-groups", str(setup.file), "--flow", f"{setup.s}->{setup.t}"]
     words += ["--back", f"{setup.s}->{setup.t}", "--group", f"{unique}.*"]
     done = CliRunner().invoke(main, [*words, "--execute", "--once", "--format", "json"])
     assert done.exit_code == 0, done.stderr
-    (row,) = json.loads(done.stdout)
-    assert (row["cluster"], row["group"], row["topic"]) == (setup.s, moved, topic)
-    # 45 in the copy is 65 at the source, behind a gap there.
-    assert (row["before"], row["after"]) == (None, 65)
+    rows = json.loads(done.stdout)
+    assert {(row["cluster"], row["topic"], row["before"]) for row in rows} == {
+        (setup.s, topic, None)
+    }
+    # 45 in the copy is 65 at the source, behind a gap there; the other one was carried to 70 in a
+    # copy that is gone.
+    assert {row["group"]: row["after"] for row in rows} == {moved: 65, anew: 39}
     assert _offsets(setup.on_s, moved) == {topic: 65}
     assert _offsets(setup.on_s, carried) == {}, "it was given its offset, and has not read on"
 

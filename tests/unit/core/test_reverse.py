@@ -213,6 +213,52 @@ def test_what_a_group_was_given_in_a_copy_is_not_carried_back() -> None:
     assert _own_commits(_carried(), 0)
 
 
+FIRST, SECOND, THIRD = (UUID(int=number) for number in range(1, 4))
+
+
+@pytest.mark.parametrize(
+    ("former", "told", "is_moved"),
+    [
+        (Logs(FIRST, SECOND), Logs(FIRST, THIRD), True),
+        (Logs(THIRD, SECOND), Logs(FIRST, SECOND), False),
+        (Logs(FIRST, SECOND), Logs(FIRST, SECOND), False),
+        (Logs(FIRST, SECOND), UNKNOWN_LOGS, False),
+        (UNKNOWN_LOGS, Logs(FIRST, SECOND), False),
+    ],
+    ids=["a copy made anew", "an original made anew", "a reset", "Java's", "after Java's"],
+)
+def test_what_a_group_was_given_in_a_former_copy_counts_no_more(
+    former: Logs, told: Logs, *, is_moved: bool
+) -> None:
+    """It reads on to 20 in the new one, and was carried to 50 in the former."""
+    carried = Carried()
+    carried.note(Checkpoint(GROUP, _at("A.orders"), 100, 50, logs=former))
+    for offset in (0, 10):
+        carried.note(Checkpoint(GROUP, _at("A.orders"), offset, offset, logs=told))
+    carried.backlog_read()
+    assert _own_commits(carried, 20) == is_moved
+    assert not _own_commits(carried, 10)
+
+
+@pytest.mark.parametrize(("original", "has_been"), [(FIRST, True), (THIRD, False)])
+def test_a_group_has_been_as_far_as_it_came_in_the_original_that_there_is(
+    original: UUID, *, has_been: bool
+) -> None:
+    """It has come back and gone on; then the copy is made anew, or the original, too."""
+    carried = Carried()
+    carried.note(Checkpoint(GROUP, _at("A.orders"), 200, 190, logs=Logs(FIRST, SECOND)))
+    carried.note(Checkpoint(GROUP, _at("A.orders"), 0, 0, logs=Logs(original, THIRD)))
+    assert carried.has_been_at(GROUP, _at("A.orders"), 150) == has_been
+
+
+def test_an_id_stays_known_while_checkpoints_tell_none() -> None:
+    carried = Carried()
+    for offset, logs in ((50, Logs(FIRST, SECOND)), (60, UNKNOWN_LOGS), (5, Logs(FIRST, THIRD))):
+        carried.note(Checkpoint(GROUP, _at("A.orders"), offset, offset, logs=logs))
+    carried.backlog_read()
+    assert carried.is_passed(GROUP, _at("A.orders"), 6)
+
+
 def test_until_it_is_known_what_groups_were_given_none_is_on_its_way() -> None:
     assert not _own_commits(Carried(), 50)
 

@@ -154,7 +154,9 @@ def test_checkpoints_of_topics_made_anew_while_nobody_looked_start_over_though_r
     )
     recreated = RecreatedTopics([replace(world.flow, is_back=is_back)], store)
     assert asyncio.run(recreated.look()) == 1
-    assert [each.checkpoint for each in store.unsent()] == [
+    (due,) = (each.checkpoint for each in store.unsent())
+    assert due.logs == (Logs(SECOND, FIRST) if is_back else Logs(FIRST, SECOND))
+    assert [due] == [
         replace(
             world.checkpoint("A.t"),
             upstream_offset=0,
