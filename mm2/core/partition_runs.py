@@ -60,6 +60,12 @@ class PartitionRuns:
         return self._is_of_known_logs
 
     @property
+    def marker(self) -> int | None:
+        """The remote offset of the commit marker behind the last copy; None if there is none."""
+        last = next((each for each in reversed(self._blocks) if each.runs), None)
+        return last.runs.downstream_end if last is not None and last.is_transactional else None
+
+    @property
     def exact_since(self) -> int | None:
         """The source offset from which on everything is known, up to the end; None: nothing is."""
         since = None

@@ -240,7 +240,8 @@ def _agree(runs: PartitionRuns, syncs: Iterable[OffsetSync]) -> bool:
     """
     Whether syncs, the newest first, put no record where runs do not have it, or before their end.
 
-    Which records of a known log were copied twice older syncs need not know.
+    Which records of a known log were copied twice older syncs need not know. Syncs may be written
+    before runs: then the next record has its copy behind the last marker that runs know of.
     """
     seen = None
     for sync in syncs:
@@ -250,7 +251,8 @@ def _agree(runs: PartitionRuns, syncs: Iterable[OffsetSync]) -> bool:
         found = runs.translate(seen)
         if found is None or (not found.exact and found.offset <= sync.downstream_offset):
             continue
-        if found.offset != sync.downstream_offset:
+        is_next = found.offset == runs.marker == sync.downstream_offset - 1
+        if found.offset != sync.downstream_offset and not is_next:
             return False
         if runs.is_of_known_logs:
             return True

@@ -170,8 +170,8 @@ def test_groups_that_have_read_on_in_copies_are_led_upstream(setup: _Setup, uniq
     produce(setup.on_s, runs, [Sample(key=encode_key(where, 0), value=encode_value(block))])
     for group in (moved, carried):
         setup.write(setup.s, group, copy, 30)
-    for at, remote in ((70, uuid4()), (0, uuid4())):
-        setup.write(setup.s, anew, copy, at, Logs(remote=remote))
+    for at in (70, 0):
+        setup.write(setup.s, anew, copy, at, Logs(uuid4(), uuid4()))
     commit_group(setup.on_t, anew, {(copy, 0): 39})
     commit_group(setup.on_t, moved, {(copy, 0): 45})
     commit_group(setup.on_t, carried, {(copy, 0): 30})
@@ -183,8 +183,8 @@ def test_groups_that_have_read_on_in_copies_are_led_upstream(setup: _Setup, uniq
     assert {(row["cluster"], row["topic"], row["before"]) for row in rows} == {
         (setup.s, topic, None)
     }
-    # 45 in the copy is 65 at the source, behind a gap there; the other one was carried to 70 in a
-    # copy that is gone.
+    # 45 in the copy is 65 at the source, behind a gap there; the other group was carried to 70 in
+    # topics that are gone.
     assert {row["group"]: row["after"] for row in rows} == {moved: 65, anew: 39}
     assert _offsets(setup.on_s, moved) == {topic: 65}
     assert _offsets(setup.on_s, carried) == {}, "it was given its offset, and has not read on"

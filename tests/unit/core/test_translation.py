@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -102,6 +103,21 @@ def test_a_sync_behind_the_runs_that_lies_before_their_end_contradicts_them() ->
     translation = OffsetTranslation(syncs_of((300, 7)), runs_of(BLOCK))
     assert translation.explain(WHERE, 105) == Translated(TOO_OLD, exact=False)
     assert translation.explain(WHERE, 301) == Translated(8, exact=False)
+
+
+@pytest.mark.parametrize(
+    ("is_transactional", "next_copy", "exact"),
+    [(True, 71, True), (True, 72, False), (False, 70, True), (False, 71, False)],
+)
+def test_a_sync_that_is_written_before_its_run_tells_of_the_copy_behind_the_last_marker(
+    next_copy: int, *, is_transactional: bool, exact: bool
+) -> None:
+    """Exactly once, until the next block is written; farther away it is somebody else's copy."""
+    block = replace(BLOCK, is_transactional=is_transactional)
+    for blocks in ([block], [block, Block(140, 140, Runs())]):
+        translation = OffsetTranslation(syncs_of((100, 50), (140, next_copy)), runs_of(*blocks))
+        found = translation.explain(WHERE, 105), translation.reverse(WHERE, 65)
+        assert (found == (Translated(55, exact=True), Translated(125, exact=True))) == exact
 
 
 def test_older_syncs_still_contradict_runs_that_the_newest_is_beyond() -> None:
