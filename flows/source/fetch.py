@@ -96,7 +96,9 @@ class Fetcher:
         self._freed = asyncio.Event()
         self._stale = asyncio.Event()
         self._loops: dict[int, asyncio.Task[None]] = {}
+        # Connections of their own: one may be refused while the other goes on.
         self._failing: set[int] = set()
+        self._unsettled: set[int] = set()
         self._generation = 0
 
     def changed(self) -> None:
@@ -152,21 +154,26 @@ class Fetcher:
             else:
                 await self._fetch(node, reading, most=allowed)
         except Unavailable as error:
-            await self._back_off(node, error)
+            if node not in self._failing:
+                self._failing.add(node)
+                log.warning("source.fetch_failed", broker=node, error=str(error))
+            await self._back_off(node)
 
     async def _settle(self, node: int, partitions: Sequence[Mirrored]) -> None:
         """Settles some partitions, of which those that are settled already are not to notice."""
         try:
             await self._settler.settle(partitions)
+        except Unavailable as error:
+            if node not in self._unsettled:
+                self._unsettled.add(node)
+                log.warning("source.settling_failed", broker=node, error=str(error))
+            await self._back_off(node)
+        else:
+            self._unsettled.discard(node)
             if any(partition.is_settled for partition in partitions):
                 self._freed.set()
-        except Unavailable as error:
-            await self._back_off(node, error)
 
-    async def _back_off(self, node: int, error: Unavailable) -> None:
-        if node not in self._failing:
-            self._failing.add(node)
-            log.warning("source.fetch_failed", broker=node, error=str(error))
+    async def _back_off(self, node: int) -> None:
         self._stale.set()
         self._replicas.forsake_node(node)
         await asyncio.sleep(_BACKOFF_S)
@@ -231,11 +238,11 @@ class Fetcher:
         finally:
             self._budget.give(reserved)
             reading.session.answered(answer, takes_ids=takes_ids)
-        self._failing.discard(node)
         size = sum(len(each.records) for each in answer.partitions)
         self._limit.spend(size)
         for each in answer.partitions:
             await self._accept(node, reading, each)
+        self._failing.discard(node)
         if size < _TRICKLE_BYTES:
             await asyncio.sleep(began + _GATHER_S - asyncio.get_running_loop().time())
 

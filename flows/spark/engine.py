@@ -24,18 +24,16 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from flows.spark.jvm import DEFAULTS, Jvm
-from mm2.core.slots import slots_of, with_cores
+from mm2.core.slots import DEFAULT_MASTER, slots_of, with_cores
 from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
+from mm2.herder.slots import Slots
 from mm2.telemetry.logs import relay
 
 log = structlog.get_logger()
 
 BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 """Runs in a Python worker until told to stop, and returns its totals; must be picklable."""
-
-_SLOTS: Final = 1024
-"""Slots cannot be added to a running local Spark, and cost nothing; tasks.max may be raised."""
 
 _LOCAL: Final = {
     # Spark would make one thread for each slot at once, for messages of which there are few.
@@ -69,6 +67,10 @@ class SparkEngine:
         warm_after_s: how long after its start an application that has nothing to do runs an empty
             task, so that the first bundle of a node that takes over need not wait for what a first
             task costs.
+
+    Attributes:
+        slots: of which each bundle must have one, because without it Spark would have it wait in
+            silence.
     """
 
     def __init__(
@@ -81,13 +83,13 @@ class SparkEngine:
         warm_after_s: float = _WARM_AFTER_S,
     ) -> None:
         self._settings = {**DEFAULTS, **settings}
-        master = self._settings.get("spark.master", f"local[{_SLOTS},1]")
+        master = self._settings.get("spark.master", DEFAULT_MASTER)
         self._settings["spark.master"] = with_cores(master, os.cpu_count() or 1)
         cpus = self._settings.get("spark.task.cpus", "1")
-        self._slots = slots_of(self._settings["spark.master"], cpus)
-        if self._slots is not None:
+        slots = slots_of(self._settings["spark.master"], cpus)
+        if slots is not None:
             self._settings = {**_LOCAL, **self._settings}
-        self._jobs = 0
+        self.slots = Slots(slots)
         self._task = task
         self._jvm = jvm
         self._environment = environment
@@ -98,7 +100,7 @@ class SparkEngine:
         self._needs_no_warming = threading.Event()
         self._warming: Future[None] | None = None
         # Py4J blocks a thread for as long as a job runs.
-        self._threads = ThreadPoolExecutor(self._slots or _MOST_JOBS, "spark")
+        self._threads = ThreadPoolExecutor(slots or _MOST_JOBS, "spark")
         # What is asked of Spark beside the jobs must not wait for the end of one.
         self._calls = ThreadPoolExecutor(_CALLS, "spark-calls")
 
@@ -118,10 +120,6 @@ class SparkEngine:
             if self._context is None:
                 self._context = await loop.run_in_executor(self._calls, self._launch)
 
-    def room(self) -> int | None:
-        """How many more bundles can run now; None where Spark's cluster decides."""
-        return None if self._slots is None else max(0, self._slots - self._jobs)
-
     async def until_warm(self) -> None:
         """
         Waits until a bundle would begin at once: after a first one, or the empty task.
@@ -135,27 +133,14 @@ class SparkEngine:
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """
-        Runs one bundle to its end and returns its totals.
+        Runs one bundle, which has a slot, to its end and returns its totals.
 
         Cancelling this cancels the job, and with it the task's process.
 
         Raises:
-            BundleFailed: the job ended with an error, the JVM is gone, or there is no slot for the
-                bundle, which Spark would have wait in silence; submit it again.
+            BundleFailed: the job ended with an error, or the JVM is gone; submit it again.
         """
         await self.start()
-        if self.room() == 0:
-            raise BundleFailed(
-                f"all {self._slots} slots of Spark are taken: give spark.master more, and start the"
-                " process again, or lower tasks.max"
-            )
-        self._jobs += 1
-        try:
-            return await self._run(spec)
-        finally:
-            self._jobs -= 1
-
-    async def _run(self, spec: BundleSpec) -> Mapping[str, int]:
         context = self._context
         assert context is not None  # noqa: S101 - start() sets it or raises
         self._needs_no_warming.set()

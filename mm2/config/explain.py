@@ -12,6 +12,7 @@ from mm2.config.layers import DEFAULT_LEVEL, Setting
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.reading import DEFAULT_FLUSH_INTERVAL
 from mm2.config.redact import is_secret, shown
+from mm2.config.spellings import read_as
 from mm2.core.model import CONNECTORS, SourceAndTarget
 
 _UNSET = "default of the key"
@@ -65,13 +66,16 @@ def explain(
     for flow in maker.cluster_pairs():
         own = (altered or {}).get(flow, maker)
         changed = {key for key, value in own.raw.items() if maker.raw.get(key) != value}
+        removed = _removed(flow, maker.raw.keys() - own.raw.keys())
         parts = {"worker": (_worker(own.worker_settings(flow)), Definition.WORKER)}
         for name in CONNECTORS:
             settings = effective_settings(own, flow, name, [])
             parts[name] = (settings, CONNECTOR_DEFINITION[name])
         for part, (settings, definition) in parts.items():
-            full = _with_defaults(settings, definition) if everything else settings
-            lines = tuple(_line(own, key, full[key], changed) for key in sorted(full))
+            defaults = _defaults(definition)
+            more = defaults.keys() if everything else defaults.keys() & removed
+            full = {key: defaults[key] for key in more} | settings
+            lines = tuple(_line(own, key, full[key], changed, removed) for key in sorted(full))
             sections.append(Section(flow=str(flow), part=part, lines=lines))
     return sections
 
@@ -82,17 +86,32 @@ def _worker(settings: Mapping[str, Setting]) -> dict[str, Setting]:
     return {"offset.flush.interval.ms": Setting(ours, None, DEFAULT_LEVEL), **settings}
 
 
-def _with_defaults(settings: Mapping[str, Setting], definition: Definition) -> dict[str, Setting]:
-    defaults = {
+def _removed(flow: SourceAndTarget, keys: Collection[str]) -> set[str]:
+    """What keys of a flow or its worker, which are in the file and do not count, are read as."""
+    of_flow, of_worker = f"{flow}.", f"{flow.target}."
+    return {
+        *(read_as(key.removeprefix(of_flow)) or key for key in keys if key.startswith(of_flow)),
+        *(key.removeprefix(of_worker) for key in keys if key.startswith(of_worker)),
+    }
+
+
+def _defaults(definition: Definition) -> dict[str, Setting]:
+    return {
         name: Setting("" if key.default is None else key.default, None, _UNSET)
         for name, key in keys_of(definition).items()
     }
-    return {**defaults, **settings}
 
 
-def _line(maker: MirrorMakerConfig, key: str, setting: Setting, changed: Collection[str]) -> Line:
+def _line(
+    maker: MirrorMakerConfig,
+    key: str,
+    setting: Setting,
+    changed: Collection[str],
+    removed: Collection[str],
+) -> Line:
+    gone = "altered (not set), " if key in removed else ""
     if setting.key is None:
-        return Line(key=key, value=setting.value, origin=setting.level)
+        return Line(key=key, value=setting.value, origin=f"{gone}{setting.level}")
     line = maker.lines.get(setting.key)
     where = setting.level if line is None else f"line {line}, {setting.level}"
     where = f"altered, {setting.level}" if setting.key in changed else where
@@ -100,4 +119,4 @@ def _line(maker: MirrorMakerConfig, key: str, setting: Setting, changed: Collect
     secret = next((name for name in (key, setting.key) if is_secret(name)), key)
     # What a provider has put in may be secret, so the expression is shown, and not its value.
     value = setting.value if "${" not in maker.raw[setting.key] else maker.raw[setting.key]
-    return Line(key=key, value=shown(secret, value), origin=f"{setting.key} ({where})")
+    return Line(key=key, value=shown(secret, value), origin=f"{gone}{setting.key} ({where})")

@@ -18,8 +18,8 @@ from mm2.core.connect_status import RunState, TaskKey, encode_status, encode_top
 from mm2.errors import ClusterError
 from mm2.herder.flow_topics import now_ms
 from mm2.herder.flow_view import FlowFollower
+from mm2.herder.looks import Looks
 from mm2.herder.status_ledger import Key, StatusLedger, Written
-from mm2.herder.status_topic import look_again_after_s
 from mm2.herder.supervision import keep_running
 
 log = structlog.get_logger()
@@ -56,6 +56,7 @@ class StatusKeeper:
         self._wanted = wanted
         self._hide = hide
         self._lag_group = LagGroup.of(connector)
+        self._looks = Looks()
         self._ledger = StatusLedger(
             lambda: connector.flow, owner=owner, worker_id=owner, release=__version__
         )
@@ -69,6 +70,7 @@ class StatusKeeper:
             reason: why it has failed; None if it begins.
         """
         self._ledger.heard(key, reason and self._hide(reason), now_ms())
+        self._looks.news()
 
     async def beside(self, work: Coroutine[object, object, None]) -> None:
         """
@@ -100,7 +102,7 @@ class StatusKeeper:
             while True:
                 self._look(follower)
                 await self._write(self._ledger.changes(follower.picture, now_ms()))
-                await asyncio.sleep(look_again_after_s(len(follower.picture.partitions)))
+                await self._looks.until_due(follower.picture)
 
     def _look(self, follower: FlowFollower) -> None:
         connector = self._connector

@@ -49,7 +49,9 @@ class Handover:
         is_leaving = any(left.bundle == bundle for left in self._leaving.values())
         return not self.held[bundle] and not is_leaving
 
-    def strive(self, wanted: Sequence[Collection[TopicPartition]]) -> set[int]:
+    def strive(
+        self, wanted: Sequence[Collection[TopicPartition]], idle: Collection[int] = ()
+    ) -> set[int]:
         """
         Goes as far towards ``wanted`` as is safe now; returns the bundles that are to be told.
 
@@ -57,11 +59,17 @@ class Handover:
 
         Args:
             wanted: the partitions of each bundle, each partition in one bundle only.
+            idle: bundles that copy nothing of what they are told to, and will not begin before they
+                are told anew: what is taken from them is free at once.
         """
         self.held += [set() for _ in range(len(wanted) - len(self.held))]
         goals = [set(bundle) for bundle in wanted]
         goals += [set() for _ in range(len(self.held) - len(goals))]
-        changed = {bundle for bundle, goal in enumerate(goals) if self._take_from(bundle, goal)}
+        changed = {
+            bundle
+            for bundle, goal in enumerate(goals)
+            if self._take_from(bundle, goal, is_idle=bundle in idle)
+        }
         changed |= {bundle for bundle, goal in enumerate(goals) if self._give_to(bundle, goal)}
         if changed:
             self.generation += 1
@@ -78,9 +86,10 @@ class Handover:
             del self._leaving[partition]
         return bool(free)
 
-    def _take_from(self, bundle: int, goal: Collection[TopicPartition]) -> bool:
+    def _take_from(self, bundle: int, goal: Collection[TopicPartition], *, is_idle: bool) -> bool:
         gone = self.held[bundle].difference(goal)
-        self._leaving |= dict.fromkeys(gone, _Leaving(bundle, self.generation + 1))
+        if not is_idle:
+            self._leaving |= dict.fromkeys(gone, _Leaving(bundle, self.generation + 1))
         self.held[bundle] -= gone
         return bool(gone)
 

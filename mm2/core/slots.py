@@ -1,11 +1,17 @@
-"""How many bundles Spark runs at the same time, as its master says."""
+"""How many bundles Spark runs at the same time, as its master says, and who may have them."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Hashable, Mapping
+from typing import Final, TypeVar
 
 _LOCAL: Final = re.compile(r"local(?:\[\s*([0-9]+|\*)\s*(?:,\s*[0-9]+\s*)?\])?")
+
+DEFAULT_MASTER: Final = "local[1024,1]"
+"""Slots cannot be added to a running local Spark, and cost nothing; tasks.max may be raised."""
+
+FlowT = TypeVar("FlowT", bound=Hashable)
 
 
 def with_cores(master: str, cores: int) -> str:
@@ -16,7 +22,13 @@ def with_cores(master: str, cores: int) -> str:
         master: as the user has it.
         cores: of this machine.
     """
-    return master.replace("*", str(cores)) if _LOCAL.fullmatch(master) else master
+    return master.replace("*", str(cores)) if has_a_slot_per_core(master) else master
+
+
+def has_a_slot_per_core(master: str) -> bool:
+    """Whether a ``spark.master`` has as many slots as the machine has cores."""
+    found = _LOCAL.fullmatch(master)
+    return found is not None and found[1] == "*"
 
 
 def slots_of(master: str, task_cpus: str = "1") -> int | None:
@@ -37,13 +49,85 @@ def slots_of(master: str, task_cpus: str = "1") -> int | None:
     return int(found[1] or 1) // max(1, cpus)
 
 
-def most_bundles(wanted: int, own: int, room: int | None) -> int:
+def fair_shares(slots: int, wanted: Mapping[FlowT, int]) -> dict[FlowT, int]:
     """
-    How many bundles a flow may have, so that none waits for a slot in vain; one at least.
+    Divides slots among flows: all that is wanted if there are enough, or else evenly.
+
+    What one does not want goes to the others, and what cannot be divided to those that came first.
 
     Args:
-        wanted: ``tasks.max``.
-        own: bundles that it has already.
-        room: free slots; None if there is no end to them.
+        slots: how many there are.
+        wanted: how many each flow can use, in the order in which they came.
     """
-    return wanted if room is None else max(1, min(wanted, own + room))
+    level = max(
+        each
+        for each in range(slots + 1)
+        if sum(min(number, each) for number in wanted.values()) <= slots
+    )
+    shares = {flow: min(number, level) for flow, number in wanted.items()}
+    spare = slots - sum(shares.values())
+    for flow in [each for each, number in wanted.items() if number > level][:spare]:
+        shares[flow] += 1
+    return shares
+
+
+class SlotLedger:
+    """
+    Which flow may have how many slots, and which bundles have them.
+
+    Shares change at once when flows come and go; a flow that has more than its share gives slots
+    back when its bundles have drained. Until then others that may have them wait: at no time do
+    more bundles hold a slot than there are, and no flow takes one that is another's share.
+
+    Args:
+        slots: how many there are.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self._wanted: dict[Hashable, int] = {}
+        self._shares: dict[Hashable, int] = {}
+        self._held: set[tuple[Hashable, int]] = set()
+
+    def want(self, flow: Hashable, bundles: int) -> set[Hashable]:
+        """
+        Has a flow take part in the division, or go on with another number.
+
+        Args:
+            flow: which.
+            bundles: how many it can use.
+
+        Returns:
+            The other flows whose share has changed by this.
+        """
+        self._wanted[flow] = bundles
+        return self._divide() - {flow}
+
+    def leave(self, flow: Hashable) -> set[Hashable]:
+        """
+        Takes a flow out of the division; its bundles keep their slots until they give them back.
+
+        Returns:
+            The other flows whose share has changed by this.
+        """
+        self._wanted.pop(flow, None)
+        return self._divide() - {flow}
+
+    def share(self, flow: Hashable) -> int:
+        """How many slots a flow may have; 0 if it takes no part."""
+        return self._shares.get(flow, 0)
+
+    def take(self, flow: Hashable, bundle: int) -> bool:
+        """Gives a bundle a slot, if there is one for its flow; says whether it has one now."""
+        is_free = len(self._held) < self._slots
+        if is_free and sum(each == flow for each, _ in self._held) < self.share(flow):
+            self._held.add((flow, bundle))
+        return (flow, bundle) in self._held
+
+    def give(self, flow: Hashable, bundle: int) -> None:
+        """Takes back the slot of a bundle that has ended, if it has one."""
+        self._held.discard((flow, bundle))
+
+    def _divide(self) -> set[Hashable]:
+        before, self._shares = self._shares, fair_shares(self._slots, self._wanted)
+        return {flow for flow, share in self._shares.items() if before.get(flow) != share}

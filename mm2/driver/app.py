@@ -45,9 +45,6 @@ EXIT_START: Final = 3
 class Engine(BundleRunner, Protocol):
     """What runs bundles, with a life of its own."""
 
-    async def start(self) -> None:
-        """Starts it if it does not run."""
-
     async def until_warm(self) -> None:
         """Waits until a bundle would begin at once, which takes a first one, or some seconds."""
 

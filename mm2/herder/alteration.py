@@ -10,7 +10,7 @@ from mm2.config.altering import Changes, check, tolerated
 from mm2.config.flow import FlowConfig
 from mm2.config.flow_change import FlowChange, change_between
 from mm2.core.config_change import Effect
-from mm2.core.slots import slots_of
+from mm2.core.slots import DEFAULT_MASTER, has_a_slot_per_core, slots_of
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.control_steering import Alterations
 from mm2.herder.plugins import class_problem
@@ -70,13 +70,20 @@ def alteration(
 
 
 def _narrow(config: FlowConfig, change: FlowChange) -> Iterator[str]:
-    """Says that Spark, as the file has it, does not run so many tasks at the same time."""
-    master, tasks = config.spark.get("spark.master", ""), config.source.tasks_max
+    """Says that Spark, as the file has it, may not run so many tasks at the same time."""
+    if Effect.SHARES not in change.effects:
+        return
+    master, tasks = config.spark.get("spark.master", DEFAULT_MASTER), config.source.tasks_max
     slots = slots_of(master, config.spark.get("spark.task.cpus", "1"))
-    if Effect.SHARES in change.effects and slots is not None and slots < tasks:
+    if slots is not None and slots < tasks:
         yield (
             f"spark.master = {master} runs {slots} tasks of all flows at the same time: the flow"
             f" gets no {tasks} until the process is started with more"
+        )
+    if has_a_slot_per_core(master) and tasks > 1:
+        yield (
+            f"spark.master = {master} runs as many tasks of all flows at the same time as the node"
+            f" has cores: the flow gets {tasks} only where there are so many"
         )
 
 

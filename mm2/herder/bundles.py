@@ -11,7 +11,7 @@ settings, bundles drain and start again one after the other, so that most partit
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 import structlog
@@ -24,6 +24,8 @@ from mm2.herder.bundle import BundleSpec
 from mm2.herder.control import Assignment, BundleState, encode_assignment
 from mm2.herder.keeper import Keeper
 from mm2.herder.ports import BundleRunner
+from mm2.herder.slots import FlowSlots
+from mm2.herder.supervision import keep_running
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -39,6 +41,7 @@ class Bundles:
     Args:
         runner: runs single bundles.
         writer: of the target cluster, for the control topic.
+        slots: one for each bundle that runs.
         spec_of: makes the specification of bundle ``index``, each time that it starts.
         control_topic: where assignments go.
         epoch: of this leader.
@@ -51,6 +54,7 @@ class Bundles:
         runner: BundleRunner,
         writer: Writer,
         *,
+        slots: FlowSlots,
         spec_of: Callable[[int], BundleSpec],
         control_topic: str,
         epoch: int,
@@ -59,6 +63,7 @@ class Bundles:
     ) -> None:
         self._runner = runner
         self._writer = writer
+        self._slots = slots
         self._spec_of = spec_of
         self._topic = control_topic
         self._epoch = epoch
@@ -69,6 +74,8 @@ class Bundles:
         self._untold: set[int] = set()
         self._telling = asyncio.Lock()
         self._keepers: dict[int, Keeper] = {}
+        # Those of them that have copied nothing yet, because Spark or a slot is waited for.
+        self._waiting: dict[int, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._resting: set[int] = set()
         self._stopping = asyncio.Event()
@@ -87,11 +94,6 @@ class Bundles:
         tasks = len([bundle for bundle in self._balance.place(list(partitions)) if bundle])
         await self._tell()
         log.info("flow.assigned", partitions=len(partitions), tasks=tasks)
-
-    @property
-    def running(self) -> int:
-        """How many bundles run, or wait until they may."""
-        return len(self._keepers)
 
     def holders(self) -> set[int]:
         """The bundles that have partitions."""
@@ -129,6 +131,8 @@ class Bundles:
                 assignment.
         """
         self._balance.reshape(strategy, bundles, rates)
+        if not self._remotes:  # All that is known of is what an earlier leader had.
+            return
         moved = self._moved()
         log.info("flow.rebalanced", partitions=len(moved), moved=[str(each) for each in moved])
         await self._tell()
@@ -145,7 +149,7 @@ class Bundles:
         """
         for index in sorted(self._keepers if bundles is None else bundles):
             keeper = self._keepers.get(index)
-            if keeper is not None and not self._stopping.is_set():
+            if keeper is not None and index not in self._waiting and not self._stopping.is_set():
                 await self._restart(index, keeper)
                 log.info("bundle.restarted", bundle=keeper.name)
 
@@ -194,12 +198,16 @@ class Bundles:
         async with self._telling:
             if self._stopping.is_set():
                 return
-            self._untold |= self._handover.strive(self._balance.wanted)
+            self._untold |= self._handover.strive(self._balance.wanted, self._idle())
             for index in sorted(self._untold - self._resting):
                 await self._write(index, BundleState.RUNNING)
                 self._untold.discard(index)
             for index in range(len(self._handover.held)):
                 await self._start_or_end(index)
+
+    def _idle(self) -> set[int]:
+        """Bundles that cannot have copied anything of what they hold."""
+        return set(range(len(self._handover.held))) - self._keepers.keys() | self._waiting.keys()
 
     async def _start_or_end(self, index: int) -> None:
         """A bundle runs from its first partition until it has given up its last."""
@@ -208,6 +216,8 @@ class Bundles:
         elif index in self._keepers and index not in self._resting and self._is_spare(index):
             await self._write_stop(index)
             self._keepers.pop(index).end()
+            if waiting := self._waiting.pop(index, None):
+                waiting.cancel()
 
     def _is_spare(self, index: int) -> bool:
         wanted = self._balance.wanted
@@ -221,7 +231,11 @@ class Bundles:
             if earlier:
                 await asyncio.wait(earlier)
             with structlog.contextvars.bound_contextvars(task=index):
-                await keeper.run()
+                # Flows that come while Spark starts have a share of the slots before any is taken.
+                await keep_running(name, self._runner.start)
+                async with self._slots.one_for(index):
+                    await keep_running(name, lambda: self._begin(index))
+                    await keeper.run()
 
         async def job() -> None:
             totals = await self._runner.run(self._spec_of(index))
@@ -229,14 +243,25 @@ class Bundles:
 
         keeper = self._keepers[index] = Keeper(name, job)
         task = self._group.create_task(keep(), name=name)
+        self._waiting[index] = task
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _begin(self, index: int) -> None:
+        """From now on the bundle copies; what it is told to must have been written by then."""
+        async with self._telling:
+            if index in self._untold:
+                await self._write(index, BundleState.RUNNING)
+                self._untold.discard(index)
+            del self._waiting[index]
 
     async def stop(self) -> None:
         """Lets every bundle drain and commit; one that takes too long is ended."""
         self._stopping.set()
         for keeper in self._keepers.values():
             keeper.end()
+        for task in self._waiting.values():
+            task.cancel()
         if await self._tell_to_stop() and self._tasks:
             await asyncio.wait(self._tasks, timeout=STOP_WITHIN_S)
         late = list(self._tasks)
@@ -273,11 +298,3 @@ class Bundles:
             )
         )
         await self._writer.send(self._topic, key, value, partition=0)
-
-
-def earlier_bundles(assignments: Iterable[Assignment]) -> list[list[TopicPartition]]:
-    """The bundles of the last leader, from all assignments in the control topic."""
-    found = list(assignments)
-    last = max((each.epoch for each in found), default=0)
-    bundles = {each.index: list(each.partitions) for each in found if each.epoch == last}
-    return [bundles.get(index, []) for index in range(max(bundles, default=-1) + 1)]

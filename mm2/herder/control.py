@@ -9,7 +9,7 @@ of different releases can tell what they do not understand.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
@@ -274,3 +274,11 @@ def _assignment(index: int, fields: dict[str, object]) -> Assignment:
 
 def _dump(fields: Mapping[str, object]) -> bytes:
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def earlier_bundles(assignments: Iterable[Assignment]) -> list[list[TopicPartition]]:
+    """The bundles of the last leader, from all assignments in the control topic."""
+    found = list(assignments)
+    last = max((each.epoch for each in found), default=0)
+    bundles = {each.index: list(each.partitions) for each in found if each.epoch == last}
+    return [bundles.get(index, []) for index in range(max(bundles, default=-1) + 1)]

@@ -12,6 +12,7 @@ from mm2.errors import root_cause
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.ports import BundleRunner, SmallFlow
+from mm2.herder.slots import Slots
 
 Hear: TypeAlias = Callable[[ConnectorKey | TaskKey, str | None], None]
 """Told that a connector or task begins (None), or why it has failed."""
@@ -30,6 +31,15 @@ class HeardRunner:
         self._runner = runner
         self._hear = hear
 
+    @property
+    def slots(self) -> Slots:
+        """Of which each bundle needs one to run."""
+        return self._runner.slots
+
+    async def start(self) -> None:
+        """Starts what they run in, if it does not run (any more)."""
+        await self._runner.start()
+
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """Runs one bundle to its end and returns its totals; raises what the other runner does."""
         key = TaskKey(SOURCE_CONNECTOR, spec.index)
@@ -39,10 +49,6 @@ class HeardRunner:
         except Exception as error:
             self._hear(key, _reason(error))
             raise
-
-    def room(self) -> int | None:
-        """How many more bundles can run now; None if there is no end to them."""
-        return self._runner.room()
 
 
 def heard_flow(flow: SmallFlow, connector: str, hear: Hear) -> SmallFlow:

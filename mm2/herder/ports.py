@@ -9,10 +9,18 @@ from mm2.config.flow import FlowConfig
 from mm2.core.connect_status import ConnectorKey, TaskKey
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters
+from mm2.herder.slots import Slots
 
 
 class BundleRunner(Protocol):
     """Runs bundles of the source flow somewhere: in Spark."""
+
+    @property
+    def slots(self) -> Slots:
+        """Of which each bundle needs one to run."""
+
+    async def start(self) -> None:
+        """Starts what they run in, if it does not run (any more)."""
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """
@@ -21,9 +29,6 @@ class BundleRunner(Protocol):
         Raises:
             Exception: the bundle failed and may be run again.
         """
-
-    def room(self) -> int | None:
-        """How many more bundles can run now; None if there is no end to them."""
 
 
 class SmallFlow(Protocol):

@@ -5,7 +5,8 @@ The source flow's control side: keeps the plan of a flow current, and runs its b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 import structlog
@@ -13,12 +14,12 @@ import structlog
 from mm2.config.flow import FlowConfig
 from mm2.core.balance import Balance, Strategy
 from mm2.core.config_change import Effect, Effects
+from mm2.core.connect_status import TaskKey
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
-from mm2.core.slots import most_bundles
 from mm2.herder.bundle import BundleSpec
-from mm2.herder.bundles import Bundles, earlier_bundles
+from mm2.herder.bundles import Bundles
 from mm2.herder.clusters import FlowClusters
-from mm2.herder.control import Assignment, Entry, MissingTopic, Wanted
+from mm2.herder.control import Assignment, Entry, MissingTopic, Wanted, earlier_bundles
 from mm2.herder.control_shares import Division, encode_division
 from mm2.herder.control_steering import (
     ConnectorState,
@@ -28,9 +29,11 @@ from mm2.herder.control_steering import (
     encode_steering,
 )
 from mm2.herder.exactly_once import fence_earlier_tasks
+from mm2.herder.hearing import Hear
 from mm2.herder.ports import BundleRunner
 from mm2.herder.renewal import Renewed
 from mm2.herder.shares import Shares
+from mm2.herder.slots import FlowSlots
 from mm2.herder.specs import bundle_spec
 from mm2.herder.supervision import keep_running, unless_stopped
 from mm2.herder.term import Term
@@ -50,6 +53,7 @@ class SourceFlow:
         clusters: its admin clients.
         runner: runs bundles.
         term: of this leader.
+        hear: is told of tasks that cannot begin.
         stopping: set when everything is to be committed and to end; the term's if not given.
     """
 
@@ -60,11 +64,13 @@ class SourceFlow:
         runner: BundleRunner,
         term: Term,
         *,
+        hear: Hear,
         stopping: asyncio.Event | None = None,
     ) -> None:
         self._config = config
         self._runner = runner
         self._term = term
+        self._hear_of = hear
         self._stopping = stopping or term.stopping
         self._upkeep = Upkeep(config, clusters)
         self._interrupted = asyncio.Event()
@@ -151,13 +157,17 @@ class SourceFlow:
         )
         # What was to be changed or restarted before begins now, as it is to be.
         self._changes, self._restarts = asyncio.Queue(), asyncio.Queue()
+        with self._share_of_slots() as slots:
+            await self._run(slots, earlier_bundles(assignments))
+
+    async def _run(self, slots: FlowSlots, earlier: Sequence[Collection[TopicPartition]]) -> None:
         async with asyncio.TaskGroup() as group:
-            bundles = self._bundles = self._new_bundles(earlier_bundles(assignments), group)
+            bundles = self._bundles = self._new_bundles(slots, earlier, group)
             watching = Renewed("watch", lambda: self._follow(bundles))
             jobs = [
                 group.create_task(self._look_after(bundles), name="upkeep"),
                 group.create_task(watching.run(), name="watch"),
-                group.create_task(self._take_changes(bundles, watching), name="reconfigure"),
+                group.create_task(self._take_changes(bundles, slots, watching), name="reconfigure"),
                 group.create_task(self._take_restarts(bundles), name="restart-tasks"),
             ]
             await self._interrupted.wait()
@@ -171,27 +181,43 @@ class SourceFlow:
     async def _take_epoch(self) -> None:
         self._epoch = await self._term.next_epoch()
 
+    @contextmanager
+    def _share_of_slots(self) -> Iterator[FlowSlots]:
+        """The flow's slots in Spark; whenever it may have more or fewer, it is to divide anew."""
+        slots = self._runner.slots.join(
+            changed=lambda: self._changes.put_nowait(frozenset({Effect.SHARES})),
+            refused=lambda task, why: self._hear_of(TaskKey(SOURCE_CONNECTOR, task), why),
+        )
+        try:
+            yield slots
+        finally:
+            slots.leave()
+
     def _new_bundles(
-        self, earlier: Sequence[Collection[TopicPartition]], group: asyncio.TaskGroup
+        self,
+        slots: FlowSlots,
+        earlier: Sequence[Collection[TopicPartition]],
+        group: asyncio.TaskGroup,
     ) -> Bundles:
         source = self._config.source
         return Bundles(
             self._runner,
             self._term.writer,
+            slots=slots,
             spec_of=self._spec,
             control_topic=self._config.herder.names.control_topic,
             epoch=self._epoch,
-            balance=Balance(Strategy(source.assignment_strategy), self._most(0), earlier),
+            balance=Balance(Strategy(source.assignment_strategy), self._most(slots), earlier),
             group=group,
         )
 
-    def _most(self, own: int) -> int:
-        """How many bundles the flow may have that has ``own`` now: as many as there are slots."""
+    def _most(self, slots: FlowSlots) -> int:
+        """How many bundles the flow may have: one at least, which waits if it has no slot."""
         wanted = self._config.source.tasks_max
-        most = most_bundles(wanted, own, self._runner.room())
-        if most < wanted:
-            log.error("spark.too_narrow", tasks=most, tasks_max=wanted, key="spark.master")
-        return most
+        share = slots.want(wanted)
+        if share < wanted:
+            log.error("spark.too_narrow", tasks=share, tasks_max=wanted, key="spark.master")
+        return max(1, share)
 
     def _spec(self, index: int) -> BundleSpec:
         syncs_topic = offset_syncs_topic(self._config, self._upkeep.policy)
@@ -215,12 +241,12 @@ class SourceFlow:
         topic = self._config.herder.names.control_topic
         await self._term.writer.send(topic, *encode_division(division), partition=0)
 
-    async def _take_changes(self, bundles: Bundles, watching: Renewed) -> None:
+    async def _take_changes(self, bundles: Bundles, slots: FlowSlots, watching: Renewed) -> None:
         while True:
             effects = await self._changes.get()
             if Effect.SHARES in effects:
                 rates = {} if self._watch is None else self._watch.rates()
-                await keep_running("reconfigure", partial(self._reshape, bundles, rates))
+                await keep_running("reconfigure", partial(self._reshape, bundles, slots, rates))
                 watching.begin_anew()
             if Effect.TASKS in effects:
                 await keep_running("reconfigure", self._tell_tasks)
@@ -232,10 +258,11 @@ class SourceFlow:
             chosen = await self._restarts.get()
             await keep_running("restart-tasks", partial(bundles.restart, chosen))
 
-    async def _reshape(self, bundles: Bundles, rates: Mapping[TopicPartition, float]) -> None:
-        source = self._config.source
-        most = self._most(bundles.running)
-        await bundles.reshape(Strategy(source.assignment_strategy), most, rates)
+    async def _reshape(
+        self, bundles: Bundles, slots: FlowSlots, rates: Mapping[TopicPartition, float]
+    ) -> None:
+        strategy = Strategy(self._config.source.assignment_strategy)
+        await bundles.reshape(strategy, self._most(slots), rates)
 
     async def _tell_tasks(self) -> None:
         """Tells tasks that run what those that start find in their specification."""

@@ -19,6 +19,7 @@ from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError
 from mm2.herder.flow_topics import now_ms
 from mm2.herder.flow_view import FlowFollower
+from mm2.herder.looks import Looks
 from mm2.herder.status_ledger import Key, StatusLedger, Written
 from mm2.herder.supervision import keep_running
 from mm2.kafka.writer import Writer
@@ -27,10 +28,6 @@ log = structlog.get_logger()
 
 _BEGIN_AFTER_S: Final = 5.0
 """A node that has just started has better things to do: its first records wait for Spark."""
-
-_LOOK_EVERY_S: Final = 1.0
-_PARTITIONS_IN_A_SECOND: Final = 500
-"""Thousands of partitions are looked at less often."""
 
 _GIVE_UP_WITHIN_S: Final = 3.0
 
@@ -46,6 +43,7 @@ class StatusTopic:
 
     def __init__(self, config: Callable[[], FlowConfig], *, owner: str) -> None:
         self._config = config
+        self._looks = Looks()
         worker_id = worker_id_of(owner, config().flow)
         self._ledger = StatusLedger(config, owner=owner, worker_id=worker_id, release=__version__)
 
@@ -58,6 +56,7 @@ class StatusTopic:
             reason: why it has failed; None if it begins.
         """
         self._ledger.heard(key, reason, now_ms())
+        self._looks.news()
 
     async def beside(self, work: Coroutine[object, object, None]) -> None:
         """
@@ -86,7 +85,7 @@ class StatusTopic:
             async with self._writer() as writer:
                 while True:
                     await self._write(writer, self._ledger.changes(follower.picture, now_ms()))
-                    await asyncio.sleep(look_again_after_s(len(follower.picture.partitions)))
+                    await self._looks.until_due(follower.picture)
 
     async def _give_up(self, follower: FlowFollower) -> None:
         """Takes no longer than a few seconds; if the target is away, others see that themselves."""
@@ -108,11 +107,6 @@ class StatusTopic:
                 await writer.send(self._config().herder.status_topic, key, value)
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
-
-
-def look_again_after_s(partitions: int) -> float:
-    """When statuses of a flow of so many partitions are looked at again, in seconds."""
-    return max(_LOOK_EVERY_S, partitions / _PARTITIONS_IN_A_SECOND)
 
 
 def worker_id_of(owner: str, flow: SourceAndTarget) -> str:

@@ -165,7 +165,12 @@ class SteeredFlow:
             await self._is_over.wait()
             return
         self._source = SourceFlow(
-            self._config, clusters, self._runner, self._term, stopping=self._is_over
+            self._config,
+            clusters,
+            self._runner,
+            self._term,
+            hear=self._hear_of,
+            stopping=self._is_over,
         )
         try:
             await self._source.run()

@@ -196,6 +196,8 @@ EVENTS: Final = {
     "week is assumed.",
     "source.report_failed": "A progress report could not be written.",
     "source.resumed": "A task has read that its leader still leads, and writes again.",
+    "source.settling_failed": "A source broker did not answer what tells whether positions fit its "
+    "logs; it is asked again, and partitions that are known to fit are fetched meanwhile.",
     "source.start_moved": "A partition was to begin at an offset that its log does not have; it "
     "begins at the nearest one.",
     "source.stopped": "A task has drained and committed; its totals.",
@@ -204,9 +206,13 @@ EVENTS: Final = {
     "another node leads.",
     "source.topic_missing": "A source topic is not there any more; it is waited for.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
-    "spark.too_narrow": "When the flow looked, Spark had fewer free slots than the flow may have "
-    "tasks (tasks.max): it goes on with as many tasks as there were slots, with one at least. Give "
-    "spark.master more, as many as all flows together have tasks, and start the process again.",
+    "spark.no_slot": "A task has waited long for a slot of Spark; its partitions are not copied "
+    "meanwhile. It begins as soon as another task ends. Give spark.master more slots and start the "
+    "process again, or lower tasks.max.",
+    "spark.too_narrow": "The flow's share of Spark's slots is smaller than what it may have of "
+    "tasks (tasks.max): it goes on with as many tasks as it has slots, and takes more when other "
+    "flows leave some. Give spark.master more, as many as all flows together have tasks, and start "
+    "the process again.",
     "spark.started": "Spark runs.",
     "status.not_written": "What connectors do could not be written to the status topic; it is "
     "tried again.",

@@ -19,6 +19,7 @@ from mm2.herder.source import SourceFlow
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.records import create_topic
+from tests.support.runners import EndlessRunner
 from tests.support.taskless import alices_rule, taskless_flow
 
 pytestmark = pytest.mark.broker
@@ -91,15 +92,12 @@ async def test_one_cluster_under_two_names_is_not_copied_without_end(
         assert flow.remote in error["topics"]
 
 
-class _Idle:
+class _Idle(EndlessRunner):
     """Runs bundles that do nothing."""
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         await asyncio.Event().wait()
         return {}
-
-    def room(self) -> None:
-        """Has no end of it."""
 
 
 @pytest.mark.parametrize("switch", ["true", "false"])
@@ -117,7 +115,9 @@ async def test_jobs_run_at_their_intervals_or_not_at_all(
             flow.config,
             node="test",
             share=NodeShare(could=frozenset({str(flow.config.flow)})),
-            work=lambda term: SourceFlow(flow.config, flow.clusters, _Idle(), term).run(),
+            work=lambda term: SourceFlow(
+                flow.config, flow.clusters, _Idle(), term, hear=lambda *_: None
+            ).run(),
         )
         second = TopicName(f"{flow.remote}-2")
         rule = alices_rule(unique, AclOperation.READ)

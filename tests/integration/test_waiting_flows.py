@@ -14,6 +14,7 @@ from mm2.herder.herder import FlowHerder
 from mm2.herder.source import SourceFlow
 from mm2.herder.term import Term
 from mm2.kafka.writer import Writer
+from tests.support.runners import EndlessRunner
 
 _WITHIN_S = 30.0
 
@@ -41,15 +42,12 @@ class _Port:
         writer.close()
 
 
-class _Nothing:
+class _Nothing(EndlessRunner):
     """Runs no bundle."""
 
     async def run(self, spec: BundleSpec) -> dict[str, int]:
         """Is never asked to."""
         raise NotImplementedError(spec)
-
-    def room(self) -> None:
-        """Has no end of it."""
 
 
 async def _no_flow(config: FlowConfig, clusters: FlowClusters) -> None:
@@ -95,7 +93,8 @@ def test_a_flow_that_waits_for_an_epoch_stops(tmp_path: Path) -> None:
         term = Term(board, writer, epoch=1, advance=asked.set)
         await term.next_epoch()
         async with asyncio.timeout(_WITHIN_S), admin_clients(config) as clusters:
-            running = asyncio.create_task(SourceFlow(config, clusters, _Nothing(), term).run())
+            flow = SourceFlow(config, clusters, _Nothing(), term, hear=lambda *_: None)
+            running = asyncio.create_task(flow.run())
             await asked.wait()
             term.stopping.set()
             await running

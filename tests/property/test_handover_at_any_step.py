@@ -24,10 +24,11 @@ class Tasks(RuleBasedStateMachine):
         self.copying: list[set[TopicPartition]] = [set() for _ in range(_BUNDLES)]
         self.done = [0] * _BUNDLES
         self.wanted: list[set[TopicPartition]] = [set() for _ in range(_BUNDLES)]
+        self.idle = set(range(_BUNDLES))
 
     def strive(self) -> None:
         """Goes on, and writes the assignments that changed."""
-        for bundle in self.handover.strive(self.wanted):
+        for bundle in self.handover.strive(self.wanted, self.idle):
             self.told[bundle] = (self.handover.generation, set(self.handover.held[bundle]))
 
     @rule(places=_PLACES)
@@ -42,6 +43,7 @@ class Tasks(RuleBasedStateMachine):
     @rule(bundle=st.integers(0, _BUNDLES - 1))
     def obey(self, bundle: int) -> None:
         """A task drains, commits and takes on; it may have missed assignments in between."""
+        self.idle.discard(bundle)
         self.done[bundle], partitions = self.told[bundle]
         self.copying[bundle] = set(partitions)
 

@@ -120,40 +120,23 @@ async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -
     assert complaints == []
 
 
-async def test_a_bundle_without_a_slot_is_refused_and_does_not_hold_up_the_others(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("settings", "share"),
+    [
+        ({}, 9),
+        ({"spark.master": "local[4]"}, 4),
+        ({"spark.master": "local[4]", "spark.task.cpus": "2"}, 2),
+        ({"spark.master": "spark://host:7077"}, 9),
+    ],
+)
+def test_flows_have_as_many_slots_as_spark_and_a_cluster_decides_itself(
+    settings: Mapping[str, str], share: int
 ) -> None:
-    mark = tmp_path / "started"
-    name = str(mark)
-
-    def task(spec: BundleSpec) -> Totals:
-        Path(name).touch()
-        time.sleep(1000 if spec.index == 0 else 0)
-        return {}
-
-    async def is_started() -> bool:
-        return mark.exists()
-
-    async with _engine(task, {"spark.master": "local[1]"}) as engine:
-        assert engine.room() == 1
-        running = asyncio.ensure_future(engine.run(sample_spec(index=0)))
-        await eventually_async(is_started, timeout=200)
-        assert engine.room() == 0
-        with pytest.raises(
-            BundleFailed, match=r"all 1 slots of Spark are taken: give spark\.master"
-        ):
-            await engine.run(sample_spec(index=1))
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-        assert await engine.run(sample_spec(index=1)) == {}
-
-
-def test_a_cluster_decides_itself_what_it_has_room_for() -> None:
     def task(_: BundleSpec) -> Totals:
         return {}
 
-    assert SparkEngine({"spark.master": "spark://host:7077"}, task=task).room() is None
+    slots = SparkEngine(settings, task=task).slots
+    assert slots.join(changed=lambda: None, refused=lambda *_: None).want(9) == share
 
 
 def test_a_node_becomes_warm_in_the_end_also_where_a_cluster_has_no_room_for_it() -> None:

@@ -78,6 +78,25 @@ def test_what_is_altered_is_explained_as_such() -> None:
     assert (other.value, other.origin) == ("4", "tasks.max (line 6, top level)")
 
 
+def test_what_an_alteration_takes_away_is_explained_as_such() -> None:
+    maker = MirrorMakerConfig.of(parse(_FILE), {"NAME": "resolved"})
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    gone = {"A->B.tasks.max", "A->B.offset.lag.max"}
+    raw = {**maker.raw, "A->B.offset.lag.max": "7"}
+    before = MirrorMakerConfig(raw=raw, lines=maker.lines, environment=maker.environment)
+    raw = {key: value for key, value in maker.raw.items() if key not in gone}
+    own = MirrorMakerConfig(raw=raw, lines=maker.lines, environment=maker.environment)
+    found = {(s.flow, s.part): s for s in explain(before, altered={flow: own})}
+    source = found["A->B", "MirrorSourceConnector"]
+    line = _line(source, "tasks.max")
+    told = "altered (not set), tasks.max (line 6, top level)"
+    assert (line.value, line.origin) == ("4", told)
+    line = _line(source, "offset.lag.max")
+    assert (line.value, line.origin) == ("100", "altered (not set), default of the key")
+    other = _line(found["B->A", "MirrorSourceConnector"], "tasks.max")
+    assert other.origin == "tasks.max (line 6, top level)"
+
+
 def test_secrets_are_hidden_and_expressions_stay() -> None:
     worker = _sections()["worker"]
     assert _line(worker, "producer.ssl.key.password").value == "[hidden]"

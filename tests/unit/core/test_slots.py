@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.slots import most_bundles, slots_of, with_cores
+from mm2.core.slots import (
+    SlotLedger,
+    fair_shares,
+    has_a_slot_per_core,
+    slots_of,
+    with_cores,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,14 +42,52 @@ def test_a_task_may_take_several_cores(cpus: str, slots: int) -> None:
 def test_all_cores_of_the_machine_are_so_many() -> None:
     assert with_cores("local[*,2]", 8) == "local[8,2]"
     assert with_cores("local[3]", 8) == "local[3]"
+    assert has_a_slot_per_core("local[ * ]")
+    assert not has_a_slot_per_core("local")
     assert with_cores("k8s://https://*.example", 8) == "k8s://https://*.example"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "own", "room", "most"),
-    [(8, 0, None, 8), (8, 0, 3, 3), (8, 2, 3, 5), (4, 2, 3, 4), (8, 0, 0, 1)],
+    ("slots", "wanted", "shares"),
+    [
+        (8, {}, {}),
+        (8, {"a": 4, "b": 3}, {"a": 4, "b": 3}),
+        (4, {"a": 4, "b": 4}, {"a": 2, "b": 2}),
+        (4, {"a": 9}, {"a": 4}),
+        (5, {"a": 4, "b": 4}, {"a": 3, "b": 2}),
+        (6, {"a": 1, "b": 9, "c": 9}, {"a": 1, "b": 3, "c": 2}),
+        (2, {"a": 3, "b": 3, "c": 3}, {"a": 1, "b": 1, "c": 0}),
+        (0, {"a": 3}, {"a": 0}),
+    ],
 )
-def test_a_flow_has_no_more_bundles_than_slots(
-    wanted: int, own: int, room: int | None, most: int
+def test_flows_share_slots_evenly_and_those_that_came_first_have_what_is_left(
+    slots: int, wanted: dict[str, int], shares: dict[str, int]
 ) -> None:
-    assert most_bundles(wanted, own, room) == most
+    assert fair_shares(slots, wanted) == shares
+
+
+def test_a_flow_that_comes_is_given_what_others_have_too_much_once_they_give_it_back() -> None:
+    ledger = SlotLedger(3)
+    assert ledger.want("a", 4) == set()
+    assert all(ledger.take("a", bundle) for bundle in range(3))
+    assert not ledger.take("a", 3)
+    assert ledger.take("a", 0), "which it has already"
+    assert ledger.want("b", 1) == {"a"}
+    assert (ledger.share("a"), ledger.share("b")) == (2, 1)
+    assert not ledger.take("b", 0), "as long as the other has not drained"
+    ledger.give("a", 2)
+    assert not ledger.take("a", 2), "it is the other one's"
+    assert ledger.take("b", 0)
+
+
+def test_what_a_flow_leaves_is_for_others_but_not_before_its_bundles_have_ended() -> None:
+    ledger = SlotLedger(2)
+    ledger.want("a", 1)
+    ledger.want("b", 2)
+    assert ledger.take("a", 0)
+    assert ledger.take("b", 0)
+    assert ledger.leave("a") == {"b"}
+    assert (ledger.share("a"), ledger.share("b")) == (0, 2)
+    assert not ledger.take("b", 1)
+    ledger.give("a", 0)
+    assert ledger.take("b", 1)

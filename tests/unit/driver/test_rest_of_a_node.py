@@ -15,6 +15,7 @@ from mm2.driver.flows_of_file import load_flows
 from mm2.driver.rest import entrance_of
 from mm2.errors import ConfigErrors
 from mm2.herder.bundle import BundleSpec
+from mm2.herder.slots import Slots
 
 FILE = """\
 clusters = A, B
@@ -39,7 +40,8 @@ class _NoEngine:
     async def run(self, spec: BundleSpec) -> dict[str, int]:
         raise AssertionError(spec)
 
-    def room(self) -> None:
+    @property
+    def slots(self) -> Slots:
         raise AssertionError("asked")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
@@ -19,6 +20,7 @@ from flows.source.settling import Settler
 from flows.source.tolerance import Tolerance
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import Unavailable
 from mm2.herder.bundle import ErrorSpec, FetchSpec
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
@@ -47,6 +49,7 @@ class _Source:
         self.slow_s = 0.0
         self.takes_s = 0.5
         self.records = b""
+        self.refuses = False
         self.fetches = 0
 
     def leader(self, where: TopicPartition) -> int:
@@ -61,6 +64,8 @@ class _Source:
 
     async def describe(self, topics: Iterable[str]) -> dict[str, TopicMetadata]:
         await asyncio.sleep(self.slow_s)
+        if self.refuses:
+            raise Unavailable("A", "no more connections")
         partition = PartitionMetadata(0, 0, self.node, self.node)
         return {name: TopicMetadata(name, 0, None, False, {0: partition}) for name in topics}
 
@@ -168,6 +173,31 @@ def test_only_single_records_are_gathered_for_a_moment(size: int, least: int, mo
         return bench.source.fetches - before
 
     assert least <= run(fetched_in_a_second()) <= most
+
+
+def test_a_partition_that_is_not_settled_for_long_is_told_of_once_while_others_are_fetched() -> (
+    None
+):
+    bench = _Bench(0)
+
+    async def fetched() -> None:
+        running = asyncio.create_task(bench.fetcher.run(), name="fetcher")
+        async with asyncio.timeout(5):
+            await bench.served.wait()
+        new = TopicPartition(TopicName("u"), 0)
+        bench.source.refuses = True
+        bench.partitions[new] = Mirrored(new, Lane(new), is_remote_there=True)
+        bench.fetcher.changed()
+        before = bench.source.fetches
+        await asyncio.sleep(10)
+        running.cancel()
+        assert bench.source.fetches - before > 15
+
+    with capture_logs() as logs:
+        run(fetched())
+    assert {each["event"] for each in logs} == {"source.settling_failed"}
+    brokers = [each["broker"] for each in logs]
+    assert len(brokers) == len(set(brokers)), "once of each"
 
 
 @pytest.mark.parametrize("code", [Code.CORRUPT_MESSAGE, 9_999])

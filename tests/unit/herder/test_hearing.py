@@ -15,6 +15,7 @@ from mm2.errors import Unavailable
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.hearing import HeardRunner, heard_flow
+from mm2.herder.slots import Slots
 from mm2.herder.status_topic import worker_id_of
 from mm2.kafka.admin import Admin
 from tests.support.specs import sample_spec
@@ -34,14 +35,16 @@ class _Ear:
 @dataclass(frozen=True)
 class _Runner:
     failure: Exception | None = None
+    slots: Slots = field(default_factory=lambda: Slots(5))
+    started: list[bool] = field(default_factory=list)
+
+    async def start(self) -> None:
+        self.started.append(True)
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         if self.failure is not None:
             raise self.failure
         return {"index": spec.index}
-
-    def room(self) -> int:
-        return 5
 
 
 def _config() -> FlowConfig:
@@ -56,8 +59,12 @@ def _config() -> FlowConfig:
 
 async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
     ear = _Ear()
-    assert await HeardRunner(_Runner(), ear.hear).run(sample_spec(index=3)) == {"index": 3}
-    assert HeardRunner(_Runner(), ear.hear).room() == 5
+    runner = _Runner()
+    heard = HeardRunner(runner, ear.hear)
+    await heard.start()
+    assert runner.started
+    assert await heard.run(sample_spec(index=3)) == {"index": 3}
+    assert heard.slots is runner.slots
     assert ear.heard == [(_TASK, None)]
 
 

@@ -14,6 +14,7 @@ from mm2.herder.bundle import BundleSpec
 from mm2.herder.bundles import Bundles
 from mm2.herder.control import Assignment, BundleState, decode
 from mm2.kafka.writer import Writer
+from tests.support.runners import EndlessRunner
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 
@@ -21,10 +22,11 @@ _PARTITION = TopicPartition(TopicName("t"), 0)
 _REMOTE = TopicName("A.t")
 
 
-class _Topic:
+class _Topic(EndlessRunner):
     """A control topic, and tasks that only wait."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.written: list[Assignment] = []
         self.stopped = asyncio.Event()
 
@@ -41,9 +43,6 @@ class _Topic:
         await self.stopped.wait()
         return {}
 
-    def room(self) -> None:
-        return None
-
 
 @pytest.mark.parametrize(("bundle", "times"), [(0, 2), (7, 1)])
 def test_an_overwritten_assignment_is_written_again(bundle: int, times: int) -> None:
@@ -54,6 +53,7 @@ def test_an_overwritten_assignment_is_written_again(bundle: int, times: int) -> 
             bundles = Bundles(
                 topic,
                 cast("Writer", topic),
+                slots=topic.slots.join(changed=lambda: None, refused=lambda *_: None),
                 spec_of=lambda index: sample_spec(index=index),
                 control_topic="control",
                 epoch=3,

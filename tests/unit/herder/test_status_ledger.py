@@ -29,7 +29,6 @@ from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.heartbeat_progress import HeartbeatProgress, encode_heartbeats
 from mm2.herder.progress import BundleProgress, PartitionProgress, encode_progress
 from mm2.herder.status_ledger import StatusLedger, Written
-from mm2.herder.status_topic import look_again_after_s
 from mm2.kafka.records import Record
 from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE, flow_of
 
@@ -227,8 +226,3 @@ def test_a_node_that_gives_the_flow_up_says_so_of_what_it_ran(leader: _Leader) -
         b"status-task-MirrorSourceConnector-0",
         b"status-task-MirrorSourceConnector-1",
     ]
-
-
-@pytest.mark.parametrize(("partitions", "seconds"), [(0, 1), (500, 1), (5_000, 10)])
-def test_flows_of_many_partitions_are_looked_at_less_often(partitions: int, seconds: float) -> None:
-    assert look_again_after_s(partitions) == seconds

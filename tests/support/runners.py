@@ -1,0 +1,15 @@
+"""Runners of bundles for tests without Spark."""
+
+from __future__ import annotations
+
+from mm2.herder.slots import Slots
+
+
+class EndlessRunner:
+    """Has a slot for every bundle, and is there at once."""
+
+    def __init__(self) -> None:
+        self.slots = Slots(None)
+
+    async def start(self) -> None:
+        """Has nothing to start."""

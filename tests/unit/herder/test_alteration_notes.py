@@ -1,0 +1,57 @@
+"""What is said of more tasks than Spark may have slots for, before they are asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.herder.alteration import alteration
+
+_NONE = "the flow gets no {} until the process is started with more"
+_CORES = "spark.master = local[*] runs as many tasks of all flows at the same time as the node has"
+
+
+def _config(**spark: str) -> FlowConfig:
+    raw = {
+        "clusters": "A, B",
+        "A.bootstrap.servers": "a:1",
+        "B.bootstrap.servers": "b:1",
+        "A->B.enabled": "true",
+        **{f"spark.{key}": value for key, value in spark.items()},
+    }
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    return flow_config(MirrorMakerConfig(raw=raw), flow)
+
+
+@pytest.mark.parametrize(
+    ("spark", "tasks", "note"),
+    [
+        ({"master": "local[4]"}, "5", _NONE.format(5)),
+        ({"master": "local[4]", "task.cpus": "2"}, "3", _NONE.format(3)),
+        ({}, "1025", _NONE.format(1025)),
+        ({"master": "local[*]"}, "16", _CORES),
+    ],
+)
+def test_more_tasks_than_there_are_slots_are_told_of(
+    spark: dict[str, str], tasks: str, note: str
+) -> None:
+    (told,) = alteration(_config(**spark), {}, {"tasks.max": tasks}, []).notes
+    assert note in told
+
+
+@pytest.mark.parametrize(
+    ("spark", "changes"),
+    [
+        ({}, {"tasks.max": "1024"}),
+        ({"master": "local[4]"}, {"tasks.max": "4"}),
+        ({"master": "local[*]"}, {"tasks.max": "1"}),
+        ({"master": "local[1]"}, {"topics": "a"}),
+        ({"master": "spark://host:7077"}, {"tasks.max": "4000"}),
+    ],
+)
+def test_what_there_is_room_for_is_not_spoken_of(
+    spark: dict[str, str], changes: dict[str, str]
+) -> None:
+    assert alteration(_config(**spark), {}, changes, []).notes == ()

@@ -1,0 +1,67 @@
+"""Large flows are looked at less often, but not while something happens in them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.control import FlowState, Wanted
+from mm2.herder.flow_picture import FlowPicture, SeenPartition
+from mm2.herder.looks import Looks
+from mm2.herder.progress import PartitionProgress
+from tests.support.virtual_time import run
+
+
+def _picture(partitions: int) -> FlowPicture:
+    picture = FlowPicture()
+    for number in range(partitions):
+        last = PartitionProgress(topic="t", partition=number, remote="A.t")
+        picture.partitions[TopicPartition(TopicName("t"), number)] = SeenPartition(last, 0)
+    return picture
+
+
+async def _looks_within(seconds: float, looks: Looks, picture: FlowPicture) -> int:
+    loop = asyncio.get_running_loop()
+    end, count = loop.time() + seconds, 0
+    while loop.time() < end:
+        await looks.until_due(picture)
+        count += 1
+    return count
+
+
+async def _calm(looks: Looks, picture: FlowPicture) -> None:
+    """As at a start, where it is looked at each second for a while."""
+    assert await _looks_within(20, looks, picture) == 20
+
+
+def test_a_small_flow_is_looked_at_each_second() -> None:
+    async def work() -> None:
+        assert await _looks_within(60, Looks(), _picture(500)) == 60
+
+    run(work())
+
+
+def test_a_large_flow_in_which_nothing_happens_is_looked_at_less_often() -> None:
+    async def work() -> None:
+        looks, picture = Looks(), _picture(5000)
+        await _calm(looks, picture)
+        assert await _looks_within(60, looks, picture) == 6
+
+    run(work())
+
+
+def test_what_fails_or_is_to_rest_is_looked_at_within_a_second_and_until_it_is_over() -> None:
+    async def work() -> None:
+        looks, picture = Looks(), _picture(5000)
+        await _calm(looks, picture)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        loop.call_later(3.5, looks.news)
+        await looks.until_due(picture)
+        assert loop.time() - began == 4
+        assert await _looks_within(19, looks, picture) == 19
+        picture.steering = picture.steering.then(Wanted(state=FlowState.STOPPED))
+        assert await _looks_within(20, looks, picture) == 20
+        assert await _looks_within(60, looks, picture) == 6
+
+    run(work())

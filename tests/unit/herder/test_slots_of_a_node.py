@@ -1,0 +1,94 @@
+"""Bundles that wait for a slot of their node's Spark, and what is said of them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from structlog.testing import capture_logs
+
+from mm2.herder.slots import FlowSlots, Slots
+from tests.support.virtual_time import run
+
+
+@dataclass
+class _Flow:
+    """Takes down what it is told."""
+
+    changes: int = 0
+    refused: list[tuple[int, str]] = field(default_factory=list)
+
+    def join(self, slots: Slots) -> FlowSlots:
+        return slots.join(changed=self._change, refused=lambda *told: self.refused.append(told))
+
+    def _change(self) -> None:
+        self.changes += 1
+
+
+async def _hold(slots: FlowSlots, bundle: int, until: asyncio.Event) -> None:
+    async with slots.one_for(bundle):
+        await until.wait()
+
+
+def test_a_bundle_that_waits_long_is_told_of_and_begins_as_soon_as_another_ends() -> None:
+    async def work() -> None:
+        slots, flow = Slots(1), _Flow()
+        own, ends = flow.join(slots), asyncio.Event()
+        assert own.want(2) == 1
+        first = asyncio.create_task(_hold(own, 0, ends))
+        second = asyncio.create_task(_hold(own, 1, ends))
+        with capture_logs() as logs:
+            await asyncio.sleep(19)
+            assert flow.refused == []
+            await asyncio.sleep(2)
+        ((bundle, reason),) = flow.refused
+        assert bundle == 1
+        assert reason.startswith("all 1 slots of Spark are taken: give spark.master more")
+        assert [(each["event"], each["bundle"]) for each in logs] == [("spark.no_slot", 1)]
+        ends.set()
+        await asyncio.gather(first, second)
+        assert len(flow.refused) == 1
+
+    run(work())
+
+
+def test_flows_are_told_when_their_share_changes_and_not_when_they_ask_themselves() -> None:
+    slots, one, other = Slots(4), _Flow(), _Flow()
+    first, second = one.join(slots), other.join(slots)
+    assert first.want(4) == 4
+    assert second.want(4) == 2
+    assert first.want(4) == 2
+    assert (one.changes, other.changes) == (1, 0)
+    first.leave()
+    assert (one.changes, other.changes) == (1, 1)
+    assert second.want(4) == 4
+
+
+def test_who_is_cut_off_while_it_waits_holds_nothing() -> None:
+    async def work() -> None:
+        slots = Slots(1)
+        own, ends = _Flow().join(slots), asyncio.Event()
+        own.want(1)
+        first = asyncio.create_task(_hold(own, 0, ends))
+        await asyncio.sleep(1)
+        second = asyncio.create_task(_hold(own, 1, ends))
+        await asyncio.sleep(1)
+        second.cancel()
+        await asyncio.wait({second})
+        ends.set()
+        await first
+        await _hold(own, 2, ends)
+
+    run(work())
+
+
+def test_where_there_is_no_end_of_slots_all_get_what_they_want() -> None:
+    async def work() -> None:
+        slots, flow = Slots(None), _Flow()
+        own = flow.join(slots)
+        assert own.want(5000) == 5000
+        async with own.one_for(0), own.one_for(1):
+            own.leave()
+        assert (flow.changes, flow.refused) == (0, [])
+
+    run(work())
