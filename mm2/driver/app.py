@@ -36,6 +36,7 @@ STOP_WITHIN_S: Final = 24.0
 """A stop takes no longer than this; then the process ends whatever is still under way."""
 
 _STDIN: Final = 0
+_STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 EXIT_HERDER: Final = 1
 EXIT_START: Final = 3
@@ -247,6 +248,8 @@ def run_program(make: Callable[[], Program]) -> int:
 
     SIGTERM and SIGINT stop it; a second one ends it at once.
     """
+    # While the event loop begins, what a signal raises may be lost in it: signals wait until then.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     return uvloop.run(_run(make))
 
 
@@ -261,6 +264,7 @@ async def _run(make: Callable[[], Program]) -> int:
         program.stop()
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _STOPPING:
         loop.add_signal_handler(number, stop, number)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     return await program.run()
