@@ -29,7 +29,12 @@ from tests.support.records import (
     produce_transaction,
 )
 
-pytestmark = [pytest.mark.broker, pytest.mark.reference, pytest.mark.timeout(400)]
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.reference,
+    pytest.mark.thorough,
+    pytest.mark.timeout(400),
+]
 
 _SETTINGS: Final = {
     # More syncs than the 64 that are kept, and none held back for a minute.
