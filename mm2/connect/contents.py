@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import TypeAlias
 
-from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, TargetState, WantedState
+from mm2.core.connect_configs import (
+    Base,
+    ConnectorConfig,
+    Entry,
+    Restart,
+    TargetState,
+    WantedState,
+)
 
 
 class Contents:
     """
     The connectors, as the entries so far make them.
+
+    An entry may say up to where its writer had read. It does not count if something about its
+    connector has come since: all who read the same entries judge alike, without asking each other.
 
     Attributes:
         configs: by names.
@@ -21,9 +32,53 @@ class Contents:
         self.configs: dict[str, Mapping[str, str]] = {}
         self.wanted: dict[str, TargetState] = {}
         self.restarts: dict[str, int] = {}
+        self._changed: dict[str, int] = {}
+        self._overtaken: set[tuple[type[Entry], str]] = set()
 
-    def take(self, entry: Entry) -> None:
-        """Takes in the next entry."""
+    def take(self, entry: Entry, at: int = 0, base: Base | None = None) -> bool:
+        """
+        Takes in the next entry; returns whether things are as it says now.
+
+        Args:
+            entry: the entry.
+            at: its offset.
+            base: what it was made from; None if it counts in any case.
+        """
+        if isinstance(entry, Restart):
+            self.restarts[entry.name] = self.restarts.get(entry.name, 0) + 1
+            return True
+        key = type(entry), entry.name
+        if base is None or self._is_as_at(base, entry.name, at):
+            self._put(entry)
+            self._changed[entry.name] = at
+        # One whose answer was lost may be there twice, and the second comes after the first.
+        elif not self._has(entry):
+            self._overtaken.add(key)
+            return False
+        self._overtaken.discard(key)
+        return True
+
+    def state(self, name: str) -> TargetState:
+        """What is wanted of a connector: that it runs, unless somebody has said otherwise."""
+        return self.wanted.get(name, TargetState.STARTED)
+
+    def is_overtaken(self, name: str) -> bool:
+        """Whether the last entries about a connector say something else than what is right."""
+        return (ConnectorConfig, name) in self._overtaken or (WantedState, name) in self._overtaken
+
+    def entries(self, name: str) -> list[Entry]:
+        """What is right about a connector."""
+        return [
+            WantedState(name, self.wanted.get(name)),
+            ConnectorConfig(name, self.configs.get(name)),
+        ]
+
+    def _is_as_at(self, base: Base, name: str, at: int) -> bool:
+        """Whether nothing has come about a connector, but what was written together with this."""
+        changed = self._changed.get(name, -1)
+        return changed <= base.read or changed >= at - base.place
+
+    def _put(self, entry: ConnectorConfig | WantedState) -> None:
         match entry:
             case ConnectorConfig(name, None):
                 self.configs.pop(name, None)
@@ -35,34 +90,37 @@ class Contents:
             case WantedState(name, state):
                 assert state is not None  # noqa: S101 - the case above
                 self.wanted[name] = state
-            case Restart(name, _, _):
-                self.restarts[name] = self.restarts.get(name, 0) + 1
 
-    def state(self, name: str) -> TargetState:
-        """What is wanted of a connector: that it runs, unless somebody has said otherwise."""
-        return self.wanted.get(name, TargetState.STARTED)
-
-    def inverse(self, entry: Entry) -> Entry | None:
-        """What takes an entry back that comes next; None for one that leaves nothing behind."""
-        match entry:
-            case ConnectorConfig(name, _):
-                return ConnectorConfig(name, self.configs.get(name))
-            case WantedState(name, _):
-                return WantedState(name, self.wanted.get(name))
-            case _:
-                return None
+    def _has(self, entry: ConnectorConfig | WantedState) -> bool:
+        return entry in self.entries(entry.name)
 
 
-def is_first(undo: Entry, before: Mapping[str, str] | None, new: ConnectorConfig) -> bool:
+Replacing: TypeAlias = Generator[Sequence[Entry], bool, bool]
+"""Yields entries to be written together, is sent whether they count, returns whether all is so."""
+
+
+def replacing(
+    contents: Callable[[], Contents],
+    before: Mapping[str, str] | None,
+    new: ConnectorConfig,
+    entries: Sequence[Entry],
+) -> Replacing:
     """
-    Whether a configuration came next after the one that it was made from.
+    What to write to give a connector another configuration, unless somebody was faster.
 
-    A record whose answer was lost may be there twice, and the second comes after the first: that
-    somebody else wrote the very same in between makes no difference.
+    Whoever was too late writes once more what is right: who knows nothing of bases, such as
+    Connect's own workers, and who does not find overtaken entries' predecessors any more, goes by
+    the last entry.
 
     Args:
-        undo: the inverse of the new configuration, where it was last read.
-        before: what it was made from.
+        contents: what is there now.
+        before: what the new configuration was made from; None for no configuration.
         new: the new one.
+        entries: what is to be there before it.
     """
-    return undo in (ConnectorConfig(new.name, before), new)
+    while contents().configs.get(new.name) == before:
+        if (yield [*entries, new]):
+            return True
+    while contents().is_overtaken(new.name):
+        yield contents().entries(new.name)
+    return False

@@ -118,9 +118,14 @@ class LagGroup:
 
 
 def _positions(picture: FlowPicture) -> dict[TopicPartition, int]:
-    """The offsets of the next records, as groups commit them."""
+    """
+    The offsets of the next records, as groups commit them, of all that is copied now.
+
+    A topic that is gone, or is not copied any more, would have a position that stands.
+    """
     return {
-        where: seen.last.position + 1
-        for where, seen in picture.partitions.items()
-        if seen.last.position != NO_OFFSET
+        where: picture.partitions[where].last.position + 1
+        for assignment in picture.assigned()
+        for where in assignment.partitions
+        if where in picture.partitions and picture.partitions[where].last.position != NO_OFFSET
     }

@@ -50,8 +50,10 @@ class StatusBoard:
         self._topic = worker.properties["status.storage.topic"]
         self._parsed = worker.parsed
         self._properties = {"client.id": worker.group_id, **worker.properties}
-        self._table = StatusTable()
+        self._tables: dict[str, StatusTable] = {}
         self._loaded = asyncio.Event()
+        self._writer: Writer | None = None
+        self._opening = asyncio.Lock()
 
     @property
     def is_there(self) -> bool:
@@ -68,28 +70,32 @@ class StatusBoard:
         if not self.is_there:
             return
         await self._prepare()
-        self._table = StatusTable()
+        self._tables = {}
         properties = worker_client_properties(self._properties, "consumer", _ROLE)
         tail = LogTail(_ALIAS, properties, self._topic)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._tell_loaded(tail), name="statuses-loaded")
-            async for record in tail:
-                self._take(record.key, record.value)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._tell_loaded(tail), name="statuses-loaded")
+                async for record in tail:
+                    self._take(record.key, record.value)
+        finally:
+            await self._close(self._writer)
 
     async def loaded(self) -> None:
         """Waits until what was in the topic at the start is known."""
         await self._loaded.wait()
 
+    def connectors(self) -> list[str]:
+        """The names of all of which something is said."""
+        return sorted(name for name, table in self._tables.items() if table.statuses)
+
     def table_of(self, connector: str, part: str) -> StatusTable:
         """What is said of one connector, under another name."""
-        found = StatusTable()
-        for key, status in self._table.statuses.items():
-            if key.connector == connector:
-                found.statuses[replace(key, connector=part)] = status
-        for topic, active in self._table.topics.items():
-            if topic.connector == connector:
-                found.topics[replace(topic, connector=part)] = active
-        return found
+        said = self._tables.get(connector, StatusTable())
+        return StatusTable(
+            statuses={replace(k, connector=part): each for k, each in said.statuses.items()},
+            topics={replace(k, connector=part): each for k, each in said.topics.items()},
+        )
 
     async def write(self, connector: str, records: Iterable[Written]) -> None:
         """
@@ -101,12 +107,15 @@ class StatusBoard:
         renamed = [_of(connector, *record) for record in records]
         if not renamed:
             return
-        properties = worker_client_properties(self._properties, "producer", _ROLE)
-        async with Writer(_ALIAS, properties) as writer:
+        writer = await self._opened()
+        try:
             for key, value in renamed:
                 await writer.send(self._topic, key, value)
                 # What is written is known at once: nobody is to write it twice meanwhile.
                 self._take(key, value)
+        except ClusterError:
+            await self._close(writer)
+            raise
 
     async def forget(self, connector: str) -> None:
         """Takes back what is said of a connector that was deleted, if the cluster answers."""
@@ -118,13 +127,32 @@ class StatusBoard:
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
 
+    async def _opened(self) -> Writer:
+        """One writer for all, from when there is something to say."""
+        async with self._opening:
+            if self._writer is None:
+                properties = worker_client_properties(self._properties, "producer", _ROLE)
+                writer = Writer(_ALIAS, properties)
+                await writer.start()
+                self._writer = writer
+            return self._writer
+
+    async def _close(self, writer: Writer | None) -> None:
+        """The next one who has something to say connects again."""
+        if self._writer is writer:
+            self._writer = None
+        if writer is not None:
+            await writer.close()
+
     async def _tell_loaded(self, tail: LogTail) -> None:
         await tail.caught_up.wait()
         self._loaded.set()
 
     def _take(self, key: bytes | None, value: bytes | None) -> None:
+        if (about := decode_key(key)) is None:
+            return
         try:
-            self._table.take(key, value)
+            self._tables.setdefault(about.connector, StatusTable()).take(key, value)
         except SchemaError as error:
             log.warning("status.unreadable", topic=self._topic, error=str(error))
 

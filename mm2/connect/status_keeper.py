@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -12,9 +11,9 @@ import structlog
 from mm2 import __version__
 from mm2.connect.connector import Connector
 from mm2.connect.lag_group import LagGroup
+from mm2.connect.resting import words_at_rest
 from mm2.connect.status_board import StatusBoard
 from mm2.core.connect_configs import TargetState
-from mm2.core.connect_status import RunState, TaskKey, encode_status, encode_topic
 from mm2.errors import ClusterError
 from mm2.herder.flow_topics import now_ms
 from mm2.herder.flow_view import FlowFollower
@@ -122,13 +121,7 @@ class StatusKeeper:
         if wanted is TargetState.STARTED:
             yield from self._ledger.ends(follower.picture)
             return
-        said = follower.picture.statuses
-        for key, status in said.statuses.items():
-            is_gone = wanted is None or (wanted is TargetState.STOPPED and isinstance(key, TaskKey))
-            state = RunState.STOPPED if wanted is None else RunState[wanted.name]
-            yield encode_status(key, None if is_gone else replace(status, state=state, trace=None))
-        if wanted is None:
-            yield from (encode_topic(key, None) for key in said.topics)
+        yield from words_at_rest(follower.picture.statuses, wanted)
 
     async def _write(self, records: Iterable[Written]) -> None:
         try:

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 import structlog
 
 from mm2.config.clients import worker_client_properties
 from mm2.connect.config_topic import prepare_config_topic
-from mm2.connect.contents import Contents, is_first
+from mm2.connect.contents import Contents, replacing
 from mm2.connect.others import WorkerGroup
 from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, decode, encode
+from mm2.core.connect_configs import (
+    Base,
+    ConnectorConfig,
+    Entry,
+    Restart,
+    decode,
+    decode_base,
+    encode,
+    encode_base,
+)
 from mm2.errors import ClusterError, SchemaError, Unavailable, root_cause
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import LogTail, Record
-from mm2.kafka.writer import Writer
+from mm2.kafka.writer import Stamped, Writer
 
 log = structlog.get_logger()
 
 _SEEN_WITHIN_S: Final = 30.0
-_UNDONE_MOST: Final = 256
-"""So many of the last changes can be taken back, which is asked for at once or never."""
+_VERDICTS_MOST: Final = 256
+"""So many of the last entries are remembered; who wrote one asks at once or never."""
+
+_BATCH_BYTES: Final = 1 << 20
+"""Entries that belong together are one batch: brokers take no more by default."""
 
 
 class ConnectorStore(Protocol):
@@ -138,7 +151,7 @@ class TopicStore:
         )
         self._reading = self.contents
         self._seen = -1
-        self._undo: dict[int, Entry] = {}
+        self._verdicts: dict[int, bool] = {}
         self._progress = asyncio.Condition()
         self._loaded = asyncio.Event()
         self._trouble: str | None = None
@@ -200,8 +213,8 @@ class TopicStore:
             entry = None
         # What was asked for before we came has been done, or makes no difference any more.
         if entry and (self._is_current or not isinstance(entry, Restart)):
-            self._remember(record.offset, self._reading.inverse(entry))
-            self._reading.take(entry)
+            base = decode_base(record.headers)
+            self._remember(record.offset, self._reading.take(entry, record.offset, base))
         async with self._progress:
             self._seen = record.offset
             self._progress.notify_all()
@@ -212,11 +225,10 @@ class TopicStore:
         """Whether ``contents`` follows what is read."""
         return self.contents is self._reading and self._loaded.is_set()
 
-    def _remember(self, offset: int, inverse: Entry | None) -> None:
-        if inverse is not None:
-            self._undo[offset] = inverse
-        while len(self._undo) > _UNDONE_MOST:
-            del self._undo[next(iter(self._undo))]
+    def _remember(self, offset: int, verdict: bool) -> None:  # noqa: FBT001 - what take returns
+        self._verdicts[offset] = verdict
+        while len(self._verdicts) > _VERDICTS_MOST:
+            del self._verdicts[next(iter(self._verdicts))]
 
     async def loaded(self) -> None:
         """Waits until all that was in the topic at the start has been read."""
@@ -230,13 +242,13 @@ class TopicStore:
             Unavailable: they were not seen in time; they may be there all the same.
             ClusterError: the cluster refuses them.
         """
-        await self._written(entries)
+        await self._written(entries, base=None)
 
     async def replace(
         self, before: Mapping[str, str] | None, new: ConnectorConfig, *entries: Entry
     ) -> bool:
         """
-        Writes a configuration after other entries; takes all back if it was not made from the last.
+        Writes a configuration after other entries, unless it was not made from the last one.
 
         Of several workers that do so at the same time, the first one in the topic is right.
 
@@ -244,23 +256,25 @@ class TopicStore:
             Unavailable: they were not seen in time; they may be there all the same.
             ClusterError: the cluster refuses them.
         """
-        if self.contents.configs.get(new.name) != before:
-            return False
-        offsets = await self._written([*entries, new])
-        undo = [self._undo[offset] for offset in offsets]
-        if is_first(undo[-1], before, new):
-            return True
-        if self.contents.configs.get(new.name) == new.config:
-            await self._written(undo)
-        return False
+        steps = replacing(lambda: self.contents, before, new, entries)
+        try:
+            writing = next(steps)
+            while True:
+                offsets = await self._written(writing, base=Base(self._seen))
+                writing = steps.send(all(self._verdicts[offset] for offset in offsets))
+        except StopIteration as end:
+            return bool(end.value)
 
-    async def _written(self, entries: Sequence[Entry]) -> list[int]:
-        """Writes entries; returns their offsets when they have come back."""
+    async def _written(self, entries: Sequence[Entry], *, base: Base | None) -> range:
+        """Writes entries with nobody's in between; returns their offsets when they are read."""
+        records = [
+            Stamped(*encode(entry), headers=encode_base(base and replace(base, place=place)))
+            for place, entry in enumerate(entries)
+        ]
         properties = worker_client_properties(self._properties, "producer", "configs")
-        async with Writer(_ALIAS, properties) as writer:
-            offsets = [
-                await writer.send(self._topic, *encode(entry), partition=0) for entry in entries
-            ]
+        async with Writer(_ALIAS, properties, batch_bytes=_BATCH_BYTES) as writer:
+            first = await writer.send_together(self._topic, records, partition=0)
+        offsets = range(first, first + len(records))
         try:
             async with asyncio.timeout(_SEEN_WITHIN_S), self._progress:
                 await self._progress.wait_for(

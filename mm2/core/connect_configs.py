@@ -9,7 +9,7 @@ configured one by one, and each worker finds them by itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -19,6 +19,8 @@ from mm2.errors import SchemaError
 _CONNECTOR: Final = "connector-"
 _TARGET: Final = "target-state-"
 _RESTART: Final = "restart-connector-"
+_BASE: Final = "mm2.base"
+"""A header, of which Connect's workers know nothing: values are as they write them."""
 
 
 class TargetState(StrEnum):
@@ -65,6 +67,20 @@ class Restart:
     only_failed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Base:
+    """
+    What an entry was made from, so that it counts only as long as its connector is like that.
+
+    Attributes:
+        read: the last offset that its writer had read.
+        place: how many entries were written together with it, before it.
+    """
+
+    read: int
+    place: int = 0
+
+
 Entry: TypeAlias = ConnectorConfig | WantedState | Restart
 
 
@@ -92,6 +108,21 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
         return _decoded(name, None if value is None else json.loads(value))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SchemaError(f"config record {name!r} cannot be read: {error!r}") from error
+
+
+def encode_base(base: Base | None) -> list[tuple[str, bytes]]:
+    """Headers of a record."""
+    return [] if base is None else [(_BASE, b"%d,%d" % (base.read, base.place))]
+
+
+def decode_base(headers: Iterable[tuple[str, bytes | None]]) -> Base | None:
+    """What a record's headers say; None for one that counts in any case."""
+    found = dict(headers).get(_BASE) or b""
+    try:
+        read, place = map(int, found.split(b","))
+    except ValueError:
+        return None
+    return Base(read, place)
 
 
 def _decoded(key: str, fields: Mapping[str, object] | None) -> Entry | None:

@@ -16,6 +16,7 @@ from mm2.connect.checkpoint_sink import run_checkpoint_sink
 from mm2.connect.connector import Connector
 from mm2.connect.doubts import check_target
 from mm2.connect.expressions import Expressions
+from mm2.connect.resting import RestingStatuses
 from mm2.connect.running import RunningConnectors
 from mm2.connect.status_board import StatusBoard
 from mm2.connect.status_keeper import StatusKeeper
@@ -72,6 +73,7 @@ class ConnectWorker:
         self.connectors = RunningConnectors(
             config, store, self._flow, self._worker_id, check_target
         )
+        self._resting = RestingStatuses(store, self._board, lambda: self.connectors.known)
 
     def stop(self) -> None:
         """Asks ``run`` to drain all connectors and end."""
@@ -91,6 +93,7 @@ class ConnectWorker:
             warm = group.create_task(self._become_warm(after=spark), name="warm")
             store = group.create_task(keep_running("connectors", self._store.run), name="store")
             board = group.create_task(keep_running("statuses", self._board.run), name="statuses")
+            resting = group.create_task(keep_running("resting", self._resting.run), name="resting")
             work = group.create_task(self.connectors.run(self._stopping), name="work")
             rest = group.create_task(self._serve(after=spark), name="rest")
             await self._stopping.wait()
@@ -99,7 +102,7 @@ class ConnectWorker:
             for task in late:
                 log.error("herder.not_stopped", herder="connectors", within_s=STOP_WITHIN_S)
                 task.cancel()
-            for task in (store, rest, board, warm):
+            for task in (store, rest, resting, board, warm):
                 task.cancel()
 
     async def _become_warm(self, *, after: asyncio.Task[None]) -> None:

@@ -20,6 +20,7 @@ from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.cancelling import cancellable
+from mm2.kafka.connecting import connected
 from mm2.kafka.errors import UnknownTopic, translated
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.records import Record
@@ -251,7 +252,7 @@ async def _consumer(
         try:
             with translated(alias, "connect a consumer"):
                 async with asyncio.timeout(TIMEOUT_S):
-                    await cancellable(consumer.start())
+                    await connected(consumer)
         except Unavailable:
             await raise_if_refused(alias, settings)
             raise

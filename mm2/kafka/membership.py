@@ -20,6 +20,7 @@ from aiokafka.errors import InconsistentGroupProtocolError, KafkaError
 
 from mm2.errors import ClusterError
 from mm2.kafka.cancelling import cancellable
+from mm2.kafka.connecting import connected
 from mm2.kafka.errors import translated
 from mm2.kafka.settings import aiokafka_settings
 
@@ -129,7 +130,7 @@ class Membership:
         # What this member says when it joins is what counts now.
         self._is_outdated = False
         try:
-            await cancellable(consumer.start())
+            await connected(consumer)
             self._consumer = consumer
             self._ask_again()
             while True:

@@ -13,6 +13,7 @@ from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.core.model import TopicPartition
 from mm2.kafka.cancelling import cancellable
+from mm2.kafka.connecting import connected
 from mm2.kafka.errors import translated
 from mm2.kafka.log import record_of
 from mm2.kafka.records import Record
@@ -64,7 +65,7 @@ async def first_records(
     try:
         with translated(alias, "look at records"):
             async with asyncio.timeout(within_s):
-                await cancellable(consumer.start())
+                await connected(consumer)
             await _search(consumer, wanted, found, within_s)
     finally:
         await cancellable(consumer.stop())

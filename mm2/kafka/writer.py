@@ -15,6 +15,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 
 from mm2.errors import Unavailable
 from mm2.kafka.cancelling import cancellable
+from mm2.kafka.connecting import connected
 from mm2.kafka.errors import translated
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.settings import aiokafka_settings, milliseconds
@@ -148,7 +149,7 @@ class Writer:
         try:
             with translated(self.alias, "connect a producer"):
                 async with asyncio.timeout(self._timeout_s):
-                    await cancellable(producer.start())
+                    await connected(producer)
         except BaseException as error:
             await cancellable(producer.stop())
             if isinstance(error, Unavailable):
@@ -248,6 +249,25 @@ class Writer:
                             raise MessageSizeTooLargeError
                 answers.append(await self._producer.send_batch(batch, topic, partition=partition))
                 await asyncio.gather(*answers)
+
+    async def send_together(self, topic: str, records: Iterable[Stamped], *, partition: int) -> int:
+        """
+        Writes records as one batch, so that nobody's come between; returns the first one's offset.
+
+        Raises:
+            Unavailable: no answer within ``request.timeout.ms``; they may still be written.
+            ClusterError: the cluster refuses them, or they do not fit into a batch.
+        """
+        if self._producer is None:
+            raise RuntimeError("the writer is not open")
+        with translated(self.alias, f"write to {topic}"):
+            async with asyncio.timeout(self._timeout_s):
+                await self._wait_for_turn()
+                batch = self._producer.create_batch()
+                if not all(record.fits(batch) for record in records):
+                    raise MessageSizeTooLargeError
+                answer = await self._producer.send_batch(batch, topic, partition=partition)
+                return int((await answer).offset)
 
     async def _wait_for_turn(self) -> None:
         """In the order of the calls."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from tests.support.layout import ROOT, java
+from tests.support.layout import ROOT, KafkaMissing, java
 from tests.support.process import QUICK_START
 
 _SOURCE: Final = Path(__file__).parent / "java" / "SteersConnect.java"
@@ -50,7 +50,14 @@ class ConnectClient:
 
 @contextmanager
 def connect_client(url: str) -> Iterator[ConnectClient]:
-    """Runs the client against an interface."""
+    """
+    Runs the client against an interface.
+
+    Raises:
+        KafkaMissing: it was not fetched.
+    """
+    if not list(_JARS.glob("*.jar")):
+        raise KafkaMissing(f"There are no jars of a client in {_JARS}: run ./scripts/fetch-kafka.")
     with TemporaryDirectory(prefix="mm2-connect-client-") as classes:
         compiler = [str(Path(java()).with_name("javac")), "-nowarn", "-proc:none"]
         classpath = ["-cp", f"{classes}:{_JARS}/*"]

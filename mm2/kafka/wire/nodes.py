@@ -16,6 +16,7 @@ from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import CloseReason
 from aiokafka.protocol.api import Request, RequestStruct, Response
 
+from mm2.kafka.connecting import require_brokers
 from mm2.kafka.wire.connection import Connection
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
 
@@ -74,6 +75,20 @@ class NodesClient(AIOKafkaClient):
         self._ways: defaultdict[tuple[int, int], _Way] = defaultdict(_Way)
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
+
+    async def bootstrap(self) -> None:
+        """
+        Connects to the first bootstrap server that answers.
+
+        Raises:
+            KafkaConnectionError: none does, or it knows of no broker that serves.
+        """
+        await super().bootstrap()
+        try:
+            require_brokers(self)
+        except errors.KafkaConnectionError:
+            await self.close()
+            raise
 
     def topic(self, name: str) -> TopicMetadata | None:
         """A tracked topic as of the last refresh."""

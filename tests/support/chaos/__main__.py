@@ -19,6 +19,7 @@ from tests.support.chaos.plan import KINDS, ROLL, plan
 from tests.support.chaos.report import PAGE, TABLE, table_of
 from tests.support.chaos.strike import strike
 from tests.support.chaos.world import BOTH_WAYS, ONE_WAY, world
+from tests.support.endings import leaving_nobody
 from tests.support.trials.report import write_table
 
 _SHOWN: Final = Console(highlight=False, markup=False, soft_wrap=True)
@@ -31,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = [outcome for file in options.files for outcome in load(file)]
         write_table(TABLE, table_of(found), PAGE)
         return 0
-    outcomes = _run(options)
+    with leaving_nobody():
+        outcomes = _run(options)
     _SHOWN.print(table_of(outcomes))
     return int(any(outcome.faults for outcome in outcomes))
 

@@ -4,28 +4,56 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.connect.contents import Contents, is_first
-from mm2.core.connect_configs import ConnectorConfig, Entry
+from mm2.connect.contents import Contents
+from mm2.core.connect_configs import Base, ConnectorConfig, Entry, TargetState, WantedState
 
 _OLD, _NEW, _OTHER = (ConnectorConfig("m", {"name": "m", "by": by}) for by in ("1", "2", "3"))
+_STOPPED = WantedState("m", TargetState.STOPPED)
 
 
-def _last_undo(*entries: Entry) -> Entry:
-    contents = Contents()
-    for entry in entries:
-        undo = contents.inverse(entry)
-        contents.take(entry)
-    assert undo is not None
-    return undo
+def _verdicts(contents: Contents, *entries: tuple[Entry, Base | None]) -> list[bool]:
+    return [contents.take(entry, at, base) for at, (entry, base) in enumerate(entries)]
 
 
-@pytest.mark.parametrize("before", [None, _OLD])
+@pytest.mark.parametrize("first", [[], [(_OLD, None)]])
 def test_a_record_that_is_there_twice_is_no_change_of_somebody_else(
-    before: ConnectorConfig | None,
+    first: list[tuple[Entry, Base | None]],
 ) -> None:
     """A lost answer made a new connector a conflict, and it ran though it was to be stopped."""
-    first = [] if before is None else [before]
-    made_from = None if before is None else before.config
-    assert is_first(_last_undo(*first, _NEW), made_from, _NEW)
-    assert is_first(_last_undo(*first, _NEW, _NEW), made_from, _NEW)
-    assert not is_first(_last_undo(*first, _OTHER, _NEW), made_from, _NEW)
+    base, contents = Base(len(first) - 1), Contents()
+    assert all(_verdicts(contents, *first, (_NEW, base), (_NEW, base)))
+    assert not contents.is_overtaken("m")
+    assert _verdicts(contents := Contents(), *first, (_OTHER, base), (_NEW, base))[-2:] == [
+        True,
+        False,
+    ]
+    assert contents.configs["m"] == _OTHER.config
+    assert contents.is_overtaken("m")
+
+
+def test_the_last_of_three_changes_does_not_bring_a_refused_one_back() -> None:
+    contents = Contents()
+    changes: list[tuple[Entry, Base | None]] = [
+        (ConnectorConfig("m", {"by": by}), Base(0)) for by in "abc"
+    ]
+    assert _verdicts(contents, (_OLD, None), *changes) == [True, True, False, False]
+    assert contents.configs["m"] == {"by": "a"}
+
+
+def test_a_refused_connector_takes_its_wanted_state_with_it() -> None:
+    contents = Contents()
+    nothing = Base(-1), Base(-1, 1)
+    running = WantedState("m", TargetState.STARTED)
+    pairs: list[tuple[Entry, Entry]] = [(_STOPPED, _NEW), (running, _OTHER)]
+    entries: list[tuple[Entry, Base | None]] = [
+        each for pair in pairs for each in zip(pair, nothing, strict=True)
+    ]
+    assert _verdicts(contents, *entries) == [True, True, False, False]
+    assert contents.state("m") is TargetState.STOPPED
+    assert contents.entries("m") == [_STOPPED, _NEW]
+
+
+def test_what_is_wanted_of_a_connector_counts_whatever_its_configuration_is() -> None:
+    contents = Contents()
+    assert _verdicts(contents, (_OLD, None), (_NEW, Base(0)), (_STOPPED, None)) == [True] * 3
+    assert contents.state("m") is TargetState.STOPPED

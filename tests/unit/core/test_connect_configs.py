@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.connect_configs import (
+    Base,
     ConnectorConfig,
     Entry,
     Restart,
     TargetState,
     WantedState,
     decode,
+    decode_base,
     encode,
+    encode_base,
 )
 from mm2.errors import SchemaError
 
@@ -28,6 +31,16 @@ _ENTRIES = st.one_of(
 @given(_ENTRIES)
 def test_what_is_written_can_be_read(entry: Entry) -> None:
     assert decode(*encode(entry)) == entry
+
+
+@given(st.none() | st.builds(Base, st.integers(-1), st.integers(0)))
+def test_what_entries_were_made_from_stands_in_headers(base: Base | None) -> None:
+    assert decode_base([("other", None), *encode_base(base)]) == base
+
+
+@pytest.mark.parametrize("value", [None, b"", b"1", b"a,b", b"1,2,3"])
+def test_headers_of_others_say_nothing(value: bytes | None) -> None:
+    assert decode_base([("mm2.base", value)]) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""Jars are fetched once, and anew when the pom that lists them has changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.layout import ROOT
+
+_SCRIPT = "fetch-kafka"
+_JAVA = "#!/bin/sh\n"
+_MAVEN = """#!/bin/sh
+for word; do
+    case $word in
+    *"$REFUSED") exit 1 ;;
+    -DoutputDirectory=*) libs=${word#*=} ;;
+    esac
+done
+mkdir -p "$libs"
+touch "$libs/fetched.jar"
+"""
+"""Refuses a pom of that name, and fetches one jar for every other one."""
+
+
+class _Place:
+    """A checkout with the script alone, and programs that fetch nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.poms = sorted(each.name for each in (ROOT / "scripts").glob("*-pom.xml"))
+        for name in ("scripts", "bin"):
+            (root / name).mkdir()
+        for name in (_SCRIPT, *self.poms):
+            shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
+        for name, text in {"java": _JAVA, "mvn": _MAVEN}.items():
+            (root / "bin" / name).write_text(text)
+            (root / "bin" / name).chmod(0o755)
+        self.root = root
+
+    def fetch(self, *, refused: str = "nothing") -> tuple[int, str]:
+        """Runs the script; returns its status, and what it says."""
+        done = subprocess.run(
+            [self.root / "scripts" / _SCRIPT],
+            env={"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "REFUSED": refused},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    def change(self, pom: str) -> None:
+        """Changes a pom."""
+        path = self.root / "scripts" / pom
+        path.write_text(path.read_text() + "<!-- changed -->\n")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> _Place:
+    return _Place(tmp_path)
+
+
+def test_a_changed_pom_is_fetched_anew_and_alone(place: _Place) -> None:
+    status, said = place.fetch()
+    assert status == 0
+    assert all(f"Fetching {pom}" in said for pom in place.poms)
+    assert place.fetch() == (0, "")
+    for old in place.root.glob("build/kafka/*/libs"):
+        (old / "old.jar").touch()
+    place.change("connect-client-pom.xml")
+    assert place.fetch() == (0, "Fetching connect-client-pom.xml (connect-client) ...\n")
+    left = [each.parent.parent.name for each in place.root.glob("build/kafka/*/libs/old.jar")]
+    assert sorted(left) == ["3.9.1", "4.3.0"]
+
+
+def test_what_was_fetched_before_poms_were_noted_is_not_fetched_again(place: _Place) -> None:
+    place.fetch()
+    for complete in place.root.glob("build/kafka/*/complete"):
+        complete.write_text("")
+    assert place.fetch() == (0, "")
+    place.change("kafka-pom.xml")
+    assert "Fetching kafka-pom.xml (4.3.0)" in place.fetch()[1]
+
+
+def test_a_client_that_cannot_be_fetched_keeps_nobody_from_starting(place: _Place) -> None:
+    status, said = place.fetch(refused="connect-client-pom.xml")
+    assert status == 0
+    assert "the test that needs it fails" in said
+    assert "Fetching connect-client-pom.xml" in place.fetch()[1]
+
+
+def test_brokers_that_cannot_be_fetched_are_an_error(place: _Place) -> None:
+    status, said = place.fetch(refused="kafka-broker-pom.xml")
+    assert status == 1
+    assert "connect-client" not in said
