@@ -18,9 +18,10 @@ from typing import Final
 from flows.source.batch import split
 from flows.source.recode import Record, records_of
 from mm2.core.model import NO_OFFSET, TopicPartition
-from mm2.kafka.wire.client import LATEST, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fetch import FetchRequest
+from mm2.kafka.wire.list_offsets import LATEST
 
 _MOST_BYTES: Final = 64 << 20
 """Of all tails that one task reads, so that a start does not take long."""

@@ -19,8 +19,9 @@ from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from mm2.core.continuity import Gap, GapKind
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.client import EARLIEST, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code, code_name
+from mm2.kafka.wire.list_offsets import EARLIEST
 from mm2.kafka.wire.metadata import TopicMetadata
 
 log = structlog.get_logger()

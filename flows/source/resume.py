@@ -22,8 +22,10 @@ from mm2.core.positions import last_positions, lineages_of
 from mm2.errors import Unavailable
 from mm2.herder.bundle import BundleSpec
 from mm2.kafka.coordinators import Coordinators
+from mm2.kafka.link import Link
 from mm2.kafka.log import read_to_end
-from mm2.kafka.wire.client import LATEST, WireClient
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.list_offsets import LATEST
 
 log = structlog.get_logger()
 
@@ -87,11 +89,12 @@ async def _group_offsets(
     """By source partition; the group knows the remote ones."""
     if spec.exactly_once is None:
         return {}
-    coordinators = Coordinators(spec.flow.target, spec.target, _ANSWER_WITHIN_S)
+    link = Link(spec.flow.target, spec.target)
     try:
+        coordinators = Coordinators(link, _ANSWER_WITHIN_S)
         offsets = await coordinators.offsets(spec.exactly_once.group)
     finally:
-        await coordinators.close()
+        await link.close()
     remotes = {p: TopicPartition(remote, p.partition) for p, remote in partitions.items()}
     return {p: offsets[remote].offset for p, remote in remotes.items() if remote in offsets}
 

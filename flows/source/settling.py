@@ -22,9 +22,10 @@ from mm2.core.lineage import UNKNOWN_EPOCH
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.starts import Begin
 from mm2.herder.bundle import FetchSpec
-from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
 from mm2.kafka.wire.fetch import FetchedPartition
+from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
 from mm2.kafka.wire.metadata import TopicMetadata
 
 _PAUSE_S: Final = 0.2

@@ -10,7 +10,8 @@ import structlog
 
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.starts import Begin, Start
-from mm2.kafka.wire.client import EARLIEST, LATEST, WireClient
+from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
 
 log = structlog.get_logger()
 

@@ -19,8 +19,9 @@ from mm2.errors import ClusterError, SchemaError
 from mm2.herder.bundle import OffsetSyncSpec
 from mm2.kafka.log import records_to_end
 from mm2.kafka.records import Record
-from mm2.kafka.wire.client import EARLIEST, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.list_offsets import EARLIEST
 
 log = structlog.get_logger()
 

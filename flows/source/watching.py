@@ -22,8 +22,9 @@ from mm2.core.continuity import GapKind, deletion_retention_ms
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.bundle import GapSpec
-from mm2.kafka.wire.client import LATEST, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.list_offsets import LATEST
 from mm2.kafka.wire.metadata import TopicMetadata
 
 log = structlog.get_logger()

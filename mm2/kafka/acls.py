@@ -7,26 +7,22 @@ list where the cluster answers with an error, such as that there is no authorize
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
 
-from aiokafka import errors
-from aiokafka.client import AIOKafkaClient
 from aiokafka.protocol.admin import DescribeAclsRequest
 from confluent_kafka import KafkaError
 
 from mm2.core.acls import AclBinding
 from mm2.kafka.conversions import EVERY_TOPIC_ACL, acl_binding_of_codes
-from mm2.kafka.errors import NotSupported, from_librdkafka, translated
-from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.errors import from_librdkafka
+from mm2.kafka.link import Link
 
-_WHAT = "list ACLs"
+_WHAT: Final = "list ACLs"
 
 
-async def topic_acls(
-    alias: str, properties: Mapping[str, str], timeout_s: float
-) -> list[AclBinding]:
+async def topic_acls(link: Link, timeout_s: float) -> list[AclBinding]:
     """
     All rules about topics, of every pattern type, in order.
 
@@ -34,18 +30,11 @@ async def topic_acls(
         SecurityDisabled: the cluster has no authorizer.
         ClusterError: any other failure.
     """
-    settings = await asyncio.to_thread(aiokafka_settings, properties)
-    client = AIOKafkaClient(**settings)
-    try:
-        with translated(alias, _WHAT):
-            async with asyncio.timeout(timeout_s):
-                await client.bootstrap()
-                answer = await client.send(client.get_random_node(), _request())
-    except errors.IncompatibleBrokerVersion as error:
-        raise NotSupported(alias, f"{_WHAT}: {error}") from error
-    finally:
-        await client.close()
-    _check(alias, answer)
+    ask = partial(link.send, None, _WHAT, _request())
+    answer = await link.insist(_WHAT, ask, within_s=timeout_s)
+    if answer.error_code != KafkaError.NO_ERROR:
+        error = KafkaError(answer.error_code, answer.error_message)
+        raise from_librdkafka(link.alias, error, _WHAT)
     return sorted(_bindings(answer))
 
 
@@ -60,11 +49,6 @@ def _request() -> DescribeAclsRequest:
         operation=every.operation.value,
         permission_type=every.permission_type.value,
     )
-
-
-def _check(alias: str, answer: Any) -> None:
-    if answer.error_code != KafkaError.NO_ERROR:
-        raise from_librdkafka(alias, KafkaError(answer.error_code, answer.error_message), _WHAT)
 
 
 def _bindings(answer: Any) -> Iterator[AclBinding]:

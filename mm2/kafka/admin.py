@@ -12,7 +12,6 @@ from typing import Final
 from uuid import UUID
 
 import structlog
-from confluent_kafka import TopicCollection
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from mm2.core.acls import AclBinding
@@ -22,16 +21,12 @@ from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized
 from mm2.kafka.acls import topic_acls
 from mm2.kafka.calls import Calls
-from mm2.kafka.conversions import (
-    NAMES_PER_REQUEST,
-    chunks,
-    client_acl_binding,
-    client_acl_filter,
-    topic_description,
-    topic_uuid,
-)
+from mm2.kafka.catalogue import Catalogue, topic_description
+from mm2.kafka.conversions import client_acl_binding, client_acl_filter
 from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic, raise_first
+from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic
+from mm2.kafka.link import Link
+from mm2.kafka.log_ends import LogEnds
 from mm2.kafka.offsets import OffsetCalls
 from mm2.kafka.quotas import client_quotas
 from mm2.kafka.settings import milliseconds
@@ -62,10 +57,16 @@ class Admin(OffsetCalls):
     def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
         timeout_ms = milliseconds(properties, "default.api.timeout.ms", _TIMEOUT_MS)
         timeout_s = timeout_ms / 1000
+        link = Link(alias, properties)
+        catalogue = Catalogue(link, timeout_s)
         super().__init__(
-            Calls(alias, properties, timeout_s), Coordinators(alias, properties, timeout_s)
+            Calls(alias, properties, timeout_s),
+            Coordinators(link, timeout_s),
+            LogEnds(link, catalogue, timeout_s),
         )
         self.alias = alias
+        self._link = link
+        self._catalogue = catalogue
         self._properties = dict(properties)
 
     @property
@@ -75,20 +76,20 @@ class Admin(OffsetCalls):
 
     async def close(self) -> None:
         """Closes all connections."""
-        await self._coordinators.close()
+        await self._link.close()
         await self._calls.close()
 
-    async def cluster_id(self) -> str:
+    async def cluster_id(self, *, within_s: float | None = None) -> str:
         """
         The cluster's id: the cheapest question to a cluster.
+
+        Args:
+            within_s: the time that it may take; None for that of other calls.
 
         Raises:
             ClusterError: it does not answer, or refuses us.
         """
-        described = await self._calls.one(
-            "ask for its id", lambda c: c.describe_cluster(request_timeout=self._timeout_s)
-        )
-        return str(described.cluster_id)
+        return await self._catalogue.cluster_id(within_s=within_s)
 
     async def list_topics(self, *, internal: bool = False) -> set[TopicName]:
         """
@@ -97,25 +98,24 @@ class Admin(OffsetCalls):
         Args:
             internal: with Kafka's own, such as ``__consumer_offsets``.
         """
-        known = await self._calls.blocking(
-            "list topics", lambda c: c.list_topics(timeout=self._timeout_s)
-        )
-        names = {TopicName(name) for name in known.topics}
+        names = await self._catalogue.names()
         return names if internal else {name for name in names if name not in KAFKA_INTERNAL}
 
     async def describe_topics(
         self, names: Iterable[TopicName]
     ) -> dict[TopicName, TopicDescription]:
         """The topics that exist among ``names``; others are left out."""
-        return {name: each for name, (each, _) in (await self._describe(names)).items()}
+        found = await self._catalogue.describe(names)
+        return {name: topic_description(topic) for name, topic in found.items()}
 
     async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, UUID | None]:
         """
         Ids of the topics that exist: a topic that was deleted and made anew has another one.
 
-        Brokers before 2.8 know none.
+        Brokers before 3.1 tell none.
         """
-        return {name: topic_id for name, (_, topic_id) in (await self._describe(names)).items()}
+        found = await self._catalogue.describe(names)
+        return {name: topic.topic_id for name, topic in found.items()}
 
     async def create_topics(
         self, topics: Iterable[CreateTopic], *, validate_only: bool = False
@@ -228,7 +228,7 @@ class Admin(OffsetCalls):
             SecurityDisabled: the cluster has no authorizer.
             ClusterError: any other failure.
         """
-        return await topic_acls(self.alias, self._properties, self._timeout_s)
+        return await topic_acls(self._link, self._timeout_s)
 
     async def describe_client_quotas(self) -> dict[str, dict[str, float]]:
         """
@@ -238,7 +238,7 @@ class Admin(OffsetCalls):
             NotSupported: the cluster is older than this question.
             ClusterError: any other failure.
         """
-        return await client_quotas(self.alias, self._properties, self._timeout_s)
+        return await client_quotas(self._link, self._timeout_s)
 
     async def create_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
         """Creates rules; those that exist are no failure. Returns what failed, by rule."""
@@ -263,26 +263,3 @@ class Admin(OffsetCalls):
     @property
     def _timeouts(self) -> dict[str, float]:
         return {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
-
-    async def _describe(
-        self, names: Iterable[TopicName]
-    ) -> dict[TopicName, tuple[TopicDescription, UUID | None]]:
-        found: dict[TopicName, tuple[TopicDescription, UUID | None]] = {}
-        for chunk in chunks(sorted(names), NAMES_PER_REQUEST):
-            found |= await self._describe_chunk(chunk)
-        return found
-
-    async def _describe_chunk(
-        self, names: list[TopicName]
-    ) -> dict[TopicName, tuple[TopicDescription, UUID | None]]:
-        described, failures = await self._calls.many(
-            "describe topic",
-            lambda c: c.describe_topics(
-                TopicCollection([str(name) for name in names]), request_timeout=self._timeout_s
-            ),
-        )
-        raise_first(failures.values(), unless=UnknownTopic)
-        return {
-            TopicName(name): (topic_description(name, each), topic_uuid(each.topic_id))
-            for name, each in described.items()
-        }

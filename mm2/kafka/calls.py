@@ -1,5 +1,5 @@
 """
-librdkafka's admin client under asyncio: futures awaited, blocking calls off the loop.
+librdkafka's admin client under asyncio: futures awaited, what blocks off the loop.
 
 librdkafka retries a refused log-in until the call times out, and tells only its error callback.
 While a call is awaited, that callback is polled, so that a wrong password is known at once.
@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from typing import Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
@@ -67,11 +66,6 @@ class Calls:
         holder = [self._client]
         self._client = None
         await self._threaded(holder.clear)
-
-    async def blocking(self, what: str, call: Callable[[AdminClient], T]) -> T:
-        """Makes a call that blocks, in a thread."""
-        client = await self.client()
-        return await self._answer(what, client, _THREADS.submit(partial(call, client)))
 
     async def one(self, what: str, call: Callable[[AdminClient], Future[T]]) -> T:
         """Makes a call with one answer."""

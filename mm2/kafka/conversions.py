@@ -4,18 +4,13 @@ confluent-kafka's admin objects from and to our own.
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeVar
-from uuid import UUID
 
-from confluent_kafka import ConsumerGroupState, ConsumerGroupType, Uuid, admin
-from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, admin
 
 from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
 from mm2.core.configs import AlterConfig, ConfigEntry, ConfigSource
-from mm2.core.model import TopicName, TopicPartition
-from mm2.core.plan import TopicDescription
 from mm2.kafka.groups import LIBRDKAFKA_STATES, GroupState, GroupType
 
 T = TypeVar("T")
@@ -127,30 +122,6 @@ def client_acl_filter(binding: AclBinding) -> Any:
     )
 
 
-def topic_uuid(known: Uuid | None) -> UUID | None:
-    """A topic's id, which Kafka writes in base64; None from brokers that know none."""
-    if known is None:
-        return None
-    found = UUID(bytes=urlsafe_b64decode(f"{known}=="))
-    return found if found.int else None
-
-
-def topic_description(name: str, described: Any) -> TopicDescription:
-    """A topic; while its replicas are being moved, those that it will not keep do not count."""
-    replicas = min((len(each.replicas) for each in described.partitions), default=-1)
-    return TopicDescription(TopicName(name), len(described.partitions), replicas)
-
-
-def client_partition(partition: TopicPartition) -> ClientPartition:
-    """One partition, for the client."""
-    return ClientPartition(partition.topic, partition.partition)
-
-
-def own_partition(partition: ClientPartition) -> TopicPartition:
-    """One partition in our terms."""
-    return TopicPartition(TopicName(partition.topic), partition.partition)
-
-
 def group_state(state: ConsumerGroupState) -> GroupState:
     """The state of a group in our terms."""
     return LIBRDKAFKA_STATES.get(state.name, GroupState.UNKNOWN)
@@ -165,10 +136,3 @@ def client_states(states: Iterable[GroupState]) -> set[ConsumerGroupState]:
     """States to ask for."""
     names = {ours: theirs for theirs, ours in LIBRDKAFKA_STATES.items()}
     return {ConsumerGroupState[names[state]] for state in states}
-
-
-def offset_spec(at: str | int) -> Any:
-    """What ``list_offsets`` takes: "earliest", "latest", "max_timestamp", or a time in ms."""
-    if isinstance(at, int):
-        return client.OffsetSpec.for_timestamp(at)
-    return getattr(client.OffsetSpec, at)()

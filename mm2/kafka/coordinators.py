@@ -39,9 +39,6 @@ from mm2.kafka.wire.group_states import ConsumerGroupsRequest, DescribeGroupsReq
 
 T = TypeVar("T")
 
-_PAUSE_LEAST_S: Final = 0.05
-_PAUSE_MOST_S: Final = 2.0
-
 _AT_ONCE: Final = 32
 """Questions about one group each that are under way at the same time."""
 
@@ -56,20 +53,15 @@ class Coordinators:
     timeout. Any number of calls may be under way. Nothing is connected before the first.
 
     Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties.
+        link: to the cluster.
         timeout_s: of each call.
     """
 
-    def __init__(self, alias: str, properties: Mapping[str, str], timeout_s: float) -> None:
-        self.alias = alias
+    def __init__(self, link: Link, timeout_s: float) -> None:
+        self.alias = link.alias
         self._timeout_s = timeout_s
-        self._link = Link(alias, properties)
-        self._batches = GroupBatches(self._link, timeout_s)
-
-    async def close(self) -> None:
-        """Closes all connections; may be called twice, and the object may be used again."""
-        await self._link.close()
+        self._link = link
+        self._batches = GroupBatches(link, timeout_s)
 
     async def offsets(self, group_id: str) -> Offsets:
         """
@@ -204,23 +196,17 @@ class Coordinators:
             raise from_librdkafka(self.alias, KafkaError(code), what)
 
     async def _ask(self, group_id: str, what: str, request: object, read: Callable[[Any], T]) -> T:
-        """Asks until there is an answer that will not be another one in a moment."""
-        pause_s, failure = _PAUSE_LEAST_S, Unavailable(self.alias, f"{what}: no answer in time")
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                while True:
-                    try:
-                        node = await self._link.coordinator(what, group_id)
-                        return read(await self._link.send(node, what, request))
-                    except Unavailable as error:
-                        failure = error
-                    self._link.nodes.pop(group_id, None)
-                    await asyncio.sleep(pause_s)
-                    pause_s = min(2 * pause_s, _PAUSE_MOST_S)
-        except TimeoutError:
-            # A connection that swallows requests would swallow the next one too.
-            await self._link.close()
-            raise failure from None
+        """Asks a group's coordinator, also when it moves meanwhile."""
+
+        async def attempt() -> T:
+            try:
+                node = await self._link.coordinator(what, group_id)
+                return read(await self._link.send(node, what, request))
+            except Unavailable:
+                self._link.nodes.pop(group_id, None)
+                raise
+
+        return await self._link.insist(what, attempt, within_s=self._timeout_s)
 
 
 def _commit(offset: CommittedOffset) -> tuple[int, str]:

@@ -8,8 +8,8 @@ begins with addresses that are true.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from aiokafka import errors
 from aiokafka.client import CoordinationType
@@ -20,6 +20,10 @@ from mm2.kafka.login import raise_if_refused
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.nodes import NodesClient, Traffic
 
+T = TypeVar("T")
+
+_PAUSE_LEAST_S: Final = 0.05
+_PAUSE_MOST_S: Final = 2.0
 _CONNECT_AGAIN_S: Final = 0.5
 """While a cluster is away, all who wait for it make one attempt in this time, not one each."""
 
@@ -69,11 +73,39 @@ class Link:
             try:
                 to = client.get_random_node() if node is None else node
                 return await client.send(to, request, group=Traffic.COORDINATOR)
-            except NotImplementedError as error:
+            except (NotImplementedError, errors.IncompatibleBrokerVersion) as error:
                 raise NotSupported(self.alias, f"{what}: the broker is too old") from error
             except _BROKEN:
                 await self._drop(client)
                 raise
+
+    async def insist(self, what: str, attempt: Callable[[], Awaitable[T]], *, within_s: float) -> T:
+        """
+        Asks until there is an answer that will not be another one in a moment.
+
+        Args:
+            what: for messages.
+            attempt: asks once.
+            within_s: the time for all attempts.
+
+        Raises:
+            Unavailable: the reason of the last attempt, when the time is over.
+            ClusterError: any other failure, at once.
+        """
+        pause_s, failure = _PAUSE_LEAST_S, Unavailable(self.alias, f"{what}: no answer in time")
+        try:
+            async with asyncio.timeout(within_s):
+                while True:
+                    try:
+                        return await attempt()
+                    except Unavailable as error:
+                        failure = error
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(2 * pause_s, _PAUSE_MOST_S)
+        except TimeoutError:
+            # A connection that swallows requests would swallow the next one too.
+            await self.close()
+            raise failure from None
 
     async def coordinator(self, what: str, group_id: str) -> int:
         """

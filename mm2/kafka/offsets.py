@@ -6,38 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
-from functools import partial
-from typing import Any, Final
-
-from confluent_kafka import IsolationLevel
-from confluent_kafka import TopicPartition as ClientPartition
 
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicPartition
-from mm2.errors import ClusterError, Unavailable
+from mm2.errors import ClusterError
 from mm2.kafka.calls import Calls
-from mm2.kafka.conversions import (
-    client_partition,
-    client_states,
-    group_state,
-    group_type,
-    offset_spec,
-    own_partition,
-)
+from mm2.kafka.conversions import client_states, group_state, group_type
 from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.errors import Refused, UnknownTopic, from_librdkafka
+from mm2.kafka.errors import from_librdkafka
 from mm2.kafka.groups import OTHER_TYPES, Group, GroupMembers, GroupState, GroupType
-
-_NO_LEADERS: Final = "_NOENT"
-"""librdkafka's word, at once, for not having reached any broker."""
+from mm2.kafka.log_ends import LogEnds
+from mm2.kafka.wire.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 
 
 class OffsetAt(Enum):
     """Which offset of a partition is asked for."""
 
-    EARLIEST = "earliest"
-    LATEST = "latest"
-    MAX_TIMESTAMP = "max_timestamp"
+    EARLIEST = EARLIEST
+    LATEST = LATEST
+    MAX_TIMESTAMP = MAX_TIMESTAMP
 
 
 class OffsetCalls:
@@ -47,11 +34,13 @@ class OffsetCalls:
     Args:
         calls: makes those that any broker answers.
         coordinators: makes those about one group.
+        ends: makes those about offsets of partitions.
     """
 
-    def __init__(self, calls: Calls, coordinators: Coordinators) -> None:
+    def __init__(self, calls: Calls, coordinators: Coordinators, ends: LogEnds) -> None:
         self._calls = calls
         self._coordinators = coordinators
+        self._ends = ends
         self._timeout_s = calls.timeout_s
 
     async def list_groups(
@@ -156,27 +145,11 @@ class OffsetCalls:
             read_committed: the end stands before the first open transaction.
 
         Raises:
-            ClusterError: the first failure of another kind.
+            ClusterError: not all leaders answer, or one refuses us.
         """
-        level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
-        spec = offset_spec(at.value if isinstance(at, OffsetAt) else at)
-        asked = {client_partition(each): spec for each in partitions}
-        if not asked:
-            return {}
-        ask = partial(self._list_offsets, asked, level)
-        answers, failures = await ask()
-        if failures:
-            # librdkafka keeps leaders for minutes, also wrong ones, after a broker was restarted.
-            await self._calls.blocking(
-                "find leaders", lambda c: c.list_topics(timeout=self._timeout_s)
-            )
-            answers, failures = await ask()
-        for failure in failures.values():
-            if isinstance(failure, Refused) and failure.code == _NO_LEADERS:
-                raise Unavailable(self._calls.alias, str(failure)) from failure
-            if not isinstance(failure, UnknownTopic):
-                raise failure
-        return {own_partition(each): answer.offset for each, answer in answers.items()}
+        time_ms = at.value if isinstance(at, OffsetAt) else at
+        found = await self._ends.offsets(partitions, time_ms, read_committed=read_committed)
+        return {where: each.offset for where, each in found.items()}
 
     async def newest_timestamps(
         self, partitions: Iterable[TopicPartition]
@@ -185,25 +158,8 @@ class OffsetCalls:
         The highest timestamp in each partition in ms; those without records are left out.
 
         Raises:
-            ClusterError: the first failure, also that a partition does not exist.
+            NotSupported: the cluster is older than this question.
+            ClusterError: any other failure.
         """
-        spec = offset_spec(OffsetAt.MAX_TIMESTAMP.value)
-        asked = {client_partition(each): spec for each in partitions}
-        if not asked:
-            return {}
-        answers, failures = await self._list_offsets(asked, IsolationLevel.READ_UNCOMMITTED)
-        for failure in failures.values():
-            raise failure
-        return {
-            own_partition(each): answer.timestamp
-            for each, answer in answers.items()
-            if answer.offset >= 0
-        }
-
-    async def _list_offsets(
-        self, asked: dict[ClientPartition, Any], level: IsolationLevel
-    ) -> tuple[dict[ClientPartition, Any], dict[ClientPartition, ClusterError]]:
-        return await self._calls.many(
-            "list offsets of",
-            lambda c: c.list_offsets(asked, isolation_level=level, request_timeout=self._timeout_s),
-        )
+        found = await self._ends.offsets(partitions, MAX_TIMESTAMP, read_committed=False)
+        return {where: each.timestamp_ms for where, each in found.items() if each.offset >= 0}

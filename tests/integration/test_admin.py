@@ -274,9 +274,15 @@ async def test_a_silent_cluster_is_unavailable_and_a_missing_authorizer_is_told_
         )
         with pytest.raises(SecurityDisabled):
             await admin.describe_topic_acls()
+        create_topic(cluster.bootstrap, "t")
+        where = TopicPartition(TopicName("t"), 0)
+        assert await admin.list_offsets([where], OffsetAt.LATEST) == {where: 0}
         cluster.pause()
         with pytest.raises(Unavailable):
             await admin.cluster_id()
+        # librdkafka would answer -1001.
+        with pytest.raises(Unavailable):
+            await admin.list_offsets([where], OffsetAt.LATEST)
         cluster.resume()
         assert await eventually_async(lambda: _answers(admin))
         await admin.close()
@@ -301,7 +307,10 @@ async def test_questions_about_groups_and_offsets_outlive_restarts_of_the_broker
             await asyncio.to_thread(cluster.kill)
             await _all_unavailable(admin, unique)
             await asyncio.to_thread(cluster.restart)
-            found = await eventually_async(lambda: admin.list_offsets_of_groups([unique]))
+            found = await eventually_async(
+                lambda: admin.list_offsets_of_groups([unique]),
+                until=lambda found: isinstance(found[unique], dict),
+            )
             assert found == {unique: {where: CommittedOffset(offset)}}
             assert [group.group_id for group in await admin.list_groups()] == [unique]
             assert await admin.list_offsets([where], OffsetAt.LATEST) == {where: 0}

@@ -74,7 +74,7 @@ class FakeSide(FakeGroups):
         """As failover takes it."""
         return Side(alias=ClusterAlias(self.alias), admin=cast("Admin", self), consumer={})
 
-    async def cluster_id(self) -> str:
+    async def cluster_id(self, *, within_s: float | None = None) -> str:
         """A sign of life."""
         if self.refusal is not None:
             raise self.refusal

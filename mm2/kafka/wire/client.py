@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from aiokafka import errors
 from aiokafka.client import CoordinationType
-from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.core.model import TopicName, TopicPartition
@@ -16,6 +15,7 @@ from mm2.kafka.login import raise_if_refused
 from mm2.kafka.wire.codes import SESSION_LOST, Code, code_name
 from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
 from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest, NoTopicIds
+from mm2.kafka.wire.list_offsets import ListOffsetsRequest
 from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.nodes import NodesClient, Traffic
 from mm2.kafka.wire.produce import ProduceAnswer, ProduceRequest
@@ -25,12 +25,6 @@ from mm2.kafka.wire.topic_settings import (
     settings_of,
     settings_request,
 )
-
-EARLIEST: Final = -2
-"""Asks ``list_offsets`` for the first offset that a broker still has."""
-
-LATEST: Final = -1
-"""Asks ``list_offsets`` for the offset of the next record."""
 
 
 class WireClient:
@@ -241,21 +235,20 @@ class WireClient:
 
         Partitions whose leader is unknown or answers with an error are left out: ask again.
         """
-        by_node: dict[int, dict[str, list[tuple[int, int]]]] = {}
+        by_node: dict[int, dict[str, list[int]]] = {}
         for partition in partitions:
             node = self.leader(partition)
             if node is not None:
                 topics = by_node.setdefault(node, {})
-                topics.setdefault(partition.topic, []).append((partition.partition, timestamp_ms))
+                topics.setdefault(partition.topic, []).append(partition.partition)
         found: dict[TopicPartition, int] = {}
         for node, topics in by_node.items():
-            request = OffsetRequest(-1, int(read_committed), list(topics.items()))
+            request = ListOffsetsRequest(topics, timestamp_ms, read_committed=read_committed)
             with self._translated:
                 response = await self._client.send(node, request, group=Traffic.COORDINATOR)
-            for topic, answers in response.topics:
-                for number, error, _timestamp, offset in answers:
-                    if error == Code.NONE:
-                        found[TopicPartition(topic, number)] = offset
+            for each in response.found:
+                if each.error == Code.NONE:
+                    found[TopicPartition(TopicName(each.topic), each.partition)] = each.offset
         return found
 
     async def coordinator(self, kind: CoordinationType, key: str) -> int:

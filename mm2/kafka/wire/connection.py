@@ -160,8 +160,9 @@ class Connection(AIOKafkaConnection):
             self._idle_handle.cancel()
         transport, self._transport = self._transport, None
         if transport is not None:
-            # What is not sent yet must not be sent later, behind the back of those who gave up.
-            transport.abort() if self._requests else transport.close()
+            # What is not sent yet must not be sent later, behind the back of those who gave up; and
+            # a polite end of TLS would wait half a minute for a broker that does not answer.
+            transport.abort()
             self._fail(exc)
             if self._on_close_cb is not None:
                 self._on_close_cb(self, reason)

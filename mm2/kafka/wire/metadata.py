@@ -16,6 +16,7 @@ from uuid import UUID
 from aiokafka.protocol.api import Request, Response
 
 from mm2.kafka.wire.frame import (
+    I32,
     NO_TAGS,
     Frame,
     FrameResponse,
@@ -29,6 +30,8 @@ from mm2.kafka.wire.frame import (
 _PARTITION = Struct(">hiii")
 _NO_ID = bytes(16)
 _FALSE = b"\0"
+_EVERY = I32.pack(-1)
+_COMPACT_EVERY = b"\0"
 
 _REMEMBERED: Final = 4
 """Answers about topics; a task asks both of its clusters about the same ones all the time."""
@@ -101,11 +104,13 @@ class Metadata:
     A cluster as one broker knows it.
 
     Attributes:
-        brokers: all of them.
+        cluster_id: the cluster's; empty if unknown.
+        brokers: all that are ready to serve clients, which may be none.
         controller: node of the controller; -1 if unknown.
         topics: those that were asked about.
     """
 
+    cluster_id: str
     brokers: Sequence[BrokerMetadata]
     controller: int
     topics: Sequence[TopicMetadata]
@@ -125,10 +130,9 @@ class MetadataResponse(FrameResponse):
         response = cls()
         frame.int32()  # throttle time
         brokers = frame.array(lambda: cls._broker(frame))
-        frame.text()  # cluster id
-        controller = frame.int32()
+        cluster_id, controller = frame.text(), frame.int32()
         topics = frame.array(lambda: cls._topic(frame))
-        response.metadata = Metadata(brokers, controller, topics)
+        response.metadata = Metadata(cluster_id, brokers, controller, topics)
         return response
 
     @staticmethod
@@ -160,10 +164,9 @@ class FlexibleMetadataResponse(MetadataResponse):
         response = cls()
         frame.int32()  # throttle time
         brokers = frame.compact_array(lambda: cls._broker(frame))
-        frame.compact_text()  # cluster id
-        controller = frame.int32()
+        cluster_id, controller = frame.compact_text(), frame.int32()
         topics = _topics(bytes(frame.view[frame.at :]))
-        response.metadata = Metadata(brokers, controller, topics)
+        response.metadata = Metadata(cluster_id, brokers, controller, topics)
         return response
 
     @staticmethod
@@ -227,20 +230,25 @@ class MetadataRequest(Request[MetadataV7 | MetadataV12]):
     Asks about brokers and topics, and creates none by asking.
 
     Args:
-        topics: names; none: about the brokers only.
+        topics: names; none: about the brokers only; None: about all topics.
     """
 
     API_KEY: ClassVar[int] = 3
 
-    def __init__(self, topics: Iterable[str]) -> None:
-        self._topics = list(topics)
+    def __init__(self, topics: Iterable[str] | None) -> None:
+        self._topics = None if topics is None else list(topics)
 
     def build(
         self, request_struct_class: type[MetadataV7 | MetadataV12]
     ) -> MetadataV7 | MetadataV12:
         """Encodes the request in the version that the broker and we share."""
         if not request_struct_class.FLEXIBLE_VERSION:
-            return request_struct_class(array(map(text, self._topics)) + _FALSE)
-        topics = (_NO_ID + compact_text(topic) + NO_TAGS for topic in self._topics)
+            names = _EVERY if self._topics is None else array(map(text, self._topics))
+            return request_struct_class(names + _FALSE)
         # Neither create topics nor tell what we are allowed to do.
-        return request_struct_class(compact_array(topics) + _FALSE + _FALSE + NO_TAGS)
+        return request_struct_class(self._compact() + _FALSE + _FALSE + NO_TAGS)
+
+    def _compact(self) -> bytes:
+        if self._topics is None:
+            return _COMPACT_EVERY
+        return compact_array(_NO_ID + compact_text(topic) + NO_TAGS for topic in self._topics)

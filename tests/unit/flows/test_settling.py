@@ -18,10 +18,11 @@ from flows.source.settling import Settler
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundle import FetchSpec, GapSpec
-from mm2.kafka.wire.client import EARLIEST, WireClient
+from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.epochs import EpochEnd
 from mm2.kafka.wire.fetch import FetchedPartition
+from mm2.kafka.wire.list_offsets import EARLIEST
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.writer import Writer
 from tests.support.specs import sample_spec

@@ -61,11 +61,15 @@ _topics = st.builds(
     st.lists(_partitions, max_size=3).map(lambda found: {p.partition: p for p in found}),
 )
 _metadata = st.builds(
-    Metadata, st.lists(_brokers, max_size=3), _i32, st.lists(_topics, max_size=140 // 20)
+    Metadata,
+    _texts,
+    st.lists(_brokers, max_size=3),
+    _i32,
+    st.lists(_topics, max_size=140 // 20),
 )
 
 
-def _version_7(metadata: Metadata, cluster: str | None) -> bytes:
+def _version_7(metadata: Metadata) -> bytes:
     numbers = Array(Int32)
     leads = [(name, Int32) for name in ("number", "leader", "epoch")]
     nodes = [(name, numbers) for name in ("replicas", "in sync", "offline")]
@@ -79,7 +83,7 @@ def _version_7(metadata: Metadata, cluster: str | None) -> bytes:
         (
             7,
             [(b.node, b.host, b.port, b.rack or None) for b in metadata.brokers],
-            cluster,
+            metadata.cluster_id or None,
             metadata.controller,
             [
                 (
@@ -98,7 +102,7 @@ def _version_7(metadata: Metadata, cluster: str | None) -> bytes:
     return bytes(data)
 
 
-def _version_12(metadata: Metadata, cluster: str | None, tags: bytes) -> bytes:
+def _version_12(metadata: Metadata, tags: bytes) -> bytes:
     text, numbers = CompactString(), CompactArray(Int32)
     brokers = [
         Int32.encode(b.node) + text.encode(b.host) + Int32.encode(b.port) + text.encode(b.rack)
@@ -123,7 +127,7 @@ def _version_12(metadata: Metadata, cluster: str | None, tags: bytes) -> bytes:
         (
             Int32.encode(7),
             _listed(brokers),
-            text.encode(cluster),
+            text.encode(metadata.cluster_id or None),
             Int32.encode(metadata.controller),
             _listed(topics),
             tags,
@@ -149,9 +153,10 @@ def _listed(items: list[bytes]) -> bytes:
     return bytes(kind.encode(items))
 
 
-@given(metadata=_metadata, cluster=st.none() | _texts)
-def test_metadata_without_topic_ids_are_read(metadata: Metadata, cluster: str | None) -> None:
-    read = MetadataResponse.decode(_version_7(metadata, cluster)).metadata
+@given(metadata=_metadata)
+def test_metadata_without_topic_ids_are_read(metadata: Metadata) -> None:
+    read = MetadataResponse.decode(_version_7(metadata)).metadata
+    assert read.cluster_id == metadata.cluster_id
     assert read.brokers == metadata.brokers
     assert read.controller == metadata.controller
     assert read.topics == [
@@ -161,19 +166,16 @@ def test_metadata_without_topic_ids_are_read(metadata: Metadata, cluster: str | 
 
 @given(
     metadata=_metadata,
-    cluster=st.none() | _texts,
     tags=st.dictionaries(st.integers(0, 300), st.binary(max_size=200), max_size=2),
 )
-def test_metadata_with_topic_ids_are_read(
-    metadata: Metadata, cluster: str | None, tags: dict[int, bytes]
-) -> None:
+def test_metadata_with_topic_ids_are_read(metadata: Metadata, tags: dict[int, bytes]) -> None:
     text = CompactString("latin-1")
     unknown = CompactArray(Int32).encode([])[:0] + bytes([len(tags)])
     for tag, value in tags.items():
         number = text.encode("x" * (tag - 1))[: 1 + (tag > 127)] if tag else b"\0"
         size = text.encode("x" * (len(value) - 1))[: 1 + (len(value) > 127)] if value else b"\0"
         unknown += number + size + value
-    data = _version_12(metadata, cluster, unknown)
+    data = _version_12(metadata, unknown)
     read = FlexibleMetadataResponse.decode(data).metadata
     expected = [
         TopicMetadata(
@@ -185,7 +187,8 @@ def test_metadata_with_topic_ids_are_read(
         )
         for t in metadata.topics
     ]
-    assert (read.brokers, read.controller, read.topics) == (
+    assert (read.cluster_id, read.brokers, read.controller, read.topics) == (
+        metadata.cluster_id,
         metadata.brokers,
         metadata.controller,
         expected,
@@ -194,7 +197,7 @@ def test_metadata_with_topic_ids_are_read(
 
 def test_topics_of_which_the_same_is_said_again_are_not_read_again() -> None:
     first, again = (
-        FlexibleMetadataResponse.decode(_version_12(each, "c", _NO_TAGS)).metadata
+        FlexibleMetadataResponse.decode(_version_12(each, _NO_TAGS)).metadata
         for each in (_SOME, replace(_SOME, brokers=[]))
     )
     assert again.topics is first.topics
@@ -209,6 +212,12 @@ def test_topics_are_asked_for_by_name_and_not_created(topics: list[str]) -> None
     name = CompactString()
     new = _listed([bytes(16) + name.encode(topic) + _NO_TAGS for topic in topics])
     assert request.build(MetadataV12).encode() == new + b"\0\0" + _NO_TAGS
+
+
+def test_all_topics_are_asked_for_by_naming_none() -> None:
+    request = MetadataRequest(None)
+    assert request.build(MetadataV7).encode() == Array(String()).encode(None) + b"\0"
+    assert request.build(MetadataV12).encode() == b"\0" + b"\0\0" + _NO_TAGS
 
 
 _asked = st.dictionaries(_texts, st.lists(st.tuples(_i32, _i32, _i32), max_size=3), max_size=3)
@@ -243,6 +252,7 @@ def test_the_ends_of_epochs_are_read(
 
 
 _SOME = Metadata(
+    "c",
     [BrokerMetadata(1, "host", 9092, "rack")],
     1,
     [TopicMetadata("t", 0, None, is_internal=False, partitions={0: PartitionMetadata(0, 0, 1, 5)})],
@@ -252,8 +262,8 @@ _SOME = Metadata(
 @pytest.mark.parametrize(
     ("kind", "whole"),
     [
-        (MetadataResponse, _version_7(_SOME, "c")),
-        (FlexibleMetadataResponse, _version_12(_SOME, "c", _NO_TAGS)),
+        (MetadataResponse, _version_7(_SOME)),
+        (FlexibleMetadataResponse, _version_12(_SOME, _NO_TAGS)),
     ],
 )
 def test_metadata_that_end_early_are_refused(kind: type[FrameResponse], whole: bytes) -> None:

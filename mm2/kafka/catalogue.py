@@ -1,0 +1,102 @@
+"""
+Asks any broker which topics there are, and how they are.
+
+These questions go through our own protocol classes and not through librdkafka, whose 2.16 aborts
+the whole process when it is told of no broker (an assertion on ``rko_result``): as is a broker that
+was silent for longer than its session, and asked before the controller has let it in again. That
+is what a mirror meets which waits for a cluster to come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from confluent_kafka import KafkaError
+
+from mm2.core.model import TopicName
+from mm2.core.plan import TopicDescription
+from mm2.errors import Unavailable
+from mm2.kafka.conversions import NAMES_PER_REQUEST, chunks
+from mm2.kafka.errors import from_librdkafka
+from mm2.kafka.link import Link
+from mm2.kafka.wire.metadata import Metadata, MetadataRequest, TopicMetadata
+
+
+class Catalogue:
+    """
+    The topics of a cluster.
+
+    A broker that knows of no broker which serves clients, itself among them, is asked again.
+
+    Args:
+        link: to the cluster.
+        timeout_s: of each call.
+    """
+
+    def __init__(self, link: Link, timeout_s: float) -> None:
+        self._link = link
+        self._timeout_s = timeout_s
+
+    async def cluster_id(self, *, within_s: float | None = None) -> str:
+        """
+        The cluster's id: the cheapest question to a cluster.
+
+        Args:
+            within_s: the time that it may take; None for that of other calls.
+
+        Raises:
+            ClusterError: it does not answer, or refuses us.
+        """
+        return (await self._ask("ask for its id", [], within_s)).cluster_id
+
+    async def names(self) -> set[TopicName]:
+        """
+        Of all topics that we may know of.
+
+        Raises:
+            ClusterError: it does not answer, or refuses us.
+        """
+        found = await self._ask("list topics", None)
+        return {TopicName(topic.name) for topic in found.topics}
+
+    async def describe(self, names: Iterable[TopicName]) -> dict[TopicName, TopicMetadata]:
+        """
+        The topics that exist among ``names``; others are left out.
+
+        Raises:
+            ClusterError: it does not answer, or refuses us, if only for one of them.
+        """
+        found: dict[TopicName, TopicMetadata] = {}
+        for chunk in chunks(sorted(names), NAMES_PER_REQUEST):
+            metadata = await self._ask("describe topics", chunk)
+            found |= {TopicName(topic.name): topic for topic in self._existing(metadata)}
+        return found
+
+    def _existing(self, metadata: Metadata) -> Iterable[TopicMetadata]:
+        for topic in metadata.topics:
+            if topic.error == KafkaError.NO_ERROR:
+                yield topic
+            elif topic.error != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                what = f"describe topic {topic.name}"
+                raise from_librdkafka(self._link.alias, KafkaError(topic.error), what)
+
+    async def _ask(
+        self, what: str, topics: Collection[str] | None, within_s: float | None = None
+    ) -> Metadata:
+        async def attempt() -> Metadata:
+            answer = await self._link.send(None, what, MetadataRequest(topics))
+            metadata: Metadata = answer.metadata
+            if not metadata.brokers:
+                raise Unavailable(self._link.alias, f"{what}: no broker is ready")
+            return metadata
+
+        return await self._link.insist(
+            what, attempt, within_s=self._timeout_s if within_s is None else within_s
+        )
+
+
+def topic_description(topic: TopicMetadata) -> TopicDescription:
+    """A topic; while its replicas are being moved, those that it will not keep do not count."""
+    partitions = topic.partitions.values()
+    replicas = min((len(each.replicas) for each in partitions), default=-1)
+    return TopicDescription(TopicName(topic.name), len(partitions), replicas)
