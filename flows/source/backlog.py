@@ -42,7 +42,8 @@ def merged(lane: Lane, policy: Policy) -> Outgoing | None:
     except ValueError:
         recoded = None
     if recoded is None:
-        outgoing[0].is_fixed = True  # what cannot be read is sent as it is
+        for each in outgoing:
+            each.is_fixed = True  # what cannot be read, or not made into one, is sent as it is
         return None
     for _ in waiting:
         lane.queue.popleft()

@@ -243,7 +243,7 @@ class Fetcher:
         for each in answer.partitions:
             await self._accept(node, reading, each)
         self._failing.discard(node)
-        if size < _TRICKLE_BYTES:
+        if size < min(_TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
             await asyncio.sleep(began + _GATHER_S - asyncio.get_running_loop().time())
 
     def _share(self) -> int:

@@ -138,23 +138,25 @@ def recode_bytes(parts: Iterable[Piece], position: int, how: Compression) -> Rec
 
 
 def _joined(parts: Sequence[Piece]) -> bytes:
-    plains, size = [], 0
+    if len(parts) == 1:
+        return b"".join(map(_plain, parts))
+    plains, room = [], _MOST_PLAIN
     for part in parts:
-        plains.append(_plain(part))
-        size += len(plains[-1])
-        if size > _MOST_PLAIN and len(parts) > 1:
+        plains.append(_plain(part, most=room))
+        room -= len(plains[-1])
+        if room < 0:
             raise ValueError(f"{len(parts)} batches have more than {_MOST_PLAIN} bytes of records")
     return b"".join(plains)
 
 
-def _plain(part: Piece) -> memoryview | bytes:
+def _plain(part: Piece, *, most: int | None = None) -> memoryview | bytes:
     if isinstance(part, Strip):
         return part.data
     if part.magic < 2:  # noqa: PLR2004 - before record batches
         raise NotCarried("the records are of an old format")
     if part.codec == NONE:
         return part.data
-    return plain(part, decompress(part.codec, part.data[HEADER_SIZE:]))
+    return plain(part, decompress(part.codec, part.data[HEADER_SIZE:], most=most))
 
 
 def _recoded(section: Section, how: Compression) -> Recoded:

@@ -101,8 +101,10 @@ class OffsetRuns:
         return RunTracker(is_transactional=self._is_transactional, term=term)
 
     def wake(self, partition: Mirrored | None = None) -> None:
-        """Publishes soon: something was copied, if it is known of which partition."""
-        if partition is not None:
+        """Publishes soon what there is of a partition, or of all."""
+        if partition is None:
+            self._all_at = 0.0
+        else:
             self._copied[partition.source] = partition
         self._due.set()
 
@@ -116,6 +118,7 @@ class OffsetRuns:
 
     async def settle(self, partitions: Iterable[Mirrored]) -> None:
         """Publishes before positions are committed, if that does not take long."""
+        partitions = list(partitions)
         try:
             async with asyncio.timeout(_WAIT_S) as patience, self._one_at_a_time:
                 # What others write before has its own time: over a long way that is a while.
@@ -123,7 +126,8 @@ class OffsetRuns:
                 await self._publish(partitions)
         except TimeoutError:
             # On its way all the same, or next to be written: no reason to pause.
-            self._due.set()
+            for partition in partitions:
+                self.wake(partition)
             log.info("offset_runs.late", topic=self._topic, within_s=_WAIT_S)
 
     @contextmanager

@@ -236,7 +236,7 @@ class Program(Protocol):
     """What runs until it is told to stop."""
 
     def stop(self) -> None:
-        """Asks ``run`` to drain and end."""
+        """Asks ``run`` to drain and end; may be called more than once."""
 
     async def run(self) -> int:
         """Runs until ``stop``; returns the exit status."""
@@ -248,12 +248,14 @@ def run_program(make: Callable[[], Program]) -> int:
 
     SIGTERM and SIGINT stop it; a second one ends it at once.
     """
-    # While the event loop begins, what a signal raises may be lost in it: signals wait until then.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
-    return uvloop.run(_run(make))
+    # While the event loop begins, what a signal's handler raises may be lost in it.
+    came: list[int] = []
+    for number in _STOPPING:
+        signal.signal(number, lambda number, _: came.append(number))
+    return uvloop.run(_run(make, came))
 
 
-async def _run(make: Callable[[], Program]) -> int:
+async def _run(make: Callable[[], Program], came: Sequence[int]) -> int:
     program = make()
     signals: list[int] = []
 
@@ -266,5 +268,6 @@ async def _run(make: Callable[[], Program]) -> int:
     loop = asyncio.get_running_loop()
     for number in _STOPPING:
         loop.add_signal_handler(number, stop, number)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    if came:  # the loop may tell of it as well
+        program.stop()
     return await program.run()

@@ -27,6 +27,8 @@ What Java's producer uses. A level of 9 means LZ4's fast compressor there, any o
 that compresses better (``Lz4BlockOutputStream``).
 """
 
+_USUAL_RATIO: Final = 16
+
 _LZ4_FAST: Final = 1
 _LZ4_MOST: Final = 12
 """The library's highest level; Java's takes higher numbers for the same."""
@@ -61,9 +63,15 @@ def codec_name(number: int) -> str:
     return CODEC_NAMES[number]
 
 
-def decompress(number: int, payload: memoryview | bytes) -> bytes:
+def decompress(number: int, payload: memoryview | bytes, *, most: int | None = None) -> bytes:
     """
     The records section of a batch, plain.
+
+    Args:
+        number: of the codec.
+        payload: the section.
+        most: bytes that Zstandard may make of it, which knows no bound of its own: half a gigabyte
+            of zeros are 16 KB.
 
     Raises:
         ValueError: for a codec that no Kafka knows, or a payload that does not decompress.
@@ -79,11 +87,26 @@ def decompress(number: int, payload: memoryview | bytes) -> bytes:
                 return bytes(codec.snappy_decode(payload))
             case 3:
                 return bytes(cramjam.lz4.decompress(payload))
-            case _:
+            case _ if most is None:
                 return bytes(cramjam.zstd.decompress(payload))
+            case _:
+                return _bounded_zstd(payload, most)
     except Exception as error:
         # Each codec raises its own type; none of them is public.
         raise ValueError(f"the batch does not decompress as {name}: {error}") from error
+
+
+def _bounded_zstd(payload: memoryview | bytes, most: int) -> bytes:
+    usual = min(most, _USUAL_RATIO * len(payload))
+    try:
+        return _zstd_within(payload, usual)
+    except cramjam.DecompressionError:
+        return _zstd_within(payload, most)
+
+
+def _zstd_within(payload: memoryview | bytes, size: int) -> bytes:
+    plain = bytearray(size)
+    return bytes(memoryview(plain)[: cramjam.zstd.decompress_into(payload, plain)])
 
 
 def compress(how: Compression, payload: bytes | bytearray | memoryview) -> bytes:

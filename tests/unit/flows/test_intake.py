@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 
 import pytest
 
@@ -52,15 +53,23 @@ def test_batches_become_one_up_to_so_many_records() -> None:
     assert [len(sent) for sent in bench.sent] == [16_000, 1_000]
 
 
-def test_batches_that_are_large_when_unpacked_are_forwarded_as_they_are() -> None:
+@pytest.mark.parametrize("megabytes", [3, 64])
+def test_batches_that_are_large_when_unpacked_are_forwarded_as_they_are(megabytes: int) -> None:
     bench = IntakeBench()
-    batches = [
-        write_batch([Plain(offset=n, value=bytes(3 << 20))], codec_number=4) for n in range(3)
-    ]
-    assert max(map(len, batches)) < 16 << 10
+    batch = write_batch([Plain(value=bytes(megabytes << 20))], codec_number=4)
+    assert len(batch) < 16 << 10
+    batches = [write_batch([Plain(offset=0)]), *(_moved(batch, to) for to in (1, 2))]
+    tracemalloc.start()
     bench.take(*batches)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
     assert bench.sent == [[0], [1], [2]]
     assert [bytes(each.data[61:]) for each in bench.lane.queue] == [each[61:] for each in batches]
+    assert peak < 32 << 20
+
+
+def _moved(batch: bytes, base_offset: int) -> bytes:
+    return base_offset.to_bytes(8, "big") + batch[8:]
 
 
 def test_small_batches_become_one_up_to_the_limit_of_the_lane() -> None:
