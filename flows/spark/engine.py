@@ -94,7 +94,8 @@ class SparkEngine:
         self._jvm = jvm
         self._environment = environment
         self._context: SparkContext | None = None
-        self._starting = asyncio.Lock()
+        # What all who start it at the same time wait for.
+        self._starting: asyncio.Task[SparkContext] | None = None
         self._warm_after_s = warm_after_s
         # Of the application that runs: set when it has a bundle, or ends.
         self._needs_no_warming = threading.Event()
@@ -111,14 +112,7 @@ class SparkEngine:
         Raises:
             FatalError: the JVM does not start.
         """
-        async with self._starting:
-            loop = asyncio.get_running_loop()
-            if self._context is not None and not await loop.run_in_executor(
-                self._calls, self._is_alive, self._context
-            ):
-                await loop.run_in_executor(self._calls, self._shut_down)
-            if self._context is None:
-                self._context = await loop.run_in_executor(self._calls, self._launch)
+        await self._started()
 
     async def until_warm(self) -> None:
         """
@@ -140,9 +134,7 @@ class SparkEngine:
         Raises:
             BundleFailed: the job ended with an error, or the JVM is gone; submit it again.
         """
-        await self.start()
-        context = self._context
-        assert context is not None  # noqa: S101 - start() sets it or raises
+        context = await self._started()
         self._needs_no_warming.set()
         loop = asyncio.get_running_loop()
         job = loop.run_in_executor(self._threads, self._submit, context, spec)
@@ -161,21 +153,40 @@ class SparkEngine:
         """Ends the application; its JVM and Python workers are gone when this returns."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._calls, self._shut_down)
+        if self._starting is not None and not self._starting.done():
+            # Without its JVM it fails soon, unless it had not even begun with that.
+            await asyncio.gather(self._starting, return_exceptions=True)
+            await loop.run_in_executor(self._calls, self._shut_down)
         for pool in (self._threads, self._calls):
             pool.shutdown(wait=False)
 
+    async def _started(self) -> SparkContext:
+        """A launch cannot be called off: who is cancelled meanwhile leaves it to who comes next."""
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._start(), name="spark-start")
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> SparkContext:
+        loop = asyncio.get_running_loop()
+        if self._context is not None and not await loop.run_in_executor(
+            self._calls, self._is_alive, self._context
+        ):
+            await loop.run_in_executor(self._calls, self._shut_down)
+        if self._context is None:
+            self._context = await loop.run_in_executor(self._calls, self._launch)
+        return self._context
+
     def _launch(self) -> SparkContext:
-        if self._jvm is None:
-            self._jvm = Jvm(self._settings, environment=self._environment)
+        jvm = self._jvm = self._jvm or Jvm(self._settings, environment=self._environment)
         # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
-        self._jvm.listen(relay)
+        jvm.listen(relay)
         try:
-            context = context_of(self._jvm, self._settings)
+            context = context_of(jvm, self._settings)
         except Py4JJavaError as error:
             raise FatalError(f"Spark does not start: {_reason(error)}") from None
         except Exception as error:
-            self._jvm.end()
-            raise FatalError(f"Spark does not start: {self._jvm.last_words()}") from error
+            jvm.end()
+            raise FatalError(f"Spark does not start: {jvm.last_words()}") from error
         slots = context.defaultParallelism
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
         self._needs_no_warming = threading.Event()
