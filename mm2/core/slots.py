@@ -95,11 +95,13 @@ class SlotLedger:
 
         Args:
             flow: which.
-            bundles: how many it can use.
+            bundles: how many it can use; with 0 it takes no part, and comes last when it does.
 
         Returns:
             The other flows whose share has changed by this.
         """
+        if bundles == 0:
+            return self.leave(flow)
         self._wanted[flow] = bundles
         return self._divide() - {flow}
 

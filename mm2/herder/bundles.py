@@ -80,17 +80,21 @@ class Bundles:
         self._resting: set[int] = set()
         self._stopping = asyncio.Event()
 
-    async def assign(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
+    async def assign(
+        self, partitions: Mapping[TopicPartition, TopicName], most: int | None = None
+    ) -> None:
         """
         Gives all partitions to bundles, starting bundles as they are needed.
 
         Args:
             partitions: everything to copy, with the remote topics.
+            most: most bundles from now on; as many as before if not given.
 
         Raises:
             ClusterError: the control topic cannot be written; assign again.
         """
         self._remotes |= partitions
+        self._balance.bundles = most or self._balance.bundles
         tasks = len([bundle for bundle in self._balance.place(list(partitions)) if bundle])
         await self._tell()
         log.info("flow.assigned", partitions=len(partitions), tasks=tasks)

@@ -122,6 +122,25 @@ class FlowSlots:
         """Says how many bundles the flow can use; returns how many it may have."""
         return self._slots.want(self, bundles)
 
+    def most(self, tasks_max: int, partitions: int) -> int:
+        """
+        Wants a slot for each bundle that has something to copy.
+
+        Args:
+            tasks_max: most bundles that the flow is to have.
+            partitions: how many it has; more bundles than that are of no use.
+
+        Returns:
+            Into how many bundles to divide the partitions: one at least, which waits if it has no
+            slot.
+        """
+        wanted = min(tasks_max, partitions)
+        share = self.want(wanted)
+        if share == wanted:
+            return tasks_max
+        log.error("spark.too_narrow", tasks=share, tasks_max=tasks_max, key="spark.master")
+        return max(1, share)
+
     @asynccontextmanager
     async def one_for(self, bundle: int) -> AsyncIterator[None]:
         """Waits until there is a slot for a bundle, which has it meanwhile."""

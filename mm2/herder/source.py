@@ -28,6 +28,7 @@ from mm2.herder.control_steering import (
     SteeringEntry,
     encode_steering,
 )
+from mm2.herder.discovery import Assigned
 from mm2.herder.exactly_once import fence_earlier_tasks
 from mm2.herder.hearing import Hear
 from mm2.herder.ports import BundleRunner
@@ -76,6 +77,7 @@ class SourceFlow:
         self._interrupted = asyncio.Event()
         self._state = ConnectorState.RUNNING
         self._epoch = 0
+        self._partitions = 0
         self._bundles: Bundles | None = None
         self._watch: Watch | None = None
         self._changes: asyncio.Queue[Effects] = asyncio.Queue()
@@ -146,7 +148,7 @@ class SourceFlow:
 
     async def _mirror(self) -> None:
         """Runs the bundles until interrupted, and then lets them drain and commit."""
-        self._bundles = None
+        self._bundles, self._partitions = None, 0
         # Who is to stop meanwhile is not given another epoch.
         if not await unless_stopped(self._stopping, self._take_epoch()):
             return
@@ -165,7 +167,7 @@ class SourceFlow:
             bundles = self._bundles = self._new_bundles(slots, earlier, group)
             watching = Renewed("watch", lambda: self._follow(bundles))
             jobs = [
-                group.create_task(self._look_after(bundles), name="upkeep"),
+                group.create_task(self._look_after(bundles, slots), name="upkeep"),
                 group.create_task(watching.run(), name="watch"),
                 group.create_task(self._take_changes(bundles, slots, watching), name="reconfigure"),
                 group.create_task(self._take_restarts(bundles), name="restart-tasks"),
@@ -175,8 +177,12 @@ class SourceFlow:
                 job.cancel()
             await bundles.stop()
 
-    async def _look_after(self, bundles: Bundles) -> None:
-        await self._term.while_leading(lambda: self._upkeep.run(bundles.assign))
+    async def _look_after(self, bundles: Bundles, slots: FlowSlots) -> None:
+        async def assign(found: Assigned) -> None:
+            self._partitions = len(found)
+            await bundles.assign(found, self._most(slots))
+
+        await self._term.while_leading(lambda: self._upkeep.run(assign))
 
     async def _take_epoch(self) -> None:
         self._epoch = await self._term.next_epoch()
@@ -207,17 +213,13 @@ class SourceFlow:
             spec_of=self._spec,
             control_topic=self._config.herder.names.control_topic,
             epoch=self._epoch,
-            balance=Balance(Strategy(source.assignment_strategy), self._most(slots), earlier),
+            balance=Balance(Strategy(source.assignment_strategy), source.tasks_max, earlier),
             group=group,
         )
 
     def _most(self, slots: FlowSlots) -> int:
-        """How many bundles the flow may have: one at least, which waits if it has no slot."""
-        wanted = self._config.source.tasks_max
-        share = slots.want(wanted)
-        if share < wanted:
-            log.error("spark.too_narrow", tasks=share, tasks_max=wanted, key="spark.master")
-        return max(1, share)
+        """How many bundles the flow may have, with the partitions that it has now."""
+        return slots.most(self._config.source.tasks_max, self._partitions)
 
     def _spec(self, index: int) -> BundleSpec:
         syncs_topic = offset_syncs_topic(self._config, self._upkeep.policy)

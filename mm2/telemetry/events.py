@@ -209,10 +209,10 @@ EVENTS: Final = {
     "spark.no_slot": "A task has waited long for a slot of Spark; its partitions are not copied "
     "meanwhile. It begins as soon as another task ends. Give spark.master more slots and start the "
     "process again, or lower tasks.max.",
-    "spark.too_narrow": "The flow's share of Spark's slots is smaller than what it may have of "
-    "tasks (tasks.max): it goes on with as many tasks as it has slots, and takes more when other "
-    "flows leave some. Give spark.master more, as many as all flows together have tasks, and start "
-    "the process again.",
+    "spark.too_narrow": "The flow's share of Spark's slots is smaller than the tasks that it "
+    "could use (tasks.max, if it has as many partitions): it goes on with as many tasks as it has "
+    "slots, and takes more when other flows leave some. Give spark.master more, as many as all "
+    "flows together have tasks, and start the process again.",
     "spark.started": "Spark runs.",
     "status.not_written": "What connectors do could not be written to the status topic; it is "
     "tried again.",

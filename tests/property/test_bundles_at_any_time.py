@@ -206,7 +206,7 @@ class _Flow:
 
     @property
     def most(self) -> int:
-        return max(1, self.share.want(self.wanted))
+        return self.share.most(self.wanted, len(_ALL))
 
     async def run(self, strategy: Strategy, group: asyncio.TaskGroup) -> None:
         self.bundles = _bundles(self.target, strategy, self.most, group, self.share)

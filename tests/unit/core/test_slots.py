@@ -91,3 +91,15 @@ def test_what_a_flow_leaves_is_for_others_but_not_before_its_bundles_have_ended(
     assert not ledger.take("b", 1)
     ledger.give("a", 0)
     assert ledger.take("b", 1)
+
+
+def test_a_flow_that_can_use_no_slot_leaves_all_to_others_and_comes_last_when_it_can() -> None:
+    ledger = SlotLedger(1)
+    ledger.want("idle", 1)
+    assert ledger.want("busy", 1) == set()
+    assert ledger.want("idle", 0) == {"busy"}
+    assert (ledger.share("idle"), ledger.share("busy")) == (0, 1)
+    assert ledger.take("busy", 0)
+    assert ledger.want("idle", 1) == set(), "who has a slot keeps it"
+    assert (ledger.share("idle"), ledger.share("busy")) == (0, 1)
+    assert ledger.leave("busy") == {"idle"}

@@ -64,6 +64,32 @@ def test_flows_are_told_when_their_share_changes_and_not_when_they_ask_themselve
     assert second.want(4) == 4
 
 
+def test_a_flow_wants_no_more_slots_than_it_has_partitions_and_gets_one_with_its_first() -> None:
+    slots, one, other = Slots(4), _Flow(), _Flow()
+    few, many = one.join(slots), other.join(slots)
+    with capture_logs() as logs:
+        assert few.most(4, 0) == 4, "as far as slots are concerned"
+        assert many.most(4, 100) == 4
+        assert (logs, other.changes) == ([], 0)
+        assert few.most(4, 1) == 4
+        assert other.changes == 1
+        assert many.most(4, 100) == 3
+        assert few.most(4, 2) == 4
+        assert many.most(4, 100) == 2
+        assert few.most(4, 0) == 4
+        assert many.most(4, 100) == 4
+    assert [(x["event"], x["tasks"], x["tasks_max"]) for x in logs] == [
+        ("spark.too_narrow", 3, 4),
+        ("spark.too_narrow", 2, 4),
+    ]
+
+
+def test_a_flow_that_has_no_slot_divides_for_the_one_that_it_waits_for() -> None:
+    slots = Slots(1)
+    assert _Flow().join(slots).most(4, 3) == 1
+    assert _Flow().join(slots).most(4, 3) == 1
+
+
 def test_who_is_cut_off_while_it_waits_holds_nothing() -> None:
     async def work() -> None:
         slots = Slots(1)
