@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from aiokafka import errors
 from aiokafka.client import CoordinationType
 
 from mm2.errors import Unavailable
+from mm2.kafka.cancelling import cancellable
 from mm2.kafka.errors import NotSupported, translated
 from mm2.kafka.login import raise_if_refused
 from mm2.kafka.settings import aiokafka_settings
@@ -93,19 +95,21 @@ class Link:
             ClusterError: any other failure, at once.
         """
         pause_s, failure = _PAUSE_LEAST_S, Unavailable(self.alias, f"{what}: no answer in time")
-        try:
-            async with asyncio.timeout(within_s):
-                while True:
+        clock = asyncio.get_running_loop().time
+        stop = clock() + within_s
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(stop):
+                # The deadline interrupts once only, and an attempt might take that for its own.
+                while clock() < stop:
                     try:
                         return await attempt()
                     except Unavailable as error:
                         failure = error
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, _PAUSE_MOST_S)
-        except TimeoutError:
-            # A connection that swallows requests would swallow the next one too.
-            await self.close()
-            raise failure from None
+        # A connection that swallows requests would swallow the next one too.
+        await self.close()
+        raise failure from None
 
     async def coordinator(self, what: str, group_id: str) -> int:
         """
@@ -164,4 +168,4 @@ class Link:
             return
         self._client = None
         self.nodes.clear()
-        await client.close()
+        await cancellable(client.close())

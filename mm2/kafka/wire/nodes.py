@@ -16,6 +16,7 @@ from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import CloseReason
 from aiokafka.protocol.api import Request, RequestStruct, Response
 
+from mm2.kafka.cancelling import cancellable
 from mm2.kafka.connecting import require_brokers
 from mm2.kafka.wire.connection import Connection
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
@@ -87,7 +88,7 @@ class NodesClient(AIOKafkaClient):
         try:
             require_brokers(self)
         except errors.KafkaConnectionError:
-            await self.close()
+            await cancellable(self.close())
             raise
 
     def topic(self, name: str) -> TopicMetadata | None:
