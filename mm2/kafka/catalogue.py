@@ -9,7 +9,9 @@ is what a mirror meets which waits for a cluster to come back.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from confluent_kafka import KafkaError
 
@@ -20,6 +22,7 @@ from mm2.kafka.conversions import NAMES_PER_REQUEST, chunks
 from mm2.kafka.errors import from_librdkafka
 from mm2.kafka.link import Link
 from mm2.kafka.wire.metadata import Metadata, MetadataRequest, TopicMetadata
+from mm2.kafka.wire.topic_names import TopicNamesRequest, TopicNamesResponse
 
 
 class Catalogue:
@@ -47,7 +50,7 @@ class Catalogue:
         Raises:
             ClusterError: it does not answer, or refuses us.
         """
-        return (await self._ask("ask for its id", [], within_s)).cluster_id
+        return (await self._metadata("ask for its id", [], within_s)).cluster_id
 
     async def names(self) -> set[TopicName]:
         """
@@ -56,8 +59,8 @@ class Catalogue:
         Raises:
             ClusterError: it does not answer, or refuses us.
         """
-        found = await self._ask("list topics", None)
-        return {TopicName(topic.name) for topic in found.topics}
+        answer: TopicNamesResponse = await self._ask("list topics", TopicNamesRequest())
+        return set(map(TopicName, await asyncio.to_thread(answer.names)))
 
     async def describe(self, names: Iterable[TopicName]) -> dict[TopicName, TopicMetadata]:
         """
@@ -68,7 +71,7 @@ class Catalogue:
         """
         found: dict[TopicName, TopicMetadata] = {}
         for chunk in chunks(sorted(names), NAMES_PER_REQUEST):
-            metadata = await self._ask("describe topics", chunk)
+            metadata = await self._metadata("describe topics", chunk)
             found |= {TopicName(topic.name): topic for topic in self._existing(metadata)}
         return found
 
@@ -80,15 +83,19 @@ class Catalogue:
                 what = f"describe topic {topic.name}"
                 raise from_librdkafka(self._link.alias, KafkaError(topic.error), what)
 
-    async def _ask(
-        self, what: str, topics: Collection[str] | None, within_s: float | None = None
+    async def _metadata(
+        self, what: str, topics: Collection[str], within_s: float | None = None
     ) -> Metadata:
-        async def attempt() -> Metadata:
-            answer = await self._link.send(None, what, MetadataRequest(topics))
-            metadata: Metadata = answer.metadata
-            if not metadata.brokers:
+        answer = await self._ask(what, MetadataRequest(topics), within_s)
+        metadata: Metadata = answer.metadata
+        return metadata
+
+    async def _ask(self, what: str, request: object, within_s: float | None = None) -> Any:
+        async def attempt() -> Any:
+            answer = await self._link.send(None, what, request)
+            if not answer.brokers:
                 raise Unavailable(self._link.alias, f"{what}: no broker is ready")
-            return metadata
+            return answer
 
         return await self._link.insist(
             what, attempt, within_s=self._timeout_s if within_s is None else within_s

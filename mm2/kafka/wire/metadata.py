@@ -16,7 +16,6 @@ from uuid import UUID
 from aiokafka.protocol.api import Request, Response
 
 from mm2.kafka.wire.frame import (
-    I32,
     NO_TAGS,
     Frame,
     FrameResponse,
@@ -30,8 +29,6 @@ from mm2.kafka.wire.frame import (
 _PARTITION = Struct(">hiii")
 _NO_ID = bytes(16)
 _FALSE = b"\0"
-_EVERY = I32.pack(-1)
-_COMPACT_EVERY = b"\0"
 
 _REMEMBERED: Final = 4
 """Answers about topics; a task asks both of its clusters about the same ones all the time."""
@@ -124,16 +121,25 @@ class MetadataResponse(FrameResponse):
 
     metadata: Metadata
 
+    @property
+    def brokers(self) -> Sequence[BrokerMetadata]:
+        """All that are ready to serve clients, which may be none."""
+        return self.metadata.brokers
+
     @classmethod
     def read(cls, frame: Frame) -> Self:
         """Reads the body."""
         response = cls()
-        frame.int32()  # throttle time
-        brokers = frame.array(lambda: cls._broker(frame))
-        cluster_id, controller = frame.text(), frame.int32()
+        brokers, cluster_id, controller = cls.cluster(frame)
         topics = frame.array(lambda: cls._topic(frame))
         response.metadata = Metadata(cluster_id, brokers, controller, topics)
         return response
+
+    @classmethod
+    def cluster(cls, frame: Frame) -> tuple[Sequence[BrokerMetadata], str, int]:
+        """Reads what comes before the topics: brokers, the cluster's id, node of the controller."""
+        frame.int32()  # throttle time
+        return frame.array(lambda: cls._broker(frame)), frame.text(), frame.int32()
 
     @staticmethod
     def _broker(frame: Frame) -> BrokerMetadata:
@@ -162,12 +168,17 @@ class FlexibleMetadataResponse(MetadataResponse):
     def read(cls, frame: Frame) -> Self:
         """Reads the body."""
         response = cls()
-        frame.int32()  # throttle time
-        brokers = frame.compact_array(lambda: cls._broker(frame))
-        cluster_id, controller = frame.compact_text(), frame.int32()
+        brokers, cluster_id, controller = cls.cluster(frame)
         topics = _topics(bytes(frame.view[frame.at :]))
         response.metadata = Metadata(cluster_id, brokers, controller, topics)
         return response
+
+    @classmethod
+    def cluster(cls, frame: Frame) -> tuple[Sequence[BrokerMetadata], str, int]:
+        """Reads what comes before the topics: brokers, the cluster's id, node of the controller."""
+        frame.int32()  # throttle time
+        brokers = frame.compact_array(lambda: cls._broker(frame))
+        return brokers, frame.compact_text(), frame.int32()
 
     @staticmethod
     def _broker(frame: Frame) -> BrokerMetadata:
@@ -230,25 +241,20 @@ class MetadataRequest(Request[MetadataV7 | MetadataV12]):
     Asks about brokers and topics, and creates none by asking.
 
     Args:
-        topics: names; none: about the brokers only; None: about all topics.
+        topics: names; none: about the brokers only.
     """
 
     API_KEY: ClassVar[int] = 3
 
-    def __init__(self, topics: Iterable[str] | None) -> None:
-        self._topics = None if topics is None else list(topics)
+    def __init__(self, topics: Iterable[str]) -> None:
+        self._topics = list(topics)
 
     def build(
         self, request_struct_class: type[MetadataV7 | MetadataV12]
     ) -> MetadataV7 | MetadataV12:
         """Encodes the request in the version that the broker and we share."""
         if not request_struct_class.FLEXIBLE_VERSION:
-            names = _EVERY if self._topics is None else array(map(text, self._topics))
-            return request_struct_class(names + _FALSE)
+            return request_struct_class(array(map(text, self._topics)) + _FALSE)
+        names = compact_array(_NO_ID + compact_text(topic) + NO_TAGS for topic in self._topics)
         # Neither create topics nor tell what we are allowed to do.
-        return request_struct_class(self._compact() + _FALSE + _FALSE + NO_TAGS)
-
-    def _compact(self) -> bytes:
-        if self._topics is None:
-            return _COMPACT_EVERY
-        return compact_array(_NO_ID + compact_text(topic) + NO_TAGS for topic in self._topics)
+        return request_struct_class(names + _FALSE + _FALSE + NO_TAGS)

@@ -41,8 +41,16 @@ from mm2.kafka.wire.metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
+from mm2.kafka.wire.topic_names import (
+    FlexibleTopicNamesResponse,
+    TopicNamesRequest,
+    TopicNamesResponse,
+    TopicNamesV7,
+    TopicNamesV12,
+)
 
 _NO_TAGS = TaggedFields.encode({})
+_ONE_TAG = bytes([1, 0, 2]) + b"ab"
 _NOBODY = UUID(int=0)
 
 _i16 = st.integers(-1, (1 << 15) - 1)
@@ -215,9 +223,32 @@ def test_topics_are_asked_for_by_name_and_not_created(topics: list[str]) -> None
 
 
 def test_all_topics_are_asked_for_by_naming_none() -> None:
-    request = MetadataRequest(None)
-    assert request.build(MetadataV7).encode() == Array(String()).encode(None) + b"\0"
-    assert request.build(MetadataV12).encode() == b"\0" + b"\0\0" + _NO_TAGS
+    request = TopicNamesRequest()
+    assert request.build(TopicNamesV7).encode() == Array(String()).encode(None) + b"\0"
+    assert request.build(TopicNamesV12).encode() == b"\0" + b"\0\0" + _NO_TAGS
+
+
+@given(metadata=_metadata)
+def test_names_of_topics_are_read_without_their_partitions(metadata: Metadata) -> None:
+    names = [topic.name for topic in metadata.topics]
+    for kind, data in (
+        (TopicNamesResponse, _version_7(metadata)),
+        (FlexibleTopicNamesResponse, _version_12(metadata, _ONE_TAG)),
+    ):
+        response = kind.decode(data)
+        assert response.brokers == metadata.brokers
+        assert response.names() == names
+        assert response.names() == names, "read once more"
+
+
+def test_names_of_topics_displace_no_answer_that_is_remembered() -> None:
+    data = _version_12(_SOME, _NO_TAGS)
+    first = FlexibleMetadataResponse.decode(data).metadata
+    for number in range(5):
+        topics = [replace(topic, name=f"t{number}") for topic in _SOME.topics]
+        others = _version_12(replace(_SOME, topics=topics), _NO_TAGS)
+        assert FlexibleTopicNamesResponse.decode(others).names() == [f"t{number}"]
+    assert FlexibleMetadataResponse.decode(data).metadata.topics is first.topics
 
 
 _asked = st.dictionaries(_texts, st.lists(st.tuples(_i32, _i32, _i32), max_size=3), max_size=3)
