@@ -26,12 +26,14 @@ class Contents:
         configs: by names.
         wanted: what is wanted of those of which something was said.
         restarts: how often each was to be started anew.
+        read: the offset of the last entry; -1 if there was none.
     """
 
     def __init__(self) -> None:
         self.configs: dict[str, Mapping[str, str]] = {}
         self.wanted: dict[str, TargetState] = {}
         self.restarts: dict[str, int] = {}
+        self.read = -1
         self._changed: dict[str, int] = {}
         self._overtaken: set[tuple[type[Entry], str]] = set()
 
@@ -44,6 +46,7 @@ class Contents:
             at: its offset.
             base: what it was made from; None if it counts in any case.
         """
+        self.read = at
         if isinstance(entry, Restart):
             self.restarts[entry.name] = self.restarts.get(entry.name, 0) + 1
             return True

@@ -26,7 +26,7 @@ from mm2.core.connect_status import (
     encode_topic,
 )
 from mm2.core.status_table import StatusTable
-from mm2.errors import ClusterError, SchemaError
+from mm2.errors import ClusterError, SchemaError, Unavailable
 from mm2.herder.status_ledger import Written
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import LogTail
@@ -104,18 +104,10 @@ class StatusBoard:
         Raises:
             ClusterError: the cluster does not answer, or refuses.
         """
-        renamed = [_of(connector, *record) for record in records]
-        if not renamed:
-            return
-        writer = await self._opened()
-        try:
-            for key, value in renamed:
-                await writer.send(self._topic, key, value)
-                # What is written is known at once: nobody is to write it twice meanwhile.
-                self._take(key, value)
-        except ClusterError:
-            await self._close(writer)
-            raise
+        for key, value in [_of(connector, *record) for record in records]:
+            await self._send(key, value)
+            # What is written is known at once: nobody is to write it twice meanwhile.
+            self._take(key, value)
 
     async def forget(self, connector: str) -> None:
         """Takes back what is said of a connector that was deleted, if the cluster answers."""
@@ -126,6 +118,15 @@ class StatusBoard:
             await self.write(connector, records)
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
+
+    async def _send(self, key: bytes, value: bytes | None) -> None:
+        # Each time, because whoever was not answered meanwhile has closed it.
+        writer = await self._opened()
+        try:
+            await writer.send(self._topic, key, value)
+        except Unavailable:
+            await self._close(writer)
+            raise
 
     async def _opened(self) -> Writer:
         """One writer for all, from when there is something to say."""
