@@ -1,7 +1,7 @@
 """
 A connection to a whole cluster for questions that one particular broker must answer.
 
-It is made when it is needed and given up when something about it breaks, so that the next question
+It is made when it is needed and given up when no broker answers any more, so that the next question
 begins with addresses that are true.
 """
 
@@ -73,12 +73,13 @@ class Link:
         client = await self._connected()
         with translated(self.alias, what):
             try:
-                to = client.get_random_node() if node is None else node
-                return await client.send(to, request, group=Traffic.COORDINATOR)
+                if node is None:
+                    return await client.send_any(request)
+                return await client.send(node, request, group=Traffic.COORDINATOR)
             except (NotImplementedError, errors.IncompatibleBrokerVersion) as error:
                 raise NotSupported(self.alias, f"{what}: the broker is too old") from error
             except _BROKEN:
-                await self._drop(client)
+                await self._lost(client, node)
                 raise
 
     async def insist(self, what: str, attempt: Callable[[], Awaitable[T]], *, within_s: float) -> T:
@@ -127,7 +128,7 @@ class Link:
                     )
                 return self.nodes[group_id]
             except _BROKEN:
-                await self._drop(client)
+                await self._lost(client, None)
                 raise
 
     async def brokers(self) -> list[int]:
@@ -161,6 +162,17 @@ class Link:
             self._failed = asyncio.get_running_loop().time() + _CONNECT_AGAIN_S, error
             raise
         return client
+
+    async def _lost(self, client: NodesClient, node: int | None) -> None:
+        """
+        Forgets what a node was to be asked; and the connection, unless another node answers.
+
+        The client connects by itself to a node that is lost, and others have questions under way.
+        """
+        for group_id in [each for each, known in self.nodes.items() if known == node]:
+            del self.nodes[group_id]
+        if self._client is client and await client.ask(()) is None:
+            await self._drop(client)
 
     async def _drop(self, client: NodesClient | None) -> None:
         """Closes what is broken, unless somebody else has done so."""

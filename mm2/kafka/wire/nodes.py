@@ -15,6 +15,7 @@ from aiokafka import errors
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import CloseReason
 from aiokafka.protocol.api import Request, RequestStruct, Response
+from aiokafka.protocol.coordination import FindCoordinatorRequest
 
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.connecting import require_brokers
@@ -22,6 +23,12 @@ from mm2.kafka.wire.connection import Connection
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
 
 _METADATA_WITHIN_S: Final = 5.0
+_NEXT_AFTER_S: Final = 2.0
+"""Then a question that any node can answer goes to the next one; only the last one may be slow."""
+
+_BOOTSTRAP_STEP_MS: Final = 5000
+"""Then the next bootstrap server is tried, if there is one."""
+
 _RECONNECT_FIRST_S: Final = 0.05
 _RECONNECT_MOST_S: Final = 1.0
 _MOST_DOUBLINGS: Final = 10
@@ -67,12 +74,17 @@ class NodesClient(AIOKafkaClient):
     not come back with the target's default partitions.
     """
 
+    _request_timeout_ms: int
+
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
         names = [*_CONNECTION_SETTINGS, *(name for name in settings if name.startswith("sasl_"))]
         self._settings = {name: settings[name] for name in names if name in settings}
         if "connections_max_idle_ms" in settings:
             self._settings["max_idle_ms"] = settings["connections_max_idle_ms"]
+        if len(self.hosts) > 1:
+            # Only of bootstrapping: our own connections have the time that the settings say.
+            self._request_timeout_ms = min(self._request_timeout_ms, _BOOTSTRAP_STEP_MS)
         self._ways: defaultdict[tuple[int, int], _Way] = defaultdict(_Way)
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
@@ -153,12 +165,47 @@ class NodesClient(AIOKafkaClient):
         await connection.connect()
         return connection
 
+    async def send_any(self, request: Request[RequestStruct]) -> Response:
+        """
+        What any node answers: one after the other is asked, until one does.
+
+        Raises:
+            KafkaError: the reason of the last one, or that none is known.
+        """
+        nodes = self._in_any_order()
+        failure: errors.KafkaError = errors.NodeNotReadyError("no broker is known")
+        for node in nodes:
+            try:
+                async with asyncio.timeout(None if node == nodes[-1] else _NEXT_AFTER_S):
+                    return await self.send(node, request, group=Traffic.METADATA)
+            except TimeoutError:
+                failure = errors.RequestTimedOutError(f"broker {node} does not answer")
+            except errors.KafkaError as error:
+                failure = error
+        raise failure
+
+    async def coordinator_lookup(self, coordinator_type: int, coordinator_key: str) -> int:
+        """
+        The node that coordinates a group or a transactional id.
+
+        Raises:
+            KafkaError: no node says.
+        """
+        answer = await self.send_any(FindCoordinatorRequest(coordinator_key, coordinator_type))
+        error = errors.for_code(answer.error_code)
+        if error is not errors.NoError:
+            raise error()
+        return int(answer.coordinator_id)
+
+    def _in_any_order(self) -> list[int]:
+        nodes = [broker.nodeId for broker in self.cluster.brokers()]
+        random.shuffle(nodes)
+        return nodes
+
     async def ask(self, topics: Collection[str]) -> Metadata | None:
         """Metadata of these topics from any broker that answers; None if none does."""
         request = MetadataRequest(topics)
-        nodes = [broker.nodeId for broker in self.cluster.brokers()]
-        random.shuffle(nodes)
-        for node in nodes:
+        for node in self._in_any_order():
             try:
                 async with asyncio.timeout(_METADATA_WITHIN_S):
                     response = await self.send(node, request, group=Traffic.METADATA)

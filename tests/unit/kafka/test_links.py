@@ -1,4 +1,4 @@
-"""Questions to a cluster end when their time is over, and when who asks is cancelled."""
+"""Questions to a cluster end in time, and one broker that is lost is not the whole cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import pytest
 from mm2.errors import Unavailable
 from mm2.kafka.link import Link
 from mm2.kafka.wire.metadata import MetadataRequest
-from tests.support.fenced_broker import FencedBroker, fenced_broker
+from tests.support.fenced_broker import HELD, FencedBroker, fenced_broker
+from tests.support.layout import HOST
+
+_NOBODY = 1
+"""A port where nobody listens."""
 
 
 def _link(broker: FencedBroker) -> Link:
@@ -47,3 +51,76 @@ async def test_who_asks_ends_although_an_attempt_takes_the_deadline_for_its_own(
     with pytest.raises(Unavailable, match="it is closed"):
         await link.insist("ask", attempt, within_s=0.01)
     assert attempts == 1
+
+
+async def test_a_broker_that_is_lost_does_not_end_what_others_are_asked() -> None:
+    async with fenced_broker() as broker:
+        broker.others = {2: _NOBODY}
+        link = await _connected(broker)
+        link.nodes |= {"of 1": 1, "of 2": 2}
+        asking = asyncio.create_task(link.send(1, "ask", MetadataRequest([HELD])))
+        await broker.held.wait()
+
+        with pytest.raises(Unavailable):
+            await link.send(2, "ask", MetadataRequest(()))
+
+        assert link.nodes == {"of 1": 1}
+        broker.may_answer.set()
+        assert [each.node for each in (await asking).brokers] == [1, 2]
+        await link.close()
+
+
+async def test_everything_is_forgotten_when_no_broker_serves_any_more() -> None:
+    async with fenced_broker() as broker:
+        broker.others = {2: _NOBODY}
+        link = await _connected(broker)
+        link.nodes |= {"of 1": 1, "of 2": 2}
+        broker.is_fenced = True
+
+        with pytest.raises(Unavailable):
+            await link.send(2, "ask", MetadataRequest(()))
+
+        assert link.nodes == {}
+        await link.close()
+
+
+async def test_what_any_broker_knows_is_asked_of_the_next_if_one_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with (
+        fenced_broker() as broker,
+        await asyncio.start_server(_say_nothing, HOST, 0) as mute,
+    ):
+        broker.others = {0: mute.sockets[0].getsockname()[1]}
+        monkeypatch.setattr("random.shuffle", list.sort)
+        monkeypatch.setattr("random.choice", min)
+        monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
+        link = await _connected(broker)
+
+        answer = await link.send(None, "ask", MetadataRequest(()))
+
+        assert len(answer.brokers) == 2
+        await link.close()
+
+
+async def test_a_bootstrap_server_that_is_silent_does_not_hold_up_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with fenced_broker() as broker, await asyncio.start_server(_say_nothing, HOST, 0) as mute:
+        broker.is_fenced = False
+        ports = [mute.sockets[0].getsockname()[1], broker.port]
+        monkeypatch.setattr("random.shuffle", list)
+        monkeypatch.setattr("mm2.kafka.wire.nodes._BOOTSTRAP_STEP_MS", 100)
+        servers = ",".join(f"{HOST}:{port}" for port in ports)
+        link = Link("F", {"bootstrap.servers": servers})
+
+        async def attempt() -> object:
+            return await link.send(None, "ask", MetadataRequest(()))
+
+        assert await link.insist("ask", attempt, within_s=30)
+        await link.close()
+
+
+async def _say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+    writer.close()
