@@ -125,7 +125,7 @@ def test_a_cluster_that_is_away_is_told(tmp_path: Path) -> None:
     server = f"127.0.0.1:{free_ports(1)[0]}"
     words = ["dump", "heartbeats", "--bootstrap-server", server, "--command-config", str(file)]
     result = CliRunner().invoke(main, words)
-    assert (result.exit_code, f"cluster {server}: describe" in result.stderr) == (3, True)
+    assert (result.exit_code, f"cluster {server}: connect" in result.stderr) == (3, True)
 
 
 def test_following_goes_on_with_new_records_until_interrupted(
