@@ -20,6 +20,12 @@ _REPLICATED = {
     "transaction.state.log.replication.factor": "3",
     "transaction.state.log.min.isr": "2",
 }
+_STORED = [
+    *(f"{kind}.storage.replication.factor" for kind in ("config", "offset", "status")),
+    *(f"{kind}.topic.replication.factor" for kind in ("checkpoints", "heartbeats", "offset-syncs")),
+]
+"""A flow whose only control topic is on the broker that goes is suspended until that comes back."""
+
 _ONCE = {"enable.idempotence": "true"}
 """The test's own producer must not write anything twice when a broker goes."""
 
@@ -40,6 +46,7 @@ def test_leaders_of_both_sides_change_and_each_record_is_copied_once_in_order(
             {
                 "M->N.enabled": "true",
                 "M->N.replication.factor": "3",
+                **dict.fromkeys(_STORED, "3"),
                 "topics": unique,
                 "N->M.emit.heartbeats.enabled": "false",
             },
