@@ -173,6 +173,9 @@ class KafkaCluster:
         self._routes = dict(routes or {})
         self._home: Path | None = None
         self._nodes: list[_Node] = []
+        # The storage tool takes an id that begins with a dash for an option.
+        number = uuid.uuid4().int >> 1
+        self._cluster_id = base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode().rstrip("=")
 
     def __enter__(self) -> Self:
         return self.start()
@@ -234,11 +237,15 @@ class KafkaCluster:
 
     def pause(self, node: int | None = None) -> None:
         """Stops a node's (None: all) clock with SIGSTOP: connections stay open and silent."""
-        self._signal(node, signal.SIGSTOP)
+        for each in self._chosen(node):
+            if each.process:
+                each.process.freeze()
 
     def resume(self, node: int | None = None) -> None:
         """Lets a paused node (None: all) go on."""
-        self._signal(node, signal.SIGCONT)
+        for each in self._chosen(node):
+            if each.process:
+                each.process.signal(signal.SIGCONT)
 
     def log_folder(self, topic: str, partition: int = 0, *, node: int = 0) -> Path:
         """Where a node keeps a partition's log; only for looking, or while the node is stopped."""
@@ -259,7 +266,7 @@ class KafkaCluster:
             self._check(deadline)
             time.sleep(0.05)
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        while _nodes_seen(admin) < len(started):
+        while _nodes_seen(admin, self._cluster_id) < len(started):
             self._check(deadline)
             time.sleep(0.05)
 
@@ -300,21 +307,14 @@ class KafkaCluster:
         return node
 
     def _format(self) -> None:
-        # The storage tool takes an id that begins with a dash for an option.
-        number = uuid.uuid4().int >> 1
-        cluster_id = base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode().rstrip("=")
-        running = [node.format(cluster_id, self._security.users) for node in self._nodes]
+        users = self._security.users
+        running = [node.format(self._cluster_id, users) for node in self._nodes]
         statuses = [process.wait(START_TIMEOUT_S) for process in running]
         if any(statuses):
             raise KafkaMissing(f"Kafka's storage tool failed:\n{self.log_tail()}")
 
     def _chosen(self, node: int | None) -> Sequence[_Node]:
         return self._nodes if node is None else [self._nodes[node]]
-
-    def _signal(self, node: int | None, number: signal.Signals) -> None:
-        for each in self._chosen(node):
-            if each.process:
-                each.process.signal(number)
 
 
 @contextmanager
@@ -335,8 +335,10 @@ def _listening(port: int) -> bool:
         return probe.connect_ex((HOST, port)) == 0
 
 
-def _nodes_seen(admin: AdminClient) -> int:
+def _nodes_seen(admin: AdminClient, cluster_id: str) -> int:
+    """Of this very cluster: another one may have been quicker to listen on the same port."""
     try:
-        return len(admin.list_topics(timeout=1).brokers)
+        metadata = admin.list_topics(timeout=1)
     except KafkaException:
         return 0
+    return len(metadata.brokers) if str(metadata.cluster_id) == cluster_id else 0

@@ -4,14 +4,17 @@ Settings of a development broker, and where Kafka's jars are.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import shutil
 import socket
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import IO
 
 KAFKA_VERSION = "4.3.0"
 OLDER_VERSION = "3.9.1"
@@ -25,6 +28,8 @@ CONTROLLER = "CONTROLLER"
 """The name of the listener on which controllers talk to each other."""
 _PORTS = range(15_000, 32_000)
 """Below the range from which the system takes ports for outgoing connections."""
+_OURS: dict[int, IO[str]] = {}
+"""What was given out by this process, each with the open file whose lock says so."""
 
 LOG4J = """\
 status = error
@@ -96,14 +101,34 @@ def java() -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Different ports of the loopback interface on which nobody listens."""
+    """
+    Different ports of the loopback interface on which nobody listens.
+
+    They are ours until this process ends: no other process is given one of them here, even if
+    nobody listens yet, or for a while.
+    """
     found: list[int] = []
     for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
-        if _free(port):
+        if _taken(port) and _free(port):
             found.append(port)
         if len(found) == count:
             return found
     raise KafkaMissing(f"No {count} free ports on {HOST}.")
+
+
+def _taken(port: int) -> bool:
+    if port in _OURS:
+        return False
+    folder = Path(tempfile.gettempdir(), f"kafka-ports-{os.getuid()}")
+    folder.mkdir(exist_ok=True)
+    mark = (folder / str(port)).open("w")
+    try:
+        fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        mark.close()
+        return False
+    _OURS[port] = mark
+    return True
 
 
 def _free(port: int) -> bool:

@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,6 +73,17 @@ class Watched:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._process.pid, number)
 
+    def freeze(self) -> None:
+        """
+        Stops the process's clock, and returns when it stands still.
+
+        The signal alone does not do that: on a busy machine the other threads may go on until the
+        one that takes the signal has its turn.
+        """
+        self.signal(signal.SIGSTOP)
+        while self.status is None and not _stands_still(self.pid):
+            time.sleep(0.001)
+
     def end(self, *, timeout: float) -> None:
         """Asks the process to end, and kills it after ``timeout`` seconds (0: at once)."""
         if timeout:
@@ -88,3 +100,11 @@ class Watched:
         self._watchdog.wait()
         if self._watchdog.stdin:
             self._watchdog.stdin.close()
+
+
+def _stands_still(pid: int) -> bool:
+    threads = Path("/proc", str(pid), "task").glob("*/stat")
+    try:
+        return all(each.read_text().rpartition(") ")[2].startswith("T") for each in threads)
+    except OSError:  # One has ended meanwhile.
+        return False
