@@ -23,6 +23,7 @@ from tests.support.bench.report import write_tables
 from tests.support.bench.rows import ROWS, Row
 from tests.support.bench.settings import TUNED
 from tests.support.bench.throughput import Conditions
+from tests.support.endings import leaving_nobody
 from tests.support.layout import KafkaMissing
 
 _BUSY: Final = 0.25
@@ -43,10 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(
             f"[red]The machine is busy (load {load_now:.1f})[/]: the numbers will be too."
         )
-    try:
+    with leaving_nobody():
         outcomes = _run(_chosen(options), options, console)
-    except KeyboardInterrupt:
-        return 130
     return int(any(outcome.error for outcome in outcomes))
 
 

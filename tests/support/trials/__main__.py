@@ -17,6 +17,7 @@ from typing import Final
 from rich.console import Console
 
 from tests.support.cluster import KafkaCluster
+from tests.support.endings import leaving_nobody
 from tests.support.trials.cost import KINDS, measure
 from tests.support.trials.cost import table_of as costs_table
 from tests.support.trials.judging import faults_of
@@ -45,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "cost":
         write_table(COSTS, costs_table([measure(kind, options.scale) for kind in KINDS]))
         return 0
-    trials = _run(options, Console())
+    with leaving_nobody():
+        trials = _run(options, Console())
     print(table_of(trials))  # noqa: T201 - the result
     return int(any(trial.faults for trial in trials))
 
