@@ -10,8 +10,8 @@ is what a mirror meets which waits for a cluster to come back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
 from confluent_kafka import KafkaError
 
@@ -23,6 +23,8 @@ from mm2.kafka.errors import from_librdkafka
 from mm2.kafka.link import Link
 from mm2.kafka.wire.metadata import Metadata, MetadataRequest, TopicMetadata
 from mm2.kafka.wire.topic_names import TopicNamesRequest, TopicNamesResponse
+
+_DESCRIBE: Final = "describe topics"
 
 
 class Catalogue:
@@ -50,7 +52,8 @@ class Catalogue:
         Raises:
             ClusterError: it does not answer, or refuses us.
         """
-        return (await self._metadata("ask for its id", [], within_s)).cluster_id
+        answer = await self._insist("ask for its id", MetadataRequest([]), within_s)
+        return str(answer.metadata.cluster_id)
 
     async def names(self) -> set[TopicName]:
         """
@@ -59,7 +62,7 @@ class Catalogue:
         Raises:
             ClusterError: it does not answer, or refuses us.
         """
-        answer: TopicNamesResponse = await self._ask("list topics", TopicNamesRequest())
+        answer: TopicNamesResponse = await self._insist("list topics", TopicNamesRequest())
         return set(map(TopicName, await asyncio.to_thread(answer.names)))
 
     async def describe(self, names: Iterable[TopicName]) -> dict[TopicName, TopicMetadata]:
@@ -69,10 +72,23 @@ class Catalogue:
         Raises:
             ClusterError: it does not answer, or refuses us, if only for one of them.
         """
+        asked = frozenset(names)
+        return await self._link.insist(
+            _DESCRIBE, lambda: self.look(asked), within_s=self._timeout_s
+        )
+
+    async def look(self, names: Iterable[TopicName]) -> dict[TopicName, TopicMetadata]:
+        """
+        As ``describe``, but asks once only.
+
+        Raises:
+            Unavailable: there is no answer, or one that will be another one in a moment.
+            ClusterError: it refuses us, if only for one topic.
+        """
         found: dict[TopicName, TopicMetadata] = {}
         for chunk in chunks(sorted(names), NAMES_PER_REQUEST):
-            metadata = await self._metadata("describe topics", chunk)
-            found |= {TopicName(topic.name): topic for topic in self._existing(metadata)}
+            answer = await self._ask(_DESCRIBE, MetadataRequest(chunk))
+            found |= {TopicName(topic.name): topic for topic in self._existing(answer.metadata)}
         return found
 
     def _existing(self, metadata: Metadata) -> Iterable[TopicMetadata]:
@@ -83,23 +99,18 @@ class Catalogue:
                 what = f"describe topic {topic.name}"
                 raise from_librdkafka(self._link.alias, KafkaError(topic.error), what)
 
-    async def _metadata(
-        self, what: str, topics: Collection[str], within_s: float | None = None
-    ) -> Metadata:
-        answer = await self._ask(what, MetadataRequest(topics), within_s)
-        metadata: Metadata = answer.metadata
-        return metadata
-
-    async def _ask(self, what: str, request: object, within_s: float | None = None) -> Any:
-        async def attempt() -> Any:
-            answer = await self._link.send(None, what, request)
-            if not answer.brokers:
-                raise Unavailable(self._link.alias, f"{what}: no broker is ready")
-            return answer
-
+    async def _insist(self, what: str, request: object, within_s: float | None = None) -> Any:
         return await self._link.insist(
-            what, attempt, within_s=self._timeout_s if within_s is None else within_s
+            what,
+            lambda: self._ask(what, request),
+            within_s=self._timeout_s if within_s is None else within_s,
         )
+
+    async def _ask(self, what: str, request: object) -> Any:
+        answer = await self._link.send(None, what, request)
+        if not answer.brokers:
+            raise Unavailable(self._link.alias, f"{what}: no broker is ready")
+        return answer
 
 
 def topic_description(topic: TopicMetadata) -> TopicDescription:

@@ -161,6 +161,9 @@ class Link:
             await raise_if_refused(self.alias, settings)
             self._failed = asyncio.get_running_loop().time() + _CONNECT_AGAIN_S, error
             raise
+        except asyncio.CancelledError:
+            await cancellable(client.close())
+            raise
         return client
 
     async def _lost(self, client: NodesClient, node: int | None) -> None:

@@ -59,7 +59,7 @@ class LogEnds:
         asked = frozenset(partitions)
 
         async def attempt() -> dict[TopicPartition, OffsetFound]:
-            topics = await self._catalogue.describe({where.topic for where in asked})
+            topics = await self._catalogue.look({where.topic for where in asked})
             requests = [
                 self._link.send(
                     node,
