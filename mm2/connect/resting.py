@@ -94,12 +94,15 @@ class RestingStatuses:
 
     async def _correct(self, name: str) -> None:
         try:
-            if not await self._is_led(name):
+            if not await self._is_led(name) and await self._rests(name):
                 await self._board.write(name, self._words(name))
         except Mm2Error as error:
             # Of a cluster that does not answer nobody can tell: it is asked again. The reason may
             # quote what an expression stands for.
             log.debug("status.not_written", connector=name, error=type(error).__name__)
+
+    async def _rests(self, name: str) -> bool:
+        return name in self._store.contents.configs or await self._store.is_gone(name)
 
     async def _is_led(self, name: str) -> bool:
         connector = self._known().get(name)

@@ -1,9 +1,9 @@
-"""Where a worker has its connectors: in its own memory, or in the config topic of its group."""
+"""Where a worker has its connectors: in the config topic of its group."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -26,7 +26,7 @@ from mm2.core.connect_configs import (
 )
 from mm2.errors import ClusterError, SchemaError, Unavailable, root_cause
 from mm2.kafka.admin import Admin
-from mm2.kafka.log import LogTail, Record
+from mm2.kafka.log import LogTail, Record, records_to_end
 from mm2.kafka.writer import Stamped, Writer
 
 log = structlog.get_logger()
@@ -61,6 +61,14 @@ class ConnectorStore(Protocol):
     async def loaded(self) -> None:
         """Waits until what was there at the start is in ``contents``."""
 
+    async def is_gone(self, name: str) -> bool:
+        """
+        Whether there certainly is no connector of this name, also behind what ``contents`` has.
+
+        Raises:
+            ClusterError: nobody can say.
+        """
+
     async def add(self, *entries: Entry) -> None:
         """
         Adds entries in their order; returns when ``contents`` has them.
@@ -86,47 +94,6 @@ class ConnectorStore(Protocol):
         Raises:
             ClusterError: it cannot be kept.
         """
-
-
-class MemoryStore:
-    """
-    Holds connectors as long as the process lives: Connect's standalone workers do no more.
-
-    Args:
-        entries: what is there at the start.
-
-    Attributes:
-        awaited: nothing.
-    """
-
-    awaited: Final = None
-
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self.contents = Contents()
-        self.changed = asyncio.Event()
-        for entry in entries:
-            self.contents.take(entry)
-
-    async def run(self) -> None:
-        """Does nothing: nobody else writes."""
-
-    async def loaded(self) -> None:
-        """Returns at once."""
-
-    async def add(self, *entries: Entry) -> None:
-        """Adds entries in their order."""
-        for entry in entries:
-            self.contents.take(entry)
-        self.changed.set()
-
-    async def replace(
-        self, before: Mapping[str, str] | None, new: ConnectorConfig, *entries: Entry
-    ) -> bool:
-        """Adds entries, if the configuration is what it was made from."""
-        if self.contents.configs.get(new.name) != before:
-            return False
-        await self.add(*entries, new)
-        return True
 
 
 class TopicStore:
@@ -234,6 +201,23 @@ class TopicStore:
         """Waits until all that was in the topic at the start has been read."""
         await self._loaded.wait()
 
+    async def is_gone(self, name: str) -> bool:
+        """
+        Whether there certainly is no connector of this name.
+
+        Reads what is written and was not read yet: a worker may be behind the others.
+
+        Raises:
+            ClusterError: the cluster does not answer.
+        """
+        if not self._is_current or name in self.contents.configs:
+            return False
+        properties = worker_client_properties(self._properties, "consumer", "configs")
+        behind = records_to_end(
+            _ALIAS, properties, self._topic, partitions=[0], starts={0: self._seen + 1}
+        )
+        return not any([_adds(record, name) async for record in behind])
+
     async def add(self, *entries: Entry) -> None:
         """
         Writes entries in their order; returns when they have come back.
@@ -294,6 +278,16 @@ class TopicStore:
             await prepare_config_topic(admin, self._topic, replication_factor=self._factor)
         finally:
             await admin.close()
+
+
+def _adds(record: Record, name: str) -> bool:
+    try:
+        match decode(record.key, record.value):
+            case ConnectorConfig(about, config):
+                return about == name and config is not None
+    except SchemaError:
+        pass  # it is told of when it is followed
+    return False
 
 
 _ALIAS: Final = "of the worker"

@@ -61,7 +61,8 @@ def _run(config: WorkerConfig, entries: Sequence[Entry]) -> int:
     spark = {key: value for key, value in config.properties.items() if key.startswith("spark.")}
 
     def main(engine: Engine) -> int:
-        from mm2.connect.store import MemoryStore, TopicStore  # noqa: PLC0415
+        from mm2.connect.memory import MemoryStore  # noqa: PLC0415
+        from mm2.connect.store import TopicStore  # noqa: PLC0415
         from mm2.driver.app import EXIT_START, run_program  # noqa: PLC0415
         from mm2.driver.connect import ConnectWorker, entrance_of  # noqa: PLC0415
 

@@ -84,6 +84,33 @@ def test_of_two_workers_that_change_a_connector_at_once_the_first_is_right(
     asyncio.run(story())
 
 
+def test_who_is_behind_takes_no_connector_of_another_worker_for_deleted(
+    cluster_b: Cluster, unique: str
+) -> None:
+    worker = _worker(cluster_b, unique)
+
+    async def story() -> None:
+        behind, other = TopicStore(worker), TopicStore(worker)
+        assert not await behind.is_gone("new"), "nothing is known yet"
+        running = [asyncio.create_task(store.run()) for store in (behind, other)]
+        try:
+            async with asyncio.timeout(3 * PATIENCE_S):
+                for store in (behind, other):
+                    await store.loaded()
+                await _ended(running[0])
+                await other.add(ConnectorConfig("new", {"name": "new"}))
+                assert "new" not in behind.contents.configs
+                assert not await behind.is_gone("new")
+                assert not await other.is_gone("new")
+                assert await behind.is_gone("deleted")
+                await other.add(ConnectorConfig("new", None))
+                assert await other.is_gone("new")
+        finally:
+            await _ended(*running)
+
+    asyncio.run(story())
+
+
 def test_a_store_that_reads_its_topic_once_more_does_nothing_twice(
     cluster_b: Cluster, unique: str
 ) -> None:

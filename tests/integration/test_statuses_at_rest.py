@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from mm2.connect.connector import Connector, read_connector
+from mm2.connect.memory import MemoryStore
 from mm2.connect.resting import RestingStatuses
 from mm2.connect.status_board import StatusBoard
-from mm2.connect.store import MemoryStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, TargetState, WantedState
 from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey, encode_status

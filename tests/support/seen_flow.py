@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mm2.config.flow import FlowConfig, flow_config
@@ -21,13 +22,20 @@ SOURCE, CHECKPOINT, HEARTBEAT = CONNECTORS
 PLACES = [TopicPartition(TopicName("t"), n) for n in range(3)]
 
 
-def flow_of(**settings: str) -> FlowConfig:
-    """The flow from A to B, with settings of its own: ``tasks_max`` is ``tasks.max``."""
+def flow_of(more: Mapping[str, str] | None = None, /, **settings: str) -> FlowConfig:
+    """
+    The flow from A to B.
+
+    Args:
+        more: lines of the file.
+        settings: of the flow: ``tasks_max`` is its ``tasks.max``.
+    """
     raw = {
         "clusters": "A, B",
         "A.bootstrap.servers": "a:1",
         "B.bootstrap.servers": "b:1",
         "A->B.enabled": "true",
+        **(more or {}),
         **{f"A->B.{key.replace('_', '.')}": value for key, value in settings.items()},
     }
     flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))

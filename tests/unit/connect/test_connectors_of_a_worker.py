@@ -12,9 +12,9 @@ import pytest
 from mm2.config.flow import FlowConfig
 from mm2.connect.connector import Connector
 from mm2.connect.facade import WorkerConnectors
+from mm2.connect.memory import MemoryStore
 from mm2.connect.running import RunningConnectors
 from mm2.connect.service import worker_plugins
-from mm2.connect.store import MemoryStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, TargetState, WantedState
 from mm2.core.connect_status import RunState

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.config.flow import FlowConfig
 from mm2.herder.alteration import alteration
+from tests.support.seen_flow import flow_of
 
 _NONE = "the flow gets no {} until the process is started with more"
 _CORES = "spark.master = local[*] runs as many tasks of all flows at the same time as the node has"
 
 
 def _config(**spark: str) -> FlowConfig:
-    raw = {
-        "clusters": "A, B",
-        "A.bootstrap.servers": "a:1",
-        "B.bootstrap.servers": "b:1",
-        "A->B.enabled": "true",
-        **{f"spark.{key}": value for key, value in spark.items()},
-    }
-    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-    return flow_config(MirrorMakerConfig(raw=raw), flow)
+    return flow_of({f"spark.{key}": value for key, value in spark.items()})
 
 
 @pytest.mark.parametrize(
