@@ -23,6 +23,7 @@ from mm2.herder.checkpoint_progress import (
 from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
+from tests.support.groups import needs_new_groups
 from tests.support.newer_groups import join_share_group, join_streams_group
 from tests.support.records import commit_group, commit_with_metadata, everything, group_member
 
@@ -176,6 +177,7 @@ def _in_transaction(member: Consumer, pair: Pair, offset: int, *, commit: bool) 
     producer.commit_transaction(20) if commit else producer.abort_transaction(20)
 
 
+@needs_new_groups
 async def test_the_flow_reports_latencies_and_groups_it_does_nothing_for(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, suffix: str, tmp_path: Path
 ) -> None:
@@ -220,6 +222,7 @@ def _reports(pair: Pair) -> list[CheckpointProgress]:
     ]
 
 
+@needs_new_groups
 async def test_a_share_group_of_the_same_name_on_the_target_is_left_alone(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, suffix: str, tmp_path: Path
 ) -> None:

@@ -180,7 +180,8 @@ class KafkaCluster:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
+        self._explain(error)
         self.stop()
 
     @property
@@ -270,6 +271,11 @@ class KafkaCluster:
             self._check(deadline)
             time.sleep(0.05)
 
+    def _explain(self, error: BaseException | None) -> None:
+        """What the nodes warned of goes with their files: it is told with what failed."""
+        if isinstance(error, Exception) and self._home:
+            error.add_note(self.log_tail(important=True))
+
     def _check(self, deadline: float) -> None:
         ended = [node for node in self._nodes if node.process and node.process.status is not None]
         if ended or time.monotonic() > deadline:
@@ -324,7 +330,7 @@ def running(*clusters: KafkaCluster) -> Iterator[None]:
     """
     with ExitStack() as stack, ThreadPoolExecutor(len(clusters)) as executor:
         for cluster in clusters:
-            stack.callback(cluster.stop)
+            stack.push(cluster.__exit__)
         for started in [executor.submit(cluster.start) for cluster in clusters]:
             started.result()
         yield

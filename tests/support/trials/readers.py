@@ -11,12 +11,14 @@ from typing import Final
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from tests.support.groups import group_offsets
+from tests.support.providers import have_new_groups
 from tests.support.records import DEADLINE_S, group_member
 from tests.support.trials.traffic import PARTITIONS, number_of
 from tests.support.trials.verdict import Where
 
 _FETCH_BYTES: Final = (4_000, 30_000, 1_000_000)
 _AT_ONCE: Final = (1, 10, 100, 1_000)
+_PROTOCOLS: Final = ("classic", "consumer") if have_new_groups() else ("classic",)
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Reading:
 def member_settings(random: Random) -> dict[str, str | int]:
     """Settings of a member of a group, old or new protocol, which decide how it gets records."""
     return {
-        "group.protocol": random.choice(("classic", "consumer")),
+        "group.protocol": random.choice(_PROTOCOLS),
         "isolation.level": "read_committed",
         "enable.partition.eof": True,
         "log_level": 0,
