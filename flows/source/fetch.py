@@ -42,7 +42,7 @@ records come a thousand times a second, a request for each would take a core, an
 """
 
 _IDLE_S: Final = 1.0
-_LOOKED_AT_IN_A_SECOND: Final = 1_000
+_LOOKED_AT_IN_A_SECOND: Final = 200
 """How soon a broker that leads nothing we can fetch is looked at again; with thousands later."""
 
 _SHARES: Final = 4

@@ -17,8 +17,8 @@ from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.sessions import FetchSession
 
 _ALL_EVERY_S: Final = 0.5
-_LOOKED_AT_IN_A_SECOND: Final = 1_000
-"""Thousands of partitions are all looked at less often."""
+_LOOKED_AT_IN_A_SECOND: Final = 200
+"""Thousands of partitions are all looked at less often: what changes tells so by itself."""
 
 
 class Reading:

@@ -1,14 +1,16 @@
 """
-What a task tells the world: one record a second in the progress topic, with what changed.
+What a task tells the world in the progress topic: each second what changed, if anything has.
 
-Each partition is spoken of once a minute in any case, so that whoever looks has to read no more.
+When nothing has, it says less often that it lives. Each partition is spoken of once a minute in any
+case, so that whoever looks has to read no more.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 import structlog
@@ -23,11 +25,15 @@ from mm2.herder.progress import (
     PartitionProgress,
     encode_progress,
 )
+from mm2.herder.supervision import is_set_within
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
 
 INTERVAL_S: Final = 1.0
+_QUIET_LOOKS: Final = 3
+"""So many intervals a task of which there is no news says nothing; it counts as lost much later."""
+
 _REPEAT_MS: Final = 60_000
 _MOST_IN_ONE_RECORD: Final = 2000
 """Partitions; brokers take a mebibyte by default."""
@@ -65,6 +71,7 @@ class Reporter:
         self._pace = pace
         # By partition: its pulse when it was told of, and when that was.
         self._reported: dict[TopicPartition, tuple[_Pulse, int]] = {}
+        self._told_pace: PaceProgress | None = None
         self._wake = asyncio.Event()
         self.generation = 0
 
@@ -77,15 +84,20 @@ class Reporter:
         while True:
             await self.report()
             self._wake.clear()
-            try:
-                async with asyncio.timeout(INTERVAL_S):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+            await self._until_due()
+
+    async def _until_due(self) -> None:
+        """Waits for news, or until it is time for a sign of life."""
+        for _ in range(_QUIET_LOOKS):
+            if await is_set_within(self._wake, INTERVAL_S) or self._has_news():
+                return
+
+    def _has_news(self) -> bool:
+        return self._pace() != self._told_pace or next(self._news(), None) is not None
 
     async def report(self) -> None:
         """Writes what is news; also when nothing is, as a sign of life."""
-        changed = self._changes()
+        changed = [(pulse, partition.progress()) for pulse, partition in self._news()]
         for first in range(0, max(len(changed), 1), _MOST_IN_ONE_RECORD):
             if not await self._write(changed[first : first + _MOST_IN_ONE_RECORD]):
                 return
@@ -111,38 +123,46 @@ class Reporter:
         except ClusterError as error:
             log.warning("source.report_failed", error=str(error))
             return False
+        self._told_pace = progress.pace
         for pulse, each in changed:
             self._reported[each.source] = pulse, progress.time_ms
             if (partition := self._partitions.get(each.source)) is not None:
                 partition.latency_ms = 0
         return True
 
-    def _changes(self) -> list[_Change]:
-        """What changed, and what was last told long ago."""
-        changes, now_ms = [], self._now_ms()
+    def _news(self) -> Iterator[tuple[_Pulse, Mirrored]]:
+        """The partitions of which something changed, or that were last told of long ago."""
+        now_ms = self._now_ms()
         for source, partition in self._partitions.items():
             pulse = _pulse(partition)
             told, at_ms = self._reported.get(source, (None, 0))
             if pulse != told or now_ms - at_ms >= _REPEAT_MS:
-                changes.append((pulse, partition.progress()))
-        return changes
+                yield pulse, partition
+
+
+_state = attrgetter(
+    "records",
+    "bytes",
+    "mirrored",
+    "position",
+    "end",
+    "broker",
+    "latency_ms",
+    "lost",
+    "diverged",
+    "skipped",
+    "error",
+    "lane.last_error",
+    "queued",
+    "uncommitted",
+)
 
 
 def _pulse(partition: Mirrored) -> _Pulse:
-    """What differs whenever a partition's progress does, and costs less to make."""
-    return (
-        partition.records,
-        partition.bytes,
-        partition.mirrored,
-        partition.position,
-        partition.end,
-        partition.broker,
-        partition.latency_ms,
-        partition.lost,
-        partition.diverged,
-        partition.skipped,
-        partition.error,
-        partition.lane.last_error,
-        partition.is_at_rest,
-        *partition.gaps.values(),
-    )
+    """
+    What differs whenever a partition's progress does, and costs less to make.
+
+    It is made of thousands of partitions a second, and nearly always for nothing.
+    """
+    state: _Pulse = _state(partition)
+    return (*state, *partition.gaps.values()) if partition.gaps else state

@@ -10,7 +10,7 @@ from mm2.core.model import TopicPartition
 
 LOST_MS: Final = 15_000
 """
-A task reports each second, and says so when it ends; one that is silent for so long is gone.
+A task reports each few seconds, and says so when it ends; one that is silent for so long is gone.
 
 That is longer than it may write without a word of its leader (``mm2.core.leadership``).
 """

@@ -48,7 +48,7 @@ log = structlog.get_logger()
 _WINDOW_MS: Final = 10_000
 
 _LASTS_MS: Final = 15_000
-"""For leases that do not say how long they count; tasks report each second."""
+"""For leases that do not say how long they count; tasks report each few seconds."""
 
 _CONNECT: Final = "connect"
 """Protocol of a group of Connect's workers, as Kafka's own MirrorMaker has them."""

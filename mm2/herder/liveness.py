@@ -24,8 +24,8 @@ from mm2.kafka.admin import Admin
 from mm2.kafka.log import Record, records_to_end
 from mm2.kafka.offsets import OffsetAt
 
-_WATCH_S: Final = 2.5
-"""Every task reports once a second, also when nothing happens."""
+_WATCH_S: Final = 5.0
+"""Every task reports each three seconds, also when nothing happens."""
 
 _LOOK_EVERY_S: Final = 0.5
 

@@ -195,8 +195,9 @@ class LogTail:
     async def _read(self) -> AsyncIterator[Record]:
         """Reads until something goes wrong."""
         what = f"follow {self._topic}"
-        async with _consumer(self._alias, self._properties, wait_ms=_FOLLOW_MS) as consumer:
-            _let_sleep(consumer)
+        async with _consumer(
+            self._alias, self._properties, wait_ms=_FOLLOW_MS, look_ms=_FOLLOW_MS
+        ) as consumer:
             with translated(self._alias, what):
                 async with asyncio.timeout(TIMEOUT_S):
                     await self._begin(consumer)
@@ -236,7 +237,11 @@ class LogTail:
 
 @asynccontextmanager
 async def _consumer(
-    alias: str, properties: Mapping[str, str], *, wait_ms: int = _READ_MS
+    alias: str,
+    properties: Mapping[str, str],
+    *,
+    wait_ms: int = _READ_MS,
+    look_ms: int = _POLL_MS,
 ) -> AsyncIterator[AIOKafkaConsumer]:
     settings = await asyncio.to_thread(aiokafka_settings, properties)
     answer_ms = milliseconds(properties, "request.timeout.ms", wait_ms * _TIMES_LONGER)
@@ -247,6 +252,7 @@ async def _consumer(
         auto_offset_reset="earliest",
         isolation_level="read_committed",
         fetch_max_wait_ms=min(wait_ms, answer_ms // _TIMES_LONGER),
+        consumer_timeout_ms=look_ms,  # looks at what it fetches also when no answer has come
     )
     try:
         try:
@@ -259,11 +265,6 @@ async def _consumer(
         yield consumer
     finally:
         await cancellable(consumer.stop())
-
-
-def _let_sleep(consumer: AIOKafkaConsumer) -> None:
-    """Has it look at what it fetches when an answer has come, instead of five times a second."""
-    consumer._fetcher._fetcher_timeout = _FOLLOW_MS / 1000  # noqa: SLF001 - there is no setting
 
 
 async def _assign(

@@ -126,6 +126,7 @@ class Membership:
             session_timeout_ms=self._session_ms,
             heartbeat_interval_ms=self._heartbeat_ms,
             partition_assignment_strategy=(self._assignor,),
+            consumer_timeout_ms=_POLL_MS,  # it would look five times a second for what to fetch
         )
         # What this member says when it joins is what counts now.
         self._is_outdated = False

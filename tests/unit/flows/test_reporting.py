@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -19,6 +20,7 @@ from mm2.herder.progress import (
 )
 from mm2.kafka.writer import Writer
 from tests.support.specs import sample_spec
+from tests.support.virtual_time import run
 
 _GAP = GapReport(kind="records-lost", first=1, end=2, time_ms=3)
 
@@ -28,10 +30,12 @@ class _Topic:
 
     def __init__(self) -> None:
         self.told: list[PartitionProgress] = []
+        self.times: list[int] = []
 
     async def send(self, topic: str, key: bytes, value: bytes, *, partition: int) -> None:
         del topic, key, partition
         self.told += decode_progress(value).partitions
+        self.times.append(round(asyncio.get_running_loop().time()))
 
     def take(self) -> list[PartitionProgress]:
         told, self.told = self.told, []
@@ -45,13 +49,31 @@ class _Bench:
         self.one = self.partitions[where[0]]
         self.topic = _Topic()
         self.now_ms = 100_000
+        self.pace = PaceProgress()
         self.reporter = Reporter(
             sample_spec(),
             self.partitions,
             cast("Writer", self.topic),
             lambda: self.now_ms,
-            pace=PaceProgress,
+            pace=lambda: self.pace,
         )
+
+    def reported(self, seconds: int, each_second: Callable[[int], None] | None = None) -> list[int]:
+        """When something was told in so many seconds, of which each begins with a change."""
+
+        async def let_run() -> None:
+            start = round(asyncio.get_running_loop().time())
+            reporting = asyncio.create_task(self.reporter.run())
+            for second in range(seconds):
+                await asyncio.sleep(0.5)
+                if each_second is not None:
+                    each_second(second)
+                await asyncio.sleep(0.5)
+            reporting.cancel()
+            self.topic.times = [each - start for each in self.topic.times]
+
+        run(let_run())
+        return self.topic.times
 
     def report(self) -> list[PartitionProgress]:
         asyncio.run(self.reporter.report())
@@ -103,3 +125,41 @@ def test_all_are_told_of_once_a_minute() -> None:
     assert bench.report() == []
     bench.now_ms += 1
     assert len(bench.report()) == 2
+
+
+def test_a_task_of_which_there_is_no_news_only_says_now_and_then_that_it_lives() -> None:
+    assert _Bench().reported(10) == [0, 3, 6, 9]
+
+
+def test_news_are_told_each_second() -> None:
+    bench = _Bench()
+
+    def copy(second: int) -> None:
+        bench.one.records = second + 1
+
+    assert bench.reported(5, copy) == [0, 1, 2, 3, 4, 5]
+
+
+def test_what_holds_the_task_back_is_news() -> None:
+    bench = _Bench()
+
+    def limit(second: int) -> None:
+        bench.pace = PaceProgress(byte_rate_limit=1.0 if second >= 4 else None)
+
+    assert bench.reported(6, limit) == [0, 3, 5]
+
+
+def test_what_is_urgent_is_told_at_once_whether_anything_changed_or_not() -> None:
+    bench = _Bench()
+    times: list[float] = []
+
+    async def wait_for_it() -> None:
+        reporting = asyncio.create_task(bench.reporter.run())
+        await asyncio.sleep(1.25)
+        bench.reporter.wake()
+        await asyncio.sleep(0.125)
+        times.extend(bench.topic.times)
+        reporting.cancel()
+
+    run(wait_for_it())
+    assert len(times) == 2
