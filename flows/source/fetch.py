@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from flows.source.budget import Budget
+from flows.source.gathering import TRICKLE_BYTES, gather
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.reading import Reading
@@ -34,13 +35,6 @@ _SHORT_WAIT_MS: Final = 20
 """While a partition waits for room, the others may not hold up the next fetch for long."""
 
 _BACKOFF_S: Final = 0.2
-_TRICKLE_BYTES: Final = 16 << 10
-_GATHER_S: Final = 0.003
-"""
-After a smaller answer the next fetch begins no sooner than this after the one before. Where single
-records come a thousand times a second, a request for each would take a core, and all would wait.
-"""
-
 _IDLE_S: Final = 1.0
 _LOOKED_AT_IN_A_SECOND: Final = 200
 """How soon a broker that leads nothing we can fetch is looked at again; with thousands later."""
@@ -243,8 +237,8 @@ class Fetcher:
         for each in answer.partitions:
             await self._accept(node, reading, each)
         self._failing.discard(node)
-        if size < min(_TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
-            await asyncio.sleep(began + _GATHER_S - asyncio.get_running_loop().time())
+        if size < min(TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
+            await gather(reading, self._freed, since=began)
 
     def _share(self) -> int:
         """Bytes to ask one broker for: idle fetches must not take all memory from each other."""

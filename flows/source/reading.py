@@ -61,6 +61,11 @@ class Reading:
         """The partitions to look at."""
         return list(self._lively.values())
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether something has come that the target does not have yet."""
+        return any(partition.queued for partition in self._lively.values())
+
     def sort(self) -> None:
         """Decides what is fetched next."""
         self.are_waiting = False

@@ -94,24 +94,29 @@ class Source:
         places: where to.
         random_places: at random rather than one after the other.
         linger_ms: how long the producer waits for more.
+        in_a_row: records to one place before the next one has its turn.
     """
 
     def __init__(
-        self, bootstrap: str, places: Places, *, random_places: bool = False, linger_ms: int = 0
+        self,
+        bootstrap: str,
+        places: Places,
+        *,
+        random_places: bool = False,
+        linger_ms: int = 0,
+        in_a_row: int = 1,
     ) -> None:
         self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": linger_ms})
         self._places = places
+        self._in_a_row = in_a_row
         self._random = random.Random(11) if random_places else None
         self._number = 0
 
     def write(self) -> int:
         """Writes one record; returns its number."""
         self._number += 1
-        place = (
-            self._random.choice(self._places)
-            if self._random
-            else self._places[self._number % len(self._places)]
-        )
+        turn = self._number // self._in_a_row % len(self._places)
+        place = self._random.choice(self._places) if self._random else self._places[turn]
         value = b"%020d%020d" % (time.monotonic_ns(), self._number)
         self._producer.produce(place[0], value.ljust(_SIZE), partition=place[1])
         self._producer.poll(0)

@@ -50,11 +50,11 @@ ROWS: Final = (
     *(
         Row(
             benchmark="latency",
-            name=f"latency-{rate}",
-            title=f"delay at {rate:,} records/s",
-            measure=partial(latency.measure, rate),
+            name=stream.name,
+            title=stream.title,
+            measure=partial(latency.measure, stream),
         )
-        for rate in latency.RATES
+        for stream in latency.STREAMS
     ),
     Row(
         benchmark="start",

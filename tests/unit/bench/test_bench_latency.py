@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.bench.latency import Delays, Load
+from tests.support.bench.latency import STREAMS, Delays, Load, Stream
 from tests.support.bench.probes import Arrivals
 
 
@@ -35,6 +35,17 @@ def test_records_of_all_turns_are_one_sample() -> None:
 
 
 def test_consumers_look_at_one_partition_when_all_would_be_much_work() -> None:
-    slow, fast = Load("bench", 200, 1.0), Load("bench", 2_000, 1.0)
-    assert (slow.every, len(slow.watched())) == (1, 4)
-    assert (fast.every, fast.watched("A.")) == (4, [("A.bench", 0)])
+    slow, fast = (Load("bench", Stream(name="", title="", rate=rate), 1.0) for rate in (200, 2_000))
+    assert slow.watched() == [("bench", number) for number in range(4)]
+    assert fast.watched("A.") == [("A.bench", 0)]
+
+
+def test_what_is_looked_at_is_what_goes_to_these_partitions() -> None:
+    by_name = {stream.name: stream for stream in STREAMS}
+    seen = {
+        name: [number for number in range(1, 101) if stream.is_watched(number)]
+        for name, stream in by_name.items()
+    }
+    assert seen["latency-200"] == list(range(1, 101))
+    assert seen["latency-2000-spread"] == list(range(4, 101, 4))
+    assert seen["latency-2000"] == [*range(1, 20), *range(80, 100)]

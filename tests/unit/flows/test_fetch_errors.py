@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 import pytest
@@ -119,9 +119,14 @@ class _Bench:
                 forget=lambda _: None,
             ),
             limit=RateLimit(lambda: 0.0),
-            take=lambda _, __: self.served.set(),
+            take=self._take,
             stop=tolerance.stop,
         )
+        self.take: Callable[[Mirrored, FetchedPartition], None] = lambda _, __: None
+
+    def _take(self, partition: Mirrored, answer: FetchedPartition) -> None:
+        self.served.set()
+        self.take(partition, answer)
 
     async def errors(self) -> list[str | None]:
         """Why it stopped, and once it was let try again; fails if it never goes on."""
@@ -158,21 +163,40 @@ def test_a_partition_that_comes_does_not_hold_up_those_that_are_there() -> None:
     assert run(fetched()) > 15
 
 
-@pytest.mark.parametrize(("size", "least", "most"), [(100, 330, 334), (16 << 10, 9_000, 10_000)])
-def test_only_single_records_are_gathered_for_a_moment(size: int, least: int, most: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "lag_s", "fetches"),
+    [
+        pytest.param(100, 0.001, 180, id="single-records-wait-for-those-before-them"),
+        pytest.param(100, 9.0, 40, id="but-not-for-long"),
+        pytest.param(16 << 10, 0.001, 1_800, id="and-larger-answers-for-nothing"),
+    ],
+)
+def test_only_single_records_are_gathered_for_a_moment(
+    size: int, lag_s: float, fetches: int
+) -> None:
     bench = _Bench(0)
     bench.source.takes_s, bench.source.records = 0.0001, b"r" * size
 
-    async def fetched_in_a_second() -> int:
+    def acknowledge() -> None:
+        bench.partition.queued -= size
+        bench.fetcher.acknowledged()
+
+    def take(partition: Mirrored, answer: FetchedPartition) -> None:
+        partition.queued += len(answer.records)
+        asyncio.get_running_loop().call_later(lag_s, acknowledge)
+
+    bench.take = take
+
+    async def fetched_in_a_while() -> int:
         running = asyncio.create_task(bench.fetcher.run(), name="fetcher")
         async with asyncio.timeout(5):
             await bench.served.wait()
         before = bench.source.fetches
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.2)
         running.cancel()
         return bench.source.fetches - before
 
-    assert least <= run(fetched_in_a_second()) <= most
+    assert run(fetched_in_a_while()) == pytest.approx(fetches, rel=0.12)
 
 
 def test_a_partition_that_is_not_settled_for_long_is_told_of_once_while_others_are_fetched() -> (
