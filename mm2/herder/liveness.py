@@ -9,7 +9,6 @@ by their silence.
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Final
 
 from mm2.config.flow import FlowConfig
@@ -24,10 +23,14 @@ from mm2.kafka.admin import Admin
 from mm2.kafka.log import Record, records_to_end
 from mm2.kafka.offsets import OffsetAt
 
-_WATCH_S: Final = 5.0
-"""Every task reports each three seconds, also when nothing happens."""
-
+_LOOKS: Final = 10
 _LOOK_EVERY_S: Final = 0.5
+"""
+Every task reports each three seconds, also when nothing happens.
+
+Looks are counted, and not the time: a machine that stood still for longer, and its tasks with it,
+must not pass for a flow that is over.
+"""
 
 _RUNS: Final = "a task of the flow is running: it has reported just now"
 
@@ -115,8 +118,7 @@ async def _a_task_reports(config: FlowConfig, target: Admin) -> bool:
         return False
     where = TopicPartition(topic, 0)
     before = (await target.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
-    deadline = time.monotonic() + _WATCH_S
-    while before and time.monotonic() < deadline:
+    for _ in range(_LOOKS if before else 0):
         await asyncio.sleep(_LOOK_EVERY_S)
         end = (await target.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
         if end > before and await _has_report(config, before):

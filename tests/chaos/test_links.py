@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from tests.support.chaos.proxy import Link, Links
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.layout import HOST, free_ports
 
 _SILENCE_S = 0.1
@@ -18,7 +18,7 @@ _SILENCE_S = 0.1
 @pytest.fixture
 def server() -> Iterator[socket.socket]:
     with socket.create_server((HOST, 0)) as found:
-        found.settimeout(10)
+        found.settimeout(PATIENCE_S)
         yield found
 
 
@@ -33,18 +33,18 @@ def test_a_cut_link_keeps_what_is_sent_until_it_is_whole_again(
     server: socket.socket, link: tuple[Link, int]
 ) -> None:
     way, port = link
-    with closing(socket.create_connection((HOST, port), 10)) as client:
+    with closing(socket.create_connection((HOST, port), PATIENCE_S)) as client:
         client.sendall(b"before")
         there, _ = server.accept()
         with closing(there):
-            there.settimeout(10)
+            there.settimeout(PATIENCE_S)
             assert there.recv(100) == b"before"
             way.cut()
             client.sendall(b"meanwhile")
             there.settimeout(_SILENCE_S)
             with pytest.raises(TimeoutError):
                 there.recv(100)
-            there.settimeout(10)
+            there.settimeout(PATIENCE_S)
             way.heal()
             assert there.recv(100) == b"meanwhile"
             there.sendall(b"answer")
@@ -56,11 +56,11 @@ def test_new_connections_over_a_cut_link_arrive_later(
 ) -> None:
     way, port = link
     way.cut()
-    with closing(socket.create_connection((HOST, port), 10)):
+    with closing(socket.create_connection((HOST, port), PATIENCE_S)):
         server.settimeout(_SILENCE_S)
         with pytest.raises(TimeoutError):
             server.accept()
-        server.settimeout(10)
+        server.settimeout(PATIENCE_S)
         way.heal()
         there, _ = server.accept()
         there.close()
@@ -70,20 +70,20 @@ def test_a_link_that_refuses_breaks_connections_off_until_it_is_whole(
     server: socket.socket, link: tuple[Link, int]
 ) -> None:
     way, port = link
-    with closing(socket.create_connection((HOST, port), 10)) as client:
+    with closing(socket.create_connection((HOST, port), PATIENCE_S)) as client:
         there, _ = server.accept()
         way.refuse()
         with closing(there):
             assert _is_broken_off(client)
             assert _is_broken_off(there)
-    with closing(socket.create_connection((HOST, port), 10)) as another:
+    with closing(socket.create_connection((HOST, port), PATIENCE_S)) as another:
         assert _is_broken_off(another)
     way.heal()
     eventually(lambda: _echo(server, port))
 
 
 def _is_broken_off(end: socket.socket) -> bool:
-    end.settimeout(10)
+    end.settimeout(PATIENCE_S)
     try:
         return end.recv(100) == b""
     except ConnectionResetError:
@@ -91,7 +91,7 @@ def _is_broken_off(end: socket.socket) -> bool:
 
 
 def _echo(server: socket.socket, port: int) -> bool:
-    with closing(socket.create_connection((HOST, port), 10)) as client:
+    with closing(socket.create_connection((HOST, port), PATIENCE_S)) as client:
         server.settimeout(1)
         try:
             there, _ = server.accept()

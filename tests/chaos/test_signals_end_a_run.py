@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.support.eventually import PATIENCE_S, eventually
+from tests.support.family import family_of
 from tests.support.mirror import ROOT
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.chaos]
@@ -46,11 +47,11 @@ def test_a_signal_ends_nodes_and_brokers_too(tmp_path: Path, number: signal.Sign
         log = tmp_path / "node-0" / "mirror-0.log"
         # Once the node has said something, the brokers run, too.
         eventually(lambda: log.exists() and log.stat().st_size > 0, timeout=2 * PATIENCE_S)
-        family = psutil.Process(process.pid).children(recursive=True)
-        commands = " ".join(" ".join(each.cmdline()) for each in family)
+        family = family_of(psutil.Process(process.pid))
+        commands = " ".join(word for words in family.values() for word in words)
         assert "kafka.Kafka" in commands
         assert "connect-mirror-maker" in commands
         process.send_signal(number)
         assert process.wait(2 * PATIENCE_S) == 128 + number
-        _, left = psutil.wait_procs(family, PATIENCE_S)
+        _, left = psutil.wait_procs(list(family), PATIENCE_S)
         assert left == []

@@ -64,7 +64,7 @@ async def test_topics_are_created_described_grown_and_deleted(admin: Admin, uniq
     assert described == {first: TopicDescription(first, 2), second: TopicDescription(second, 3)}
 
     assert await admin.delete_topics([first, TopicName("no-such-topic")]) == {}
-    assert await admin.describe_topics([first]) == {}
+    await eventually_async(lambda: admin.describe_topics([first]), until=lambda found: not found)
 
 
 async def test_each_topic_has_its_own_failure(admin: Admin, unique: str) -> None:
@@ -111,7 +111,8 @@ async def test_a_compacted_topic_is_created_once_c326_c327(admin: Admin, unique:
     assert await create(partitions=2)
     assert not await create(partitions=5)
     name = TopicName(unique)
-    assert (await admin.describe_topics([name]))[name].partitions == 2
+    described = await eventually_async(lambda: admin.describe_topics([name]))
+    assert described[name].partitions == 2
     configs = {entry.name: entry for entry in (await admin.describe_configs([name]))[name]}
     assert configs["cleanup.policy"].value == "compact"
 
@@ -134,7 +135,10 @@ async def test_configs_tell_their_source_and_follow_alterations(admin: Admin, un
     failures = await admin.incremental_alter_configs(changes)
     assert failures.keys() == {"no-such-topic"}
 
-    described = await admin.describe_configs([name, TopicName("no-such-topic")])
+    described = await eventually_async(
+        lambda: admin.describe_configs([name, TopicName("no-such-topic")]),
+        until=lambda found: "2000" in {entry.value for entry in found[name]},
+    )
     assert described.keys() == {name}
     configs = {entry.name: entry for entry in described[name]}
     assert (configs["retention.ms"].value, configs["retention.ms"].source) == (
@@ -213,8 +217,10 @@ async def test_groups_tell_their_state_c300(
     commit_group(cluster_a.bootstrap, idle, {(unique, 0): 0})
     settings = {"group.protocol": protocol}
     with group_member(cluster_a.bootstrap, live, [unique], settings) as member:
-        described = await _states(admin, member, [idle, live, "no-such-group"])
-        assert described == {idle: GroupState.EMPTY, live: GroupState.STABLE}
+        await eventually_async(
+            lambda: _states(admin, member, [idle, live, "no-such-group"]),
+            until=lambda found: found == {idle: GroupState.EMPTY, live: GroupState.STABLE},
+        )
         kind = GroupType(protocol.upper())
         assert Group(live, GroupState.STABLE, kind) in await admin.list_groups()
         assert live in {g.group_id for g in await admin.list_groups(types=[kind])}
@@ -269,14 +275,19 @@ async def test_nobody_there_is_unavailable_within_the_timeout() -> None:
 
 async def test_a_silent_cluster_is_unavailable_and_a_missing_authorizer_is_told_c190() -> None:
     with KafkaCluster("open", properties={"authorizer.class.name": ""}) as cluster:
+        patient = Admin("S", {"bootstrap.servers": cluster.bootstrap})
+        with pytest.raises(SecurityDisabled):
+            await patient.describe_topic_acls()
+        await patient.close()
+        create_topic(cluster.bootstrap, "t")
+        where = TopicPartition(TopicName("t"), 0)
         admin = Admin(
             "S", {"bootstrap.servers": cluster.bootstrap, "default.api.timeout.ms": "2000"}
         )
-        with pytest.raises(SecurityDisabled):
-            await admin.describe_topic_acls()
-        create_topic(cluster.bootstrap, "t")
-        where = TopicPartition(TopicName("t"), 0)
-        assert await admin.list_offsets([where], OffsetAt.LATEST) == {where: 0}
+        await eventually_async(
+            lambda: admin.list_offsets([where], OffsetAt.LATEST),
+            until=lambda found: found == {where: 0},
+        )
         cluster.pause()
         with pytest.raises(Unavailable):
             await admin.cluster_id()
@@ -303,7 +314,10 @@ async def test_questions_about_groups_and_offsets_outlive_restarts_of_the_broker
         admin = Admin("C", {"bootstrap.servers": cluster.bootstrap, **timeout})
         where = TopicPartition(TopicName(unique), 0)
         for offset in (6, 7):
-            await admin.alter_group_offsets(unique, {where: CommittedOffset(offset)})
+            committed = {where: CommittedOffset(offset)}
+            await eventually_async(
+                partial(admin.alter_group_offsets, unique, committed), until=lambda _: True
+            )
             await asyncio.to_thread(cluster.kill)
             await _all_unavailable(admin, unique)
             await asyncio.to_thread(cluster.restart)
@@ -311,9 +325,11 @@ async def test_questions_about_groups_and_offsets_outlive_restarts_of_the_broker
                 lambda: admin.list_offsets_of_groups([unique]),
                 until=lambda found: isinstance(found[unique], dict),
             )
-            assert found == {unique: {where: CommittedOffset(offset)}}
-            assert [group.group_id for group in await admin.list_groups()] == [unique]
-            assert await admin.list_offsets([where], OffsetAt.LATEST) == {where: 0}
+            assert found == {unique: committed}
+            groups = await eventually_async(admin.list_groups)
+            assert [group.group_id for group in groups] == [unique]
+            ends = await eventually_async(lambda: admin.list_offsets([where], OffsetAt.LATEST))
+            assert ends == {where: 0}
         await asyncio.to_thread(cluster.kill)
         await _all_unavailable(admin, unique)
         await admin.close()

@@ -48,7 +48,7 @@ async def test_a_decision_that_is_doubted_while_joining_is_taken_again(
         group_id=topic_name,
         topic=topic_name,
         assignor=assignor,
-        session_ms=6_000,
+        session_ms=30_000,
         heartbeat_ms=1_000,
     )
 

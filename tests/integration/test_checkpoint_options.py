@@ -25,7 +25,13 @@ from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.groups import needs_new_groups
 from tests.support.newer_groups import join_share_group, join_streams_group
-from tests.support.records import commit_group, commit_with_metadata, everything, group_member
+from tests.support.records import (
+    DEADLINE_S,
+    commit_group,
+    commit_with_metadata,
+    everything,
+    group_member,
+)
 
 pytestmark = pytest.mark.broker
 
@@ -105,7 +111,7 @@ async def test_a_checkpoint_that_the_target_refuses_keeps_no_other_one(
         entry = ConfigEntry("max.message.bytes", "400", incremental_operation=AlterConfigOpType.SET)
         topic = ConfigResource(ResourceType.TOPIC, pair.checkpoints, incremental_configs=[entry])
         admin = AdminClient({"bootstrap.servers": pair.target})
-        admin.incremental_alter_configs([topic])[topic].result(10)
+        admin.incremental_alter_configs([topic])[topic].result(DEADLINE_S)
         pair.sync((0, 100, 50))
         await commit_with_metadata(pair.source, wordy, {(pair.topic, 0): (100, "x" * 1_000)})
         for group in others:
@@ -170,11 +176,11 @@ def _in_transaction(member: Consumer, pair: Pair, offset: int, *, commit: bool) 
     producer = Producer(
         {"bootstrap.servers": pair.source, "transactional.id": f"tx-{pair.topic}-{commit}"}
     )
-    producer.init_transactions(20)
+    producer.init_transactions(DEADLINE_S)
     producer.begin_transaction()
     where = [TopicPartition(pair.topic, 0, offset)]
-    producer.send_offsets_to_transaction(where, member.consumer_group_metadata(), 20)
-    producer.commit_transaction(20) if commit else producer.abort_transaction(20)
+    producer.send_offsets_to_transaction(where, member.consumer_group_metadata(), DEADLINE_S)
+    producer.commit_transaction(DEADLINE_S) if commit else producer.abort_transaction(DEADLINE_S)
 
 
 @needs_new_groups

@@ -13,10 +13,11 @@ import pytest
 from mm2.core.codec import Checkpoint, Heartbeat
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from tests.support.cluster import Cluster
+from tests.support.eventually import PATIENCE_S
 from tests.support.layout import ROOT
 from tests.support.records import Sample, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(90)]
+pytestmark = pytest.mark.broker
 
 PAGE = (ROOT / "docs" / "how-to" / "use-the-client.md").read_text()
 PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -51,7 +52,7 @@ def _run(program: str, cluster: Cluster, alias: str, folder: Path) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -143,4 +143,4 @@ def _stops(rest: RestClient, connector: _Connector) -> None:
 def _deletes(rest: RestClient, connector: _Connector) -> None:
     rest.ask("DELETE", f"/connectors/{connector.name}")
     assert rest.ask("GET", "/connectors") == []
-    assert connector.said() == {}
+    eventually(lambda: connector.said() == {})

@@ -61,7 +61,7 @@ def test_others_are_waited_for_at_first_and_kept_out_from_then_on(
             group_id=unique,
             topic=unique,
             assignor=assignor,
-            session_ms=6_000,
+            session_ms=30_000,
             heartbeat_ms=500,
         )
 

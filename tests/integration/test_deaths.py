@@ -13,7 +13,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 from mm2.core.codec import Heartbeat
 from mm2.core.model import ClusterAlias
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, one_way, properties, worker_pids
 from tests.support.records import consume, create_topic, numbered, produce
 from tests.support.topics import partition_counts
@@ -55,7 +55,7 @@ def _expect_all_in_order(cluster: Cluster, topic: str, total: int) -> None:
     first_copies: dict[int, dict[int, None]] = {0: {}, 1: {}}
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in first_copies])
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 2 * PATIENCE_S
     while sum(map(len, first_copies.values())) < total:
         for message in consumer.consume(10_000, timeout=0.5):
             first_copies[message.partition() or 0][int(message.value() or b"")] = None
@@ -107,8 +107,7 @@ def test_when_sparks_jvm_dies_it_is_started_again(
     with Mirror(tmp_path, text) as mirror:
         produce(cluster_a.bootstrap, unique, numbered(0, 1))
         consume(cluster_b.bootstrap, f"A.{unique}", 1)
-        (jvm,) = [process for process in mirror.family() if process.name() == "java"]
-        jvm.kill()
+        mirror.jvm().kill()
         produce(cluster_a.bootstrap, unique, numbered(1, 1))
         consume(cluster_b.bootstrap, f"A.{unique}", 2)
         assert mirror.stop() == 0

@@ -25,7 +25,7 @@ from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.groups import group_offsets
 from tests.support.interrupted import Interruption, Stopped
 from tests.support.raw import log_of, records_in
-from tests.support.records import Sample, committed, create_topic, produce
+from tests.support.records import DEADLINE_S, Sample, committed, create_topic, produce
 
 pytestmark = pytest.mark.broker
 
@@ -192,7 +192,7 @@ def test_a_broker_that_dies_in_mid_transaction_costs_nothing(
         bench.changes = {**bench.changes, "exactly_once": patient}
         bench.connect = Interruption(_NEVER, kill).connect
         with bench.running():
-            while due:
+            for _ in tuple(due):
                 total = _write(bench, total, 100)
                 assert is_down.wait(PATIENCE_S)
                 total = _write(bench, total, 100)
@@ -223,12 +223,12 @@ async def test_a_new_leader_ends_what_more_tasks_than_it_has_left_open(
             "transactional.id": f"{unique}-MirrorSourceConnector-3",
         }
     )
-    fourth.init_transactions(20)
+    fourth.init_transactions(DEADLINE_S)
     fourth.begin_transaction()
     fourth.produce(f"{unique}-r", b"half")
-    fourth.flush(20)
+    assert fourth.flush(DEADLINE_S) == 0
     await fence_earlier_tasks(config, earlier=4)
     with pytest.raises(KafkaException):
-        fourth.commit_transaction(20)
+        fourth.commit_transaction(DEADLINE_S)
     produce(cluster_b.bootstrap, f"{unique}-r", [Sample(value=b"after")])
     assert [s.value for s in committed(cluster_b.bootstrap, f"{unique}-r")] == [b"after"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way, worker_pids
 from tests.support.numbers import NumberReader, NumberWriter
 from tests.support.records import create_topic
@@ -52,10 +53,10 @@ def _kill_one_after_the_other(
     started = time.time_ns() // 1_000_000
     with Mirror(folder, text) as mirror:
         reader.wait(1)
-        os.kill(worker_pids(target.bootstrap, "A", started)[0], signal.SIGKILL)
+        worker = eventually(lambda: worker_pids(target.bootstrap, "A", started)[0])
+        os.kill(worker, signal.SIGKILL)
         reader.wait(reader.count() + 4000)
-        (jvm,) = [process for process in mirror.family() if process.name() == "java"]
-        jvm.kill()
+        mirror.jvm().kill()
         reader.wait(reader.count() + 4000)
         mirror.kill()
         mirror.wait_gone()

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from structlog.testing import capture_logs
 
@@ -111,3 +111,14 @@ def _grant(cluster: KafkaCluster, kind: ResourceType, prefix: str, operation: Ac
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     (granted,) = admin.create_acls([binding]).values()
     granted.result(60)
+    # The broker hears of it a little later than whoever has asked for it.
+    wanted = AclBindingFilter(
+        kind,
+        prefix,
+        ResourcePatternType.PREFIXED,
+        "User:mirror",
+        "*",
+        operation,
+        AclPermissionType.ALLOW,
+    )
+    eventually(lambda: admin.describe_acls(wanted).result(60))

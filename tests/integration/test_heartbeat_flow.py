@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -84,17 +85,22 @@ async def test_a_disabled_flow_still_sends_javas_heartbeats_each_second_after_th
     key = _text(config.flow.source) + _text(config.flow.target)
     begun_ms = time.time() * 1000
     async with _beating(config):
+        # Where the machine stands still, one comes late.
         beats = await eventually_async(
             lambda: asyncio.to_thread(_own, cluster_b.bootstrap, key),
-            until=lambda found: len(found) >= 2,
+            until=lambda found: any(900 <= pause <= 1500 for pause in _pauses_ms(found)),
         )
-    first, second = (beat.timestamp_ms or 0 for beat in beats[:2])
-    assert first >= begun_ms + 1000
-    assert 900 <= second - first <= 3000
-    assert [beat.value for beat in beats[:2]] == [
-        b"\x00\x00" + stamp.to_bytes(8, "big") for stamp in (first, second)
+    assert (beats[0].timestamp_ms or 0) >= begun_ms + 1000
+    assert [beat.value for beat in beats] == [
+        b"\x00\x00" + (beat.timestamp_ms or 0).to_bytes(8, "big") for beat in beats
     ]
     assert {beat.partition for beat in beats} == {0}
+
+
+def _pauses_ms(beats: list[Sample]) -> list[int]:
+    """The time between each and the next one."""
+    times = [beat.timestamp_ms or 0 for beat in beats]
+    return [later - earlier for earlier, later in pairwise(times)]
 
 
 async def test_nothing_is_written_if_the_flow_ends_before_the_first_interval_has_passed(

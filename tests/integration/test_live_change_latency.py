@@ -91,7 +91,7 @@ def test_untouched_partitions_do_not_stop_while_settings_change(
     def alter(**changes: str) -> None:
         key, value = encode_steering(Alterations(changes=changes))
         control.produce(f"mm2-control.{alias}.internal", value, key, partition=0)
-        assert control.flush(10) == 0
+        assert control.flush(60) == 0
 
     def window() -> float:
         before = len(arrivals.delays_ms)

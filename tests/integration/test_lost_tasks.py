@@ -6,16 +6,19 @@ import json
 import signal
 import time
 from contextlib import suppress
+from functools import partial
 from subprocess import Popen, TimeoutExpired
 
 import pytest
 
 from mm2.core.leadership import RENEW_MS
 from mm2.herder.control import BundleState, FlowState, Lease, Wanted, encode_lease, encode_wanted
+from mm2.herder.progress import BundleProgress
 from tests.support.batches import CODECS, Plain, write_batch
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
+from tests.support.process import freeze
 from tests.support.raw import contents, log_of, records_in, write
 from tests.support.records import create_topic
 
@@ -71,7 +74,7 @@ def test_a_paused_task_that_wakes_up_writes_nothing_more(
     with bench.detached() as paused:
         _await(cluster_b, remote, 10)
         eventually(lambda: bench.progress()[topic_name, 0].position == 9)
-        paused.send_signal(signal.SIGSTOP)
+        freeze(paused.pid)
         with bench.running():
             write(cluster_a.bootstrap, topic_name, _numbered(10, 10))
             _await(cluster_b, remote, 20)
@@ -102,14 +105,20 @@ def test_a_task_that_slept_while_its_flow_was_stopped_leaves_its_positions_alone
         bench.tell(*encode_lease(lease))
         write(cluster_a.bootstrap, topic_name, _numbered(10, 10))
         bench.command(BundleState.RUNNING)
-        eventually(lambda: bench.reports()[-1].generation == 2)
-        frozen.send_signal(signal.SIGSTOP)
+        eventually(partial(_renewed, bench, lease), until=lambda report: report.generation == 2)
+        freeze(frozen.pid)
         time.sleep(4.5)  # The lease is told by the clock of the machine.
         before = _positions(cluster_b, unique)
         bench.tell(*encode_wanted(Wanted(state=FlowState.STOPPED)))
         frozen.send_signal(signal.SIGCONT)
         assert _status_of_led(bench, lease, frozen) != 0, "it says that it did not drain"
     assert _positions(cluster_b, unique) == before
+
+
+def _renewed(bench: Bench, lease: Lease) -> BundleProgress:
+    """The last report of a task whose leader renews its lease at each look."""
+    bench.tell(*encode_lease(lease))
+    return bench.reports()[-1]
 
 
 def _status_of_led(bench: Bench, lease: Lease, task: Popen[bytes]) -> int | None:

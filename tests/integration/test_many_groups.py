@@ -37,6 +37,7 @@ from mm2.kafka.group_ports import TargetGroups
 from mm2.kafka.groups import Group, GroupState, GroupType
 from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
+from tests.support.eventually import eventually_async
 from tests.support.fake_groups import FakeGroups
 from tests.support.groups import needs_new_groups
 from tests.support.newer_groups import join_share_group, join_streams_group
@@ -132,7 +133,11 @@ async def test_groups_of_all_kinds_are_described_and_told_apart(
             group_member(cluster_a.bootstrap, classic, [topic]),
             group_member(cluster_a.bootstrap, consumer, [topic], {"group.protocol": "consumer"}),
         ):
-            described = await admin.describe_groups(names)
+            # A member of the new protocol has its partitions before it has said so.
+            described = await eventually_async(
+                lambda: admin.describe_groups(names),
+                until=lambda found: _is_stable(found[consumer]),
+            )
             others = await admin.groups_of_other_types()
             listed = {group.group_id for group in await admin.list_groups()}
     stable = described.pop(consumer)
@@ -149,6 +154,10 @@ async def test_groups_of_all_kinds_are_described_and_told_apart(
     }
     assert listed.intersection(names) == {classic, consumer, empty}
     assert absent not in listed
+
+
+def _is_stable(group: Group | ClusterError) -> bool:
+    return isinstance(group, Group) and group.state is GroupState.STABLE
 
 
 @pytest.mark.thorough

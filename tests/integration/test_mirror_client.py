@@ -21,7 +21,7 @@ from tests.support.cluster import Cluster
 from tests.support.layout import free_ports
 from tests.support.records import Sample, create_topic, produce, produce_transaction
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(90)]
+pytestmark = pytest.mark.broker
 
 
 def _where(topic: str, partition: int) -> TopicPartition:
@@ -149,7 +149,7 @@ async def test_arguments_that_are_missing_are_named(client: MirrorClient) -> Non
 async def test_a_cluster_that_is_away_is_an_error_that_names_it() -> None:
     """C145."""
     servers = f"127.0.0.1:{free_ports(1)[0]}"
-    properties = {"bootstrap.servers": servers, "admin.default.api.timeout.ms": "1000"}
+    properties = {"bootstrap.servers": servers, "admin.default.api.timeout.ms": "3000"}
     async with MirrorClient(properties, alias="B") as client:
         with pytest.raises(Unavailable, match="cluster B: connect"):
             await client.replication_hops("A")

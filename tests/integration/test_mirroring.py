@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.support.cluster import Cluster, KafkaCluster
+from tests.support.eventually import eventually
 from tests.support.mirror import DRIVER, Mirror, one_way, properties
 from tests.support.records import CODECS, Sample, consume, create_topic, numbered, produce
 from tests.support.topics import partition_counts, settings_of
@@ -116,15 +118,25 @@ def test_three_clusters_in_a_triangle_settle(
             for alias, topics in expected.items():
                 for topic in topics:
                     consume(clusters[alias].bootstrap, topic, 3)
-            settled = {alias: set(partition_counts(cluster)) for alias, cluster in clusters.items()}
-            looked = time.monotonic()
-            while time.monotonic() < looked + 3:
-                for alias, topics in expected.items():
-                    mine = {t for t in partition_counts(clusters[alias]) if unique in t}
-                    assert mine == topics
-                time.sleep(0.5)
-            assert {a: set(partition_counts(c)) for a, c in clusters.items()} == settled
+            for alias, topics in _settled(clusters).items():
+                assert {topic for topic in topics if unique in topic} == expected[alias]
             assert mirror.stop() == 0
+
+
+def _settled(clusters: Mapping[str, Cluster]) -> dict[str, set[str]]:
+    """The topics of all clusters, once none of them has got another one for three seconds."""
+    found: dict[str, set[str]] = {}
+    since = time.monotonic()
+
+    def is_quiet() -> bool:
+        nonlocal found, since
+        before, found = found, {a: set(partition_counts(c)) for a, c in clusters.items()}
+        if found != before:
+            since = time.monotonic()
+        return time.monotonic() - since > 3
+
+    eventually(is_quiet)
+    return found
 
 
 @pytest.mark.parametrize(

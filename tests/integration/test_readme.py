@@ -14,6 +14,7 @@ import pytest
 from tests.support.bench.outcome import JAVA, OURS, load
 from tests.support.cluster import Cluster
 from tests.support.demo.run import demo_run
+from tests.support.eventually import PATIENCE_S
 from tests.support.layout import ROOT
 from tests.support.mirror import QUICK, Mirror
 from tests.support.records import Sample, consume, create_topic, produce
@@ -68,7 +69,7 @@ def test_the_properties_shown_are_valid(page: Path, tmp_path: Path) -> None:
 def test_the_demo_proves_both_copies_and_leaves_no_process_behind(tmp_path: Path) -> None:
     command = [*shlex.split(DEMO_ONCE), "--free-ports", "--seconds", "2"]
     with demo_run(tmp_path, command) as run:
-        status = run.wait(120)
+        status = run.wait(4 * PATIENCE_S)
         text = run.text()
         assert status == 0, text
         assert "OK A->B: " in text, text
@@ -107,7 +108,7 @@ def test_the_benchmark_compares_both_mirrors(tmp_path: Path) -> None:
 def test_the_tutorial_works_as_written(tmp_path: Path) -> None:
     _, topics, create, write, read, *_ = _commands(TUTORIAL)
     with demo_run(tmp_path, [DEMO, "--free-ports"]) as run:
-        text = run.wait_for("Records arrive", timeout=120)
+        text = run.wait_for("Records arrive", timeout=4 * PATIENCE_S)
         ports = dict(re.findall(r"([AB]) on 127\.0\.0\.1:(\d+)", text))
         assert {"A.orders", "A.customers", "A.shapes"} <= {*_tool(topics, ports).split()}
         _tool(create, ports)
@@ -121,7 +122,13 @@ def test_the_tutorial_works_as_written(tmp_path: Path) -> None:
 def _tool(command: str, ports: dict[str, str]) -> str:
     here = command.replace(":9092", f":{ports['A']}").replace(":9192", f":{ports['B']}")
     done = subprocess.run(
-        here, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        here,
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

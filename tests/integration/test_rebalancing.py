@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from mm2.herder.control import Assignment, decode
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, one_way
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, consume, create_topic
@@ -40,7 +40,7 @@ class _Traffic:
                 self._producer.produce(self._topic, value, partition=partition)
             self.sent += 1
             self._producer.poll(0)
-        assert self._producer.flush(20) == 0
+        assert self._producer.flush(PATIENCE_S) == 0
 
     @contextmanager
     def flowing(self) -> Iterator[None]:
@@ -123,7 +123,7 @@ def test_a_driver_killed_while_a_partition_moves_loses_nothing_and_keeps_the_ord
             sent = traffic.sent + 20
             eventually(lambda: traffic.sent, until=lambda n: n > sent)
             eventually(
-                lambda: consume(cluster_b.bootstrap, f"A.{unique}", 2 * sent, timeout=5),
+                lambda: consume(cluster_b.bootstrap, f"A.{unique}", 2 * sent, timeout=20),
                 timeout=100,
             )
             assert mirror.stop() == 0

@@ -97,7 +97,6 @@ async def test_offset_syncs_are_read_as_far_as_they_were_and_then_as_they_come(
         await eventually_async(
             lambda: asyncio.sleep(0, store.translate(one, at)),
             until=lambda found: found == expected,
-            timeout=40,
         )
 
     assert store.translate(one, 7) is None, "not before the backlog is read"

@@ -25,12 +25,17 @@ _COMPACTED = {"cleanup.policy": "compact"}
 
 
 def _keyed(first: int, count: int, *, without: tuple[int, ...] = ()) -> list[Plain]:
-    """Records numbered by their values; those ``without`` a key no compacted topic takes."""
+    """
+    Records numbered by their values; those ``without`` a key no compacted topic takes.
+
+    Each has a key of its own, so that cleaning leaves them all: a segment of such old records ends
+    with the first marker of a transaction, which is of today.
+    """
     return [
         Plain(
             offset=n - first,
             timestamp=_TIME + n,
-            key=None if n in without else b"k",
+            key=None if n in without else b"%d" % n,
             value=b"%d" % n,
         )
         for n in range(first, first + count)

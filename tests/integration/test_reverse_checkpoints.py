@@ -31,7 +31,7 @@ from mm2.herder.clusters import admin_clients
 from mm2.herder.topics import create_internal_topics
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually, eventually_async
+from tests.support.eventually import PATIENCE_S, eventually, eventually_async
 from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of
 from tests.support.records import (
@@ -84,7 +84,7 @@ class Route:
         """Reads records of the copy, as members of the group do, and commits."""
         with group_member(self.there, group, [self.remote], COMMITTED) as member:
             for record in records:
-                message = member.poll(10)
+                message = member.poll(PATIENCE_S)
                 assert message is not None
                 assert message.value() == record.value
             member.commit(asynchronous=False)
@@ -96,7 +96,7 @@ class Route:
         consumer = Consumer(settings)
         try:
             consumer.assign([where])
-            message = consumer.poll(10)
+            message = consumer.poll(PATIENCE_S)
             return None if message is None else message.value()
         finally:
             consumer.close()
@@ -172,7 +172,6 @@ def _stop_cleaning(route: Route) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("renamed", "settings"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +20,7 @@ from mm2.herder.control import Lease, decode
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, properties
+from tests.support.process import freeze
 from tests.support.raw import log_of, records_in
 from tests.support.records import create_topic
 
@@ -109,11 +109,15 @@ def _three_nodes(folder: Path, text: str) -> Iterator[dict[str, Mirror]]:
         yield nodes
 
 
-def _signal_all(node: Mirror, number: signal.Signals) -> None:
-    """To the driver, its JVM and their workers, as if their machine slept."""
+def _freeze_all(node: Mirror) -> None:
+    """The driver, its JVM and their workers, as if their machine slept."""
+    freeze(node.process.pid, *(each.pid for each in node.family()))
+
+
+def _wake_all(node: Mirror) -> None:
     for process in [psutil.Process(node.process.pid), *node.family()]:
         with suppress(psutil.NoSuchProcess):
-            process.send_signal(number)
+            process.resume()
 
 
 def _arrived(flow: _Flow, number: int) -> bool:
@@ -145,7 +149,7 @@ def test_nodes_share_flows_and_take_over_from_each_other(
             timeout=120,
         )
 
-        _signal_all(nodes[sleeper], signal.SIGSTOP)
+        _freeze_all(nodes[sleeper])
         asleep_since = sent.last
         assert nodes.pop(leaver).stop() == 0
         heir = eventually(lambda: leaving.leader(nodes))
@@ -156,7 +160,7 @@ def test_nodes_share_flows_and_take_over_from_each_other(
 
         assert eventually(lambda: sleeping.leader({heir: nodes[heir]})) == heir
         eventually(lambda: _arrived(sleeping, asleep_since + 200))
-        _signal_all(nodes[sleeper], signal.SIGCONT)
+        _wake_all(nodes[sleeper])
         eventually(lambda: '"flow.abandoned"' in nodes[sleeper].text())
         eventually(lambda: _arrived(sleeping, sent.last))
         epochs = [int.from_bytes(each.data[_PRODUCER_EPOCH], "big") for each in sleeping.copied()]

@@ -16,7 +16,7 @@ from mm2.kafka.errors import Refused
 from mm2.kafka.log import LogTail, Record, read_to_end
 from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.eventually import eventually_async
+from tests.support.eventually import PATIENCE_S, eventually_async
 from tests.support.layout import Security, free_ports
 from tests.support.raw import log_of
 from tests.support.records import Sample, create_topic, produce, produce_transaction
@@ -101,7 +101,7 @@ async def test_the_end_is_found_behind_an_aborted_transaction(
     create_topic(cluster_a.bootstrap, topic_name)
     produce(cluster_a.bootstrap, topic_name, [Sample(value=b"yes")])
     produce_transaction(cluster_a.bootstrap, topic_name, [Sample(value=b"no")], commit=False)
-    records = await read_to_end("A", properties, topic_name, timeout=15)
+    records = await read_to_end("A", properties, topic_name, timeout=PATIENCE_S)
     assert [r.value for r in records] == [b"yes"]
 
 

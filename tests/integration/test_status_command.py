@@ -114,7 +114,7 @@ def test_a_flow_is_seen_as_it_is(flow: _Flow, tmp_path: Path) -> None:
             None,
         )
         eventually(lambda: flow.flow(status=0), until=lambda row: row["lag"] == 0)
-        partitions = flow.seen("--by", "partition", status=0)
+        partitions = eventually(lambda: flow.seen("--by", "partition", status=0))
         assert {(row["topic"], row["partition"]): row["position"] for row in partitions} == {
             (flow.good, 0): 4,
             (flow.good, 1): None,
@@ -149,7 +149,7 @@ def _fails(flow: _Flow) -> None:
     )
     (stands,) = (row for row in rows if row["error"])
     assert (stands["topic"], stands["position"]) == (flow.picky, 4)
-    assert list(flow.states(status=1).values()).count("FAILED") == 1
+    eventually(lambda: list(flow.states(status=1).values()).count("FAILED") == 1)
 
 
 def test_a_flow_is_watched_until_somebody_has_seen_enough(flow: _Flow, tmp_path: Path) -> None:

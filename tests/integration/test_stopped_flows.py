@@ -17,10 +17,11 @@ from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties, worker_pids
+from tests.support.process import freeze
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, consume, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.broker
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def test_a_stopped_flow_copies_nothing_until_it_is_resumed(flow: _Flow, tmp_path
         flow.write(b"3")
         consume(flow.target.bootstrap, remote, 3, timeout=70)
         assert flow.copied() == [b"1", b"2", b"3"], "each once, where it had stopped"
-        assert flow.shown()["running"] is True
+        eventually(lambda: flow.shown()["running"] is True)
         assert mirror.stop() == 0
 
 
@@ -129,10 +130,9 @@ def test_a_worker_that_is_frozen_while_its_flow_is_stopped_does_not_undo_a_reset
         eventually(lambda: flow.positions() == [0], timeout=60)
         flow.write(b"2")
         consume(flow.target.bootstrap, remote, 2, timeout=70)
-        pids = worker_pids(flow.target.bootstrap, flow.alias, since_ms).values()
-        frozen = [psutil.Process(pid) for pid in pids]
-        for each in frozen:
-            each.suspend()
+        pids = eventually(lambda: worker_pids(flow.target.bootstrap, flow.alias, since_ms))
+        frozen = [psutil.Process(pid) for pid in pids.values()]
+        freeze(*pids.values())
         flow.ok("stop")
         flow.offsets("reset", "--all-topics", "--execute")
         for each in frozen:

@@ -25,7 +25,7 @@ from tests.support.eventually import eventually
 from tests.support.layout import free_ports
 from tests.support.records import Sample, commit_group, create_topic, group_member, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.broker
 
 MM2 = Path(sys.executable).with_name("mm2")
 

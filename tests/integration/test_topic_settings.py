@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -19,7 +20,7 @@ from tests.support.ageing import without
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.records import create_topic
-from tests.support.taskless import taskless_flow
+from tests.support.taskless import TasklessFlow, taskless_flow
 
 pytestmark = pytest.mark.broker
 
@@ -113,8 +114,9 @@ async def test_settings_follow_and_what_is_excluded_does_not(
             for name in ("retention.bytes", "delete.retention.ms", "max.message.bytes")
         ]
         assert await flow.clusters.target.incremental_alter_configs(by_hand) == {}
+        await _has(flow, {change.name: "2000" for change in by_hand})
         await flow.discovery.sync_configs()
-        synced = await flow.settings(flow.remote)
+        synced = await _has(flow, {"retention.bytes": "1000"})
         assert synced["retention.bytes"] == "1000", "C397: set by hand, taken back"
         assert synced["delete.retention.ms"] == "2000", "C397: excluded, left alone"
         assert synced["max.message.bytes"] == "1048588", "C182: deleted, as the source has none"
@@ -132,6 +134,13 @@ async def test_settings_follow_and_what_is_excluded_does_not(
         assert logs == [], "C423, a bug of old Java: nothing to do, nothing to say"
 
 
+async def _has(flow: TasklessFlow, wanted: Mapping[str, str]) -> dict[str, str | None]:
+    """The settings of the copy once they are as wanted: brokers know of a change a little later."""
+    return await eventually_async(
+        lambda: flow.settings(flow.remote), until=lambda found: wanted.items() <= found.items()
+    )
+
+
 async def test_the_sources_defaults_are_followed_on_demand(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
@@ -142,7 +151,9 @@ async def test_the_sources_defaults_are_followed_on_demand(
         await eventually_async(flow.clusters.target.list_topics, until=lambda t: flow.remote in t)
         change = AlterConfig(flow.remote, "retention.bytes", ConfigOperation.SET, "2000")
         await flow.clusters.target.incremental_alter_configs([change])
+        await _has(flow, {"retention.bytes": "2000"})
         await flow.discovery.sync_configs()
+        await _has(flow, {"retention.bytes": "-1"})
         described = await flow.clusters.target.describe_configs([flow.remote])
         (entry,) = [e for e in described[flow.remote] if e.name == "retention.bytes"]
         assert (entry.value, entry.source.value) == ("-1", "DYNAMIC_TOPIC_CONFIG")

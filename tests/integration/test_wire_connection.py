@@ -47,7 +47,7 @@ def _answer(writer: asyncio.StreamWriter, correlation_id: int, body: bytes) -> N
 
 
 @asynccontextmanager
-async def _connected(peer: Peer, *, timeout_ms: int = 5000) -> AsyncIterator[Connection]:
+async def _connected(peer: Peer, *, timeout_ms: int = 60_000) -> AsyncIterator[Connection]:
     """A connection to a peer that says its versions and then does as ``peer`` does."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -152,15 +152,20 @@ async def test_a_silent_broker_is_given_up_and_asked_again_on_a_new_connection(
     async with _client(properties, topic_name) as client:
         node = await _leader(client, topic_name)
         sent = [(topic_name, 0, write_batch([Plain(value=b"v" * 10_000)]))]
-        await client.produce(node, sent, timeout_ms=500)
+        await _produced(client, node, sent)
         cluster.pause()
         with pytest.raises(Unavailable, match="does not answer"):
             await client.produce(node, sent, timeout_ms=500)
         with pytest.raises(Unavailable, match="not ready"):
             await client.produce(node, sent, timeout_ms=500)
         cluster.resume()
-        answer = await client.produce(node, sent, timeout_ms=500)
-        assert [partition.error for partition in answer.partitions] == [0]
+        await _produced(client, node, sent)
+
+
+async def _produced(client: WireClient, node: int, sent: list[tuple[str, int, bytes]]) -> None:
+    """Also where the machine is too busy for an answer in time."""
+    answer = await eventually_async(lambda: client.produce(node, sent, timeout_ms=500))
+    assert [partition.error for partition in answer.partitions] == [0]
 
 
 @pytest.mark.broker
@@ -186,10 +191,15 @@ async def test_a_session_is_renewed_on_its_connection_before_it_ends(
     loop = asyncio.get_running_loop()
     async with _client(properties, topic_name) as client:
         node = await _leader(client, topic_name)
-        end = loop.time() + 2.5 * _SESSION_MS / 1000
-        while loop.time() < end:
+
+        async def most_logins() -> int:
             await client.fetch(node, _fetch(topic_name, 100))
-    assert sorted(map(logins.count, {c for c in logins if isinstance(c, Connection)})) == [1, 3]
+            return max(logins.count(each) for each in logins if isinstance(each, Connection))
+
+        # Where the machine stands still, the broker ends a session, and another one begins.
+        begun = loop.time()
+        times = await eventually_async(most_logins, until=lambda most: most >= 3)
+        assert times - 1 <= (loop.time() - begun) / (_SESSION_MS / 2_000) + 1, "not all the time"
 
 
 @pytest.mark.broker

@@ -62,7 +62,7 @@ def running_java() -> Iterator[Java]:
         yield Java(process)
         assert process.stdin is not None
         process.stdin.close()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
 
 @cache

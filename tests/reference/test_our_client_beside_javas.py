@@ -18,7 +18,7 @@ from tests.support.layout import JARS, java
 from tests.support.process import QUICK_START
 from tests.support.records import Sample, create_topic, produce
 
-pytestmark = [pytest.mark.broker, pytest.mark.reference, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.broker, pytest.mark.reference]
 
 _SOURCE = Path(__file__).parent / "java" / "ClientAnswers.java"
 _PATTERN = "g[01]|(?i)LAST"

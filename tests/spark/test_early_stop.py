@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from tests.support.eventually import eventually
+from tests.support.family import family_of, javas
 from tests.support.process import Watched
 
 pytestmark = pytest.mark.spark
@@ -32,13 +33,10 @@ def test_a_stop_before_anything_runs_leaves_no_process_behind(
     mirror = Watched([command, str(file)], tmp_path / "mirror.log")
     try:
         process = psutil.Process(mirror.pid)
-        family = eventually(
-            lambda: process.children(recursive=True),
-            until=lambda found: any(each.name() == "java" for each in found),
-        )
+        family = eventually(lambda: family_of(process), until=lambda found: bool(javas(found)))
         process.send_signal(number)
         assert eventually(lambda: mirror.status, until=lambda status: status is not None) == 0
-        _, alive = psutil.wait_procs(family, timeout=60)
+        _, alive = psutil.wait_procs(list(family), timeout=60)
         assert alive == []
     finally:
         mirror.end(timeout=10)

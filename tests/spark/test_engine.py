@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -19,6 +20,7 @@ from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
 from tests.support import virtual_time
 from tests.support.eventually import eventually_async
+from tests.support.family import Family, family_of, javas
 from tests.support.specs import sample_spec
 
 pytestmark = pytest.mark.spark
@@ -51,7 +53,7 @@ async def test_one_bundle_fails_another_goes_on_and_nothing_is_left_behind(tmp_p
             time.sleep(0.05)
         return {"records": spec.index}
 
-    before = {process.pid for process in psutil.Process().children(recursive=True)}
+    before = family_of(psutil.Process())
     async with _engine(task) as engine:
         steady = asyncio.ensure_future(engine.run(sample_spec(index=1)))
         with pytest.raises(BundleFailed, match="ValueError: of bundle 0"):
@@ -59,8 +61,7 @@ async def test_one_bundle_fails_another_goes_on_and_nothing_is_left_behind(tmp_p
         assert not steady.done()
         (tmp_path / "go").touch()
         assert await steady == {"records": 1}
-    left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
-    assert [p.name() for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
+    await eventually_async(partial(_started_since, before), until=lambda left: not left)
 
 
 async def test_an_engine_without_bundles_runs_a_task_so_that_its_first_bundle_starts_quickly() -> (
@@ -69,9 +70,10 @@ async def test_an_engine_without_bundles_runs_a_task_so_that_its_first_bundle_st
     def task(_: BundleSpec) -> Totals:
         return {}
 
+    before = family_of(psutil.Process())
     async with _engine(task, warm_after_s=0.0) as engine:
         await engine.start()
-        assert await eventually_async(_daemons, timeout=200)
+        assert await eventually_async(partial(_daemons, before), timeout=200)
         assert await engine.run(sample_spec(index=0)) == {}
 
 
@@ -80,14 +82,14 @@ async def test_the_settings_of_the_user_reach_spark_and_its_jvm() -> None:
         return {}
 
     settings = {"spark.app.name": "of-the-test", "spark.driver.memory": "600m"}
+    before = family_of(psutil.Process())
     async with _engine(task, settings) as engine:
         await engine.start()
         (context,) = [engine._context]
         assert context is not None
         assert context.appName == "of-the-test"
-        javas = [p for p in psutil.Process().children() if p.name() == "java"]
-        (jvm,) = [p for p in javas if "spark" in " ".join(p.cmdline())]
-        assert "-Xmx600m" in jvm.cmdline()
+        started = await _started_since(before)
+        assert "-Xmx600m" in [word for jvm in javas(started) for word in started[jvm]]
 
 
 async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -> None:
@@ -158,10 +160,15 @@ async def test_a_setting_that_spark_refuses_is_a_clear_error() -> None:
     await engine.stop()
 
 
-async def _daemons() -> list[int]:
+async def _daemons(before: Family) -> list[int]:
     """Spark's Python daemon, which it starts for the first task, and its workers."""
     return [
         process.pid
-        for process in psutil.Process().children(recursive=True)
-        if any("flows.spark.daemon" in word for word in process.cmdline())
+        for process, words in (await _started_since(before)).items()
+        if any("flows.spark.daemon" in word for word in words)
     ]
+
+
+async def _started_since(before: Family) -> Family:
+    """What runs that the test has started; there are brokers, and what earlier tests have left."""
+    return family_of(psutil.Process(), but=before)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -60,7 +61,7 @@ def driver() -> Iterator[Driver]:
     with_zygote = Driver()
     yield with_zygote
     for each in with_zygote.family:
-        if each.is_running():
+        with suppress(psutil.NoSuchProcess):
             each.kill()
     with_zygote.process.kill()
     with_zygote.process.communicate()

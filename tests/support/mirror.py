@@ -18,7 +18,8 @@ from confluent_kafka import Consumer, TopicPartition
 
 from mm2.herder.progress import decode_progress, is_of_bundle
 from tests.support.cluster import Cluster
-from tests.support.eventually import PATIENCE_S
+from tests.support.eventually import PATIENCE_S, eventually
+from tests.support.family import family_of, javas
 from tests.support.process import java_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,6 +127,15 @@ class Mirror:
         self._family |= {process.pid: process for process in found}
         return [process for process in self._family.values() if _is_running(process)]
 
+    def jvm(self) -> psutil.Process:
+        """Spark's JVM, once it runs; what it forks has its name for a moment."""
+
+        def found() -> psutil.Process:
+            (jvm,) = javas(family_of(psutil.Process(self.process.pid)))
+            return jvm
+
+        return eventually(found, until=lambda _: True)
+
     def stop(self, timeout: float = PATIENCE_S) -> int:
         """SIGTERM; returns the exit status."""
         self.family()
@@ -162,7 +172,9 @@ def worker_pids(bootstrap: str, source: str, since_ms: int) -> dict[int, int]:
     where.offset = max(0, end - 50)
     consumer.assign([where])
     found: dict[int, int] = {}
+    deadline = time.monotonic() + PATIENCE_S
     while where.offset < end:
+        assert time.monotonic() < deadline, f"{where} is not read to {end}"
         for message in consumer.consume(50, timeout=1):
             if is_of_bundle(message.key()):
                 progress = decode_progress(message.value())

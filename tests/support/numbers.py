@@ -9,7 +9,7 @@ from typing import Self
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 
 
 class NumberReader:
@@ -72,7 +72,7 @@ class NumberWriter:
         """Ends, and says how many numbers are written."""
         self._is_closed.set()
         self._thread.join()
-        assert self._producer.flush(20) == 0
+        assert self._producer.flush(PATIENCE_S) == 0
         return self.total
 
     def _run(self) -> None:

@@ -74,15 +74,9 @@ class Watched:
             os.kill(self._process.pid, number)
 
     def freeze(self) -> None:
-        """
-        Stops the process's clock, and returns when it stands still.
-
-        The signal alone does not do that: on a busy machine the other threads may go on until the
-        one that takes the signal has its turn.
-        """
-        self.signal(signal.SIGSTOP)
-        while self.status is None and not _stands_still(self.pid):
-            time.sleep(0.001)
+        """Stops the process's clock, and returns when it stands still."""
+        if self.status is None:
+            freeze(self.pid)
 
     def end(self, *, timeout: float) -> None:
         """Asks the process to end, and kills it after ``timeout`` seconds (0: at once)."""
@@ -102,9 +96,25 @@ class Watched:
             self._watchdog.stdin.close()
 
 
+def freeze(*pids: int) -> None:
+    """
+    Stops the clocks of processes, and returns when all of them stand still, or have ended.
+
+    The signal alone does not do that: on a busy machine the other threads of a process may go on
+    until the one that takes the signal has its turn.
+    """
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+    for pid in pids:
+        while not _stands_still(pid):
+            time.sleep(0.001)
+
+
 def _stands_still(pid: int) -> bool:
+    """Whether no thread will run: each is stopped, dead, or in the kernel, to be stopped there."""
     threads = Path("/proc", str(pid), "task").glob("*/stat")
     try:
-        return all(each.read_text().rpartition(") ")[2].startswith("T") for each in threads)
-    except OSError:  # One has ended meanwhile.
+        return all(each.read_text().rpartition(") ")[2][0] in "TtZXD" for each in threads)
+    except (OSError, IndexError):  # One has ended meanwhile.
         return False

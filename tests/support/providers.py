@@ -31,6 +31,8 @@ from tests.support.layout import (
 )
 
 NAMES = ("A", "B", "C")
+_PATIENT = {"broker.session.timeout.ms": "60000"}
+"""Nobody restarts these clusters; a machine that stands still for seconds must not fence them."""
 _WITH_NEW_GROUPS = 4
 """The first version whose brokers serve the consumer protocol (KIP-848) without being told to."""
 
@@ -52,7 +54,7 @@ def provided(name: str) -> Iterator[Cluster]:
         with _container(name) as cluster:
             yield cluster
     else:
-        with KafkaCluster(name) as cluster:
+        with KafkaCluster(name, properties=_PATIENT) as cluster:
             yield cluster
 
 

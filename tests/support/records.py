@@ -28,6 +28,17 @@ from confluent_kafka.cimpl import NewTopic
 
 from tests.support.eventually import PATIENCE_S
 
+_NO_COORDINATOR_YET = {
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError._TIMED_OUT,
+    KafkaError._TRANSPORT,
+    KafkaError._WAIT_COORD,
+}
+"""A broker that has just started, or stood still for long, is asked again for its groups."""
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 DEADLINE_S = PATIENCE_S
 
@@ -224,9 +235,7 @@ def commit_group(bootstrap: str, group: str, offsets: Mapping[tuple[str, int], i
             try:
                 consumer.commit(offsets=positions, asynchronous=False)
             except KafkaException as error:
-                # A broker that has just started loads its groups first.
-                loading = error.args[0].code() == KafkaError.COORDINATOR_LOAD_IN_PROGRESS
-                if not loading or time.monotonic() > deadline:
+                if error.args[0].code() not in _NO_COORDINATOR_YET or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
             else:

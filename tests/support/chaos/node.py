@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -11,6 +11,7 @@ import psutil
 from tests.support.chaos.proxy import Link
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror
+from tests.support.process import freeze
 
 
 class Node:
@@ -72,13 +73,13 @@ class Node:
 
     def pause(self) -> None:
         """SIGSTOP to it and all that it has started."""
-        for process in self._processes():
-            process.suspend()
+        freeze(self.mirror.process.pid, *(each.pid for each in self.mirror.family()))
 
     def resume(self) -> None:
         """SIGCONT."""
-        for process in self._processes():
-            process.resume()
+        for process in [psutil.Process(self.mirror.process.pid), *self.mirror.family()]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
 
     def end(self) -> None:
         """Leaves nothing behind, however things stand."""
@@ -96,8 +97,3 @@ class Node:
     def _ended(self) -> None:
         self.mirror.wait_gone()
         self._mirror = None
-
-    def _processes(self) -> Iterator[psutil.Process]:
-        for process in [psutil.Process(self.mirror.process.pid), *self.mirror.family()]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                yield process

@@ -18,7 +18,7 @@ from tests.support.demo.batches import Record, decode
 
 _BYTES: Final = 1 << 20
 _NO_LEADER_S: Final = 0.1
-_DEADLINE_S: Final = 20.0
+_DEADLINE_S: Final = 60.0
 
 
 class RawCluster:

@@ -55,8 +55,10 @@ class DemoRun:
         return int(self.process.returncode)
 
     def left(self) -> list[str]:
-        """The processes that it has left behind."""
-        return [" ".join(each.cmdline())[:80] for each in self._running()]
+        """The processes that it has left behind; who was killed has a moment to end."""
+        with contextlib.suppress(AssertionError):
+            eventually(lambda: not self._running())
+        return list(self._running().values())
 
     def close(self) -> None:
         """Ends it and whatever it has left."""
@@ -66,13 +68,17 @@ class DemoRun:
         self.process.kill()
         self.process.wait()
         for each in self._running():
-            each.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
 
-    def _running(self) -> Iterator[psutil.Process]:
+    def _running(self) -> dict[psutil.Process, str]:
+        """Those that have not ended, and the beginnings of their commands."""
+        found = {}
         for each in self._family.values():
             with contextlib.suppress(psutil.NoSuchProcess):
                 if each.is_running() and each.status() != psutil.STATUS_ZOMBIE:
-                    yield each
+                    found[each] = " ".join(each.cmdline())[:80]
+        return found
 
 
 @contextmanager

@@ -202,7 +202,7 @@ def _topics(cluster: Cluster) -> set[str]:
     """The topics with all their partitions led."""
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none"})
     try:
-        found = consumer.list_topics(timeout=10).topics.items()
+        found = consumer.list_topics(timeout=60).topics.items()
     finally:
         consumer.close()
     return {
@@ -224,7 +224,7 @@ def _records(bootstrap: str, topic: str) -> Iterator[tuple[bytes | None, bytes |
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none"})
     try:
         where = TopicPartition(topic, 0, OFFSET_BEGINNING)
-        _, end = consumer.get_watermark_offsets(where, timeout=10)
+        _, end = consumer.get_watermark_offsets(where, timeout=60)
         consumer.assign([where])
         while end > 0:
             for message in consumer.consume(1_000, timeout=0.1):

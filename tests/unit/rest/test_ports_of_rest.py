@@ -63,7 +63,7 @@ def test_a_host_that_is_not_ours_stops_the_start() -> None:
 
 def test_no_host_is_every_interface() -> None:
     (found,) = bind(RestSettings(listeners=(Listener("http", "", 0),), by_default=False))
-    with closing(socket.create_connection((HOST, found.listener.port), timeout=5)):
+    with closing(socket.create_connection((HOST, found.listener.port), timeout=60)):
         found.close()
 
 
