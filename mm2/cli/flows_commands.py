@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -29,6 +30,7 @@ from mm2.errors import ClusterError, FlowError
 from mm2.failover.fence import STOP_WITHIN_S, FlowStatus, FlowSwitch
 from mm2.herder.clusters import admin_clients
 from mm2.herder.control_steering import ConnectorState
+from mm2.herder.status_topic import say_that_nobody_runs
 from mm2.herder.wanted import Steering
 
 T = TypeVar("T")
@@ -176,7 +178,11 @@ def _named(config: FlowConfig, connector: str | None) -> str:
 
 async def _on(config: FlowConfig, ask: Callable[[FlowSwitch], Awaitable[T]]) -> T:
     async with admin_clients(config) as clusters:
-        return await ask(FlowSwitch(config, clusters))
+        found = await ask(FlowSwitch(config, clusters))
+        # It is done, whether or not others that look may be told.
+        with suppress(ClusterError):
+            await say_that_nobody_runs(config, clusters.target)
+        return found
 
 
 async def rows_of(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.expressions import Expressions
 from mm2.connect.running import RunningConnectors
+from mm2.connect.status_board import StatusBoard
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import TargetState
+from mm2.core.connect_status import ConnectorKey, Status
+from mm2.core.status_table import StatusTable
+from mm2.core.status_words import words_at_rest
 from mm2.errors import ClusterError, ConfigErrors
-from mm2.herder.flow_view import ConnectorView, FlowView
+from mm2.herder.flow_view import ConnectorView, FlowView, TaskView
 from mm2.herder.repositioning import Repositioning
 from mm2.rest.errors import unknown_connector
 from mm2.rest.ports import ConnectorStatus, ConnectorType, State
@@ -28,6 +32,7 @@ class ConnectorStates:
         store: the connectors.
         running: what runs of them here.
         views: how their flows are.
+        board: where it is said how those are that rest; None if nowhere.
     """
 
     def __init__(
@@ -36,11 +41,13 @@ class ConnectorStates:
         store: ConnectorStore,
         running: RunningConnectors,
         views: FlowViews,
+        board: StatusBoard | None = None,
     ) -> None:
         self._worker = worker
         self._store = store
         self._running = running
         self._views = views
+        self._board = board
 
     def config(self, name: str) -> Mapping[str, str]:
         """
@@ -112,7 +119,22 @@ class ConnectorStates:
         if wanted is TargetState.STARTED or view.is_led:
             return self._seen(name, view)
         led = view.leader.worker_id if view.leader is not None else ""
-        return self._as(name, wanted.value, led)
+        return self._at_rest(name, wanted, led)
+
+    def _at_rest(self, name: str, wanted: TargetState, led: str) -> ConnectorStatus:
+        """As the status topic says, or will as soon as somebody has put it right."""
+        said = self._board.table_of(name, name) if self._board is not None else StatusTable()
+        for key, value in list(words_at_rest(said, wanted)):
+            said.take(key, value)
+        if (status := said.statuses.get(ConnectorKey(name))) is None:
+            return self._as(name, wanted.value, led)
+        hide = Expressions(self.config(name), self._worker).hide
+        return ConnectorStatus(
+            name=name,
+            type=self.type(name),
+            connector=_state(status, hide),
+            tasks={number: _state(task, hide) for number, task in said.tasks(name).items()},
+        )
 
     async def _view(self, name: str) -> FlowView:
         # What runs here, if it does: who asks again for the same is answered by the same follower.
@@ -138,15 +160,8 @@ class ConnectorStates:
         return ConnectorStatus(
             name=name,
             type=self.type(name),
-            connector=State(
-                state=seen.state.value, worker_id=seen.worker_id, trace=hide(seen.trace or "")
-            ),
-            tasks={
-                task.task: State(
-                    state=task.state.value, worker_id=task.worker_id, trace=hide(task.trace or "")
-                )
-                for task in seen.tasks
-            },
+            connector=_state(seen, hide),
+            tasks={task.task: _state(task, hide) for task in seen.tasks},
         )
 
 
@@ -154,6 +169,10 @@ def _part(view: FlowView, connector: Connector) -> ConnectorView | None:
     return view.connector(connector.kind.part)
 
 
+def _state(of: ConnectorView | TaskView | Status, hide: Callable[[str], str]) -> State:
+    return State(state=of.state.value, worker_id=of.worker_id, trace=hide(of.trace or ""))
+
+
 def _failed_or(wanted: TargetState) -> str:
-    """The state of a connector that cannot run."""
-    return "FAILED" if wanted is TargetState.STARTED else wanted.value
+    """The state of a connector that cannot run, about which a pause changes nothing."""
+    return wanted.value if wanted is TargetState.STOPPED else "FAILED"

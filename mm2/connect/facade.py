@@ -7,7 +7,7 @@ whatever is shown is seen through Kafka. So every worker answers for every conne
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
@@ -20,6 +20,7 @@ from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_states import ConnectorStates
 from mm2.connect.hidden import with_secrets
 from mm2.connect.running import RunningConnectors
+from mm2.connect.status_board import StatusBoard
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
@@ -40,10 +41,6 @@ _STATES: Final = {
 }
 
 
-Forget = Callable[[str], Awaitable[None]]
-"""Told the name of a connector that was deleted."""
-
-
 class WorkerConnectors:
     """
     The connectors of a worker.
@@ -53,7 +50,7 @@ class WorkerConnectors:
         store: the connectors.
         running: what runs of them here.
         views: how their flows are.
-        forget: takes back what is said elsewhere of a connector that was deleted.
+        board: where else it is said how they are; None if nowhere.
     """
 
     def __init__(
@@ -62,12 +59,12 @@ class WorkerConnectors:
         store: ConnectorStore,
         running: RunningConnectors,
         views: FlowViews,
-        forget: Forget | None = None,
+        board: StatusBoard | None = None,
     ) -> None:
         self._worker = worker
         self._store = store
-        self._forget = forget
-        self._states = ConnectorStates(worker, store, running, views)
+        self._board = board
+        self._states = ConnectorStates(worker, store, running, views, board)
 
     async def cluster_id(self) -> str:
         """
@@ -189,8 +186,8 @@ class WorkerConnectors:
         """Ends a connector for good; its positions stay, as Connect's do."""
         self._states.config(name)
         await self._store.add(ConnectorConfig(name, None), WantedState(name, None))
-        if self._forget is not None:
-            await self._forget(name)
+        if self._board is not None:
+            await self._board.forget(name)
 
     async def want(self, name: str, target: Target) -> None:
         """Has a connector run, pause or stop."""

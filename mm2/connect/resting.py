@@ -8,8 +8,7 @@ answer just then, or there was no leader, nobody would say so any more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 
 import structlog
 
@@ -17,31 +16,12 @@ from mm2.connect.connector import Connector
 from mm2.connect.status_board import StatusBoard
 from mm2.connect.store import ConnectorStore
 from mm2.core.connect_configs import TargetState
-from mm2.core.connect_status import RunState, TaskKey, encode_status, encode_topic
-from mm2.core.status_table import StatusTable
+from mm2.core.status_words import words_at_rest
 from mm2.errors import Mm2Error
 from mm2.herder.flow_view import view_flow
 from mm2.herder.status_ledger import Written
 
 log = structlog.get_logger()
-
-
-def words_at_rest(said: StatusTable, wanted: TargetState | None) -> Iterator[Written]:
-    """
-    What to write of a connector that nobody runs.
-
-    Args:
-        said: what is said of it.
-        wanted: what is wanted of it, but not that it runs; None if it was deleted.
-    """
-    state = RunState.STOPPED if wanted is None else RunState[wanted.name]
-    for key, status in said.statuses.items():
-        if wanted is None or (state is RunState.STOPPED and isinstance(key, TaskKey)):
-            yield encode_status(key, None)
-        elif (status.state, status.trace) != (state, None):
-            yield encode_status(key, replace(status, state=state, trace=None))
-    if wanted is None:
-        yield from (encode_topic(key, None) for key in said.topics)
 
 
 class RestingStatuses:

@@ -42,7 +42,7 @@ async def serve_worker(
         entrance: where and to whom.
     """
     async with asyncio.TaskGroup() as tasks:
-        connectors = WorkerConnectors(worker, store, running, FlowViews(tasks), board.forget)
+        connectors = WorkerConnectors(worker, store, running, FlowViews(tasks), board)
         api = Api(
             connectors=connectors,
             plugins=Plugins(worker_plugins(worker), resolves=True),

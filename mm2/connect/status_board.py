@@ -26,11 +26,11 @@ from mm2.core.connect_status import (
     encode_topic,
 )
 from mm2.core.status_table import StatusTable
-from mm2.errors import ClusterError, SchemaError, Unavailable
+from mm2.errors import ClusterError, SchemaError
 from mm2.herder.status_ledger import Written
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import LogTail
-from mm2.kafka.writer import Writer
+from mm2.kafka.standing_writer import StandingWriter
 
 log = structlog.get_logger()
 
@@ -52,8 +52,10 @@ class StatusBoard:
         self._properties = {"client.id": worker.group_id, **worker.properties}
         self._tables: dict[str, StatusTable] = {}
         self._loaded = asyncio.Event()
-        self._writer: Writer | None = None
-        self._opening = asyncio.Lock()
+        # One for all connectors.
+        self._writer = StandingWriter(
+            _ALIAS, worker_client_properties(self._properties, "producer", _ROLE)
+        )
 
     @property
     def is_there(self) -> bool:
@@ -79,7 +81,7 @@ class StatusBoard:
                 async for record in tail:
                     self._take(record.key, record.value)
         finally:
-            await self._close(self._writer)
+            await self._writer.close()
 
     async def loaded(self) -> None:
         """Waits until what was in the topic at the start is known."""
@@ -105,7 +107,7 @@ class StatusBoard:
             ClusterError: the cluster does not answer, or refuses.
         """
         for key, value in [_of(connector, *record) for record in records]:
-            await self._send(key, value)
+            await self._writer.send(self._topic, key, value)
             # What is written is known at once: nobody is to write it twice meanwhile.
             self._take(key, value)
 
@@ -118,32 +120,6 @@ class StatusBoard:
             await self.write(connector, records)
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
-
-    async def _send(self, key: bytes, value: bytes | None) -> None:
-        # Each time, because whoever was not answered meanwhile has closed it.
-        writer = await self._opened()
-        try:
-            await writer.send(self._topic, key, value)
-        except Unavailable:
-            await self._close(writer)
-            raise
-
-    async def _opened(self) -> Writer:
-        """One writer for all, from when there is something to say."""
-        async with self._opening:
-            if self._writer is None:
-                properties = worker_client_properties(self._properties, "producer", _ROLE)
-                writer = Writer(_ALIAS, properties)
-                await writer.start()
-                self._writer = writer
-            return self._writer
-
-    async def _close(self, writer: Writer | None) -> None:
-        """The next one who has something to say connects again."""
-        if self._writer is writer:
-            self._writer = None
-        if writer is not None:
-            await writer.close()
 
     async def _tell_loaded(self, tail: LogTail) -> None:
         await tail.caught_up.wait()

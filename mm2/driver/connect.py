@@ -14,18 +14,20 @@ from flows.checkpoint.flow import run_checkpoints
 from flows.heartbeat.flow import run_heartbeats
 from mm2.connect.checkpoint_sink import run_checkpoint_sink
 from mm2.connect.connector import Connector
+from mm2.connect.connector_words import ConnectorWords
 from mm2.connect.doubts import check_target
 from mm2.connect.expressions import Expressions
+from mm2.connect.lag_group import LagGroup
 from mm2.connect.resting import RestingStatuses
 from mm2.connect.running import RunningConnectors
 from mm2.connect.status_board import StatusBoard
-from mm2.connect.status_keeper import StatusKeeper
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import TargetState
 from mm2.driver.app import STOP_WITHIN_S, Engine, run_to_the_end
 from mm2.herder.election import NodeShare
 from mm2.herder.herder import FlowHerder
+from mm2.herder.status_keeper import StatusKeeper
 from mm2.herder.supervision import keep_running
 from mm2.rest.entrance import Entrance, prepare
 
@@ -132,13 +134,18 @@ class ConnectWorker:
             checkpoints=run_checkpoint_sink if is_sink else run_checkpoints,
             worker_id=self._worker_id,
             share=self._share,
-            status=StatusKeeper(
-                connector,
-                self._board,
-                owner=self._worker_id,
-                wanted=lambda: self._wanted(connector.name),
-                hide=lambda text: Expressions(connector.config, self._config).hide(text),
-            ),
+            status=self._status(connector),
+        )
+
+    def _status(self, connector: Connector) -> StatusKeeper:
+        lag_group = LagGroup.of(connector)
+        return StatusKeeper(
+            lambda: connector.flow,
+            ConnectorWords(connector, self._board, lambda: self._wanted(connector.name)),
+            owner=self._worker_id,
+            worker_id=self._worker_id,
+            hide=lambda text: Expressions(connector.config, self._config).hide(text),
+            also=None if lag_group is None else lag_group.keep,
         )
 
     def _wanted(self, name: str) -> TargetState | None:

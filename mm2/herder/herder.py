@@ -28,7 +28,8 @@ from mm2.herder.election import NodeShare
 from mm2.herder.hearing import HeardRunner, heard_flow
 from mm2.herder.leading import FlowLeading
 from mm2.herder.ports import BundleRunner, SmallFlow, StatusWriter
-from mm2.herder.status_topic import StatusTopic
+from mm2.herder.status_keeper import StatusKeeper
+from mm2.herder.status_topic import StatusTopic, worker_id_of
 from mm2.herder.steered import SteeredFlow
 from mm2.herder.supervision import keep_running, unless_stopped
 from mm2.herder.term import Term
@@ -143,7 +144,12 @@ class FlowHerder:
         status: StatusWriter | None = None,
     ) -> None:
         self.config = config
-        self._status = status or StatusTopic(lambda: self.config, owner=worker_id)
+        self._status = status or StatusKeeper(
+            lambda: self.config,
+            StatusTopic(lambda: self.config),
+            owner=worker_id,
+            worker_id=worker_id_of(worker_id, config.flow),
+        )
         hear = self._status.hear
         self._runner = HeardRunner(runner, hear)
         self._heartbeats = heard_flow(heartbeats, HEARTBEAT_CONNECTOR, hear)

@@ -10,7 +10,6 @@ from mm2.config.flow import FlowConfig
 from mm2.core.connect_status import (
     ActiveTopic,
     ConnectorKey,
-    RunState,
     Status,
     TaskKey,
     TopicKey,
@@ -19,6 +18,8 @@ from mm2.core.connect_status import (
 )
 from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, HEARTBEAT_CONNECTOR
 from mm2.core.policy import build_policy
+from mm2.core.status_table import StatusTable
+from mm2.core.status_words import words_when_left
 from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.flow_standing import own_connectors
 from mm2.herder.flow_states import ConnectorView, TaskView
@@ -29,8 +30,6 @@ Written: TypeAlias = tuple[bytes, bytes | None]
 
 _STEADY_MS: Final = 5_000
 """What has failed is said to have failed until it has run for so long again."""
-
-_ENDED: Final = (RunState.UNASSIGNED, RunState.STOPPED, RunState.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +102,10 @@ class StatusLedger:
         ]
 
     def ends(self, picture: FlowPicture) -> list[Written]:
-        """What to write when this node gives the flow up."""
+        """What to write when this node gives the flow up, which then nobody runs."""
         if not self._leads(picture):
             return []
-        return [
-            encode_status(key, replace(status, state=RunState.UNASSIGNED, trace=None))
-            for key, status in picture.statuses.statuses.items()
-            if status.worker_id == self._worker_id and status.state not in _ENDED
-        ]
+        return list(words_when_left(own_words(picture)))
 
     def _leads(self, picture: FlowPicture) -> bool:
         lease = picture.lease
@@ -152,3 +147,15 @@ class StatusLedger:
             trace=view.trace,
             version=self._release,
         )
+
+
+def own_words(picture: FlowPicture) -> StatusTable:
+    """What the status topic says of the flow's connectors, by its last leader or earlier ones."""
+    epoch = picture.lease.epoch if picture.lease else 0
+    return StatusTable(
+        {
+            key: status
+            for key, status in picture.statuses.statuses.items()
+            if key.connector in CONNECTORS and status.generation <= epoch
+        }
+    )

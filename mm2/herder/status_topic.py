@@ -1,112 +1,96 @@
 """
-Keeps the status topic true, as Connect's workers do: written by whoever leads the flow.
+A flow's own status topic on its target, ``mm2-status.<source>.internal``.
 
-On change only, and what others have left there when this node takes the lead. Tools that know
-Connect's status topic read it, and Kafka's own MirrorMaker when it takes the flow over.
+Whoever leads the flow keeps it. A leader that was killed leaves it behind as it is, and if there is
+no other node, nobody puts it right, until somebody has something to do with the flow.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
 
-import structlog
-
-from mm2 import __version__
 from mm2.config.flow import FlowConfig
 from mm2.core.model import SourceAndTarget
-from mm2.errors import ClusterError
-from mm2.herder.flow_topics import now_ms
-from mm2.herder.flow_view import FlowFollower
-from mm2.herder.looks import Looks
-from mm2.herder.status_ledger import Key, StatusLedger, Written
-from mm2.herder.supervision import keep_running
+from mm2.core.status_words import words_when_left
+from mm2.herder.flow_picture import FlowPicture
+from mm2.herder.flow_topics import CONTROL, STATUS, FlowTopics, now_ms
+from mm2.herder.status_ledger import StatusLedger, Written, own_words
+from mm2.kafka.admin import Admin
+from mm2.kafka.standing_writer import StandingWriter
 from mm2.kafka.writer import Writer
-
-log = structlog.get_logger()
-
-_BEGIN_AFTER_S: Final = 5.0
-"""A node that has just started has better things to do: its first records wait for Spark."""
-
-_GIVE_UP_WITHIN_S: Final = 3.0
 
 
 class StatusTopic:
     """
-    Writes what the connectors of a flow do, whenever this node leads it.
+    The status topic of a flow, as its leader keeps it.
 
     Args:
         config: the flow, as this node's file has it now.
-        owner: of this node's leases; under others' it writes nothing.
     """
 
-    def __init__(self, config: Callable[[], FlowConfig], *, owner: str) -> None:
+    def __init__(self, config: Callable[[], FlowConfig]) -> None:
         self._config = config
-        self._looks = Looks()
-        worker_id = worker_id_of(owner, config().flow)
-        self._ledger = StatusLedger(config, owner=owner, worker_id=worker_id, release=__version__)
+        self._writer: StandingWriter | None = None
 
-    def hear(self, key: Key, reason: str | None) -> None:
+    @property
+    def is_there(self) -> bool:
+        """Whether the flow has one."""
+        return bool(self._config().herder.status_topic)
+
+    async def look(self, picture: FlowPicture) -> None:
+        """Nothing is to be done: pictures of flows follow their status topics."""
+
+    def last_words(self, picture: FlowPicture, ledger: StatusLedger) -> Iterable[Written]:
+        """What Connect's workers write when they end."""
+        return ledger.ends(picture)
+
+    async def write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
         """
-        Learns that a connector or task begins, or why it has failed.
+        Writes, and has the picture show it at once.
 
-        Args:
-            key: which.
-            reason: why it has failed; None if it begins.
+        Raises:
+            ClusterError: the target does not answer, or refuses.
         """
-        self._ledger.heard(key, reason, now_ms())
-        self._looks.news()
+        for key, value in records:
+            # Not before there is something to write, and where the target is then.
+            if self._writer is None:
+                self._writer = StandingWriter(self._config().flow.target, _producer(self._config()))
+            await self._writer.send(self._config().herder.status_topic, key, value)
+            picture.statuses.take(key, value)
 
-    async def beside(self, work: Coroutine[object, object, None]) -> None:
-        """
-        Awaits what a leader does, and writes meanwhile.
+    async def close(self) -> None:
+        """Closes the connection."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            await writer.close()
 
-        When it ends, the node is said to run nothing any more; not so when it is cancelled, because
-        then others may lead already.
-        """
-        follower = FlowFollower(self._config(), nodes=False)
-        async with asyncio.TaskGroup() as tasks:
-            writing = tasks.create_task(
-                keep_running("status", lambda: self._run(follower)), name="status"
-            )
-            await work
-            writing.cancel()
-        await self._give_up(follower)
 
-    async def _run(self, follower: FlowFollower) -> None:
-        """Writes until cancelled; what cannot be written is tried again a second later."""
-        if not self._config().herder.status_topic:
-            return
-        await asyncio.sleep(_BEGIN_AFTER_S)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(follower.run(), name="status-follower")
-            await follower.until_ready()
-            async with self._writer() as writer:
-                while True:
-                    await self._write(writer, self._ledger.changes(follower.picture, now_ms()))
-                    await self._looks.until_due(follower.picture)
+async def say_that_nobody_runs(config: FlowConfig, target: Admin) -> None:
+    """
+    Puts the status topic right if a flow's last leader is gone without a word, and nobody follows.
 
-    async def _give_up(self, follower: FlowFollower) -> None:
-        """Takes no longer than a few seconds; if the target is away, others see that themselves."""
-        if not (ends := self._ledger.ends(follower.picture)):
-            return
-        try:
-            async with asyncio.timeout(_GIVE_UP_WITHIN_S), self._writer() as writer:
-                await self._write(writer, ends)
-        except (TimeoutError, ClusterError) as error:
-            log.warning("status.not_written", error=str(error))
+    Whoever is there for the flow does so without us.
 
-    def _writer(self) -> Writer:
-        config = self._config()
-        return Writer(config.flow.target, config.herder.client("producer", "status"))
+    Args:
+        config: the flow.
+        target: admin client of its target.
 
-    async def _write(self, writer: Writer, records: Iterable[Written]) -> None:
-        try:
-            for key, value in records:
-                await writer.send(self._config().herder.status_topic, key, value)
-        except ClusterError as error:
-            log.warning("status.not_written", error=str(error))
+    Raises:
+        ClusterError: the target does not answer, or refuses.
+    """
+    topics = FlowTopics(config, target)
+    await topics.read_group()
+    if topics.picture.members.members:
+        return
+    known = await target.list_topics()
+    for kind in (CONTROL, STATUS):
+        if topics.names.get(kind) in known:
+            await topics.read(kind)
+    words = list(words_when_left(own_words(topics.picture)))
+    if words and not topics.picture.is_led(now_ms()):
+        async with Writer(config.flow.target, _producer(config)) as writer:
+            for key, value in words:
+                await writer.send(config.herder.status_topic, key, value)
 
 
 def worker_id_of(owner: str, flow: SourceAndTarget) -> str:
@@ -119,3 +103,7 @@ def worker_id_of(owner: str, flow: SourceAndTarget) -> str:
     """
     host, _, rest = owner.partition("/")
     return "/".join(part for part in (host, str(flow), rest.partition("/")[0]) if part)
+
+
+def _producer(config: FlowConfig) -> dict[str, str]:
+    return config.herder.client("producer", "status")

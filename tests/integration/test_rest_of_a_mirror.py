@@ -7,6 +7,8 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from operator import lt
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -52,6 +54,10 @@ class _Running:
         """Where the node listens, by its log."""
         (line,) = [each for each in self.mirror.text().splitlines() if "rest.listening" in each]
         return str(json.loads(line)["advertised"])
+
+    def restarts(self) -> int:
+        """How often a task was begun anew, by the node's log."""
+        return self.mirror.text().count('"bundle.restarted"')
 
     def write(self, *values: bytes) -> None:
         produce(self.source.bootstrap, self.topic, [Sample(value=value) for value in values])
@@ -215,9 +221,11 @@ async def _paused_and_resumed(ui: _Kafbat, running: _Running) -> None:
     await ui.ask("PUT", "/connectors/{c}/resume")
     await ui.until("RUNNING", 1)
     await asyncio.to_thread(eventually, running.copied, until=lambda seen: len(seen) >= 3)
-    await ui.ask("POST", "/connectors/{c}/restart?includeTasks=false&onlyFailed=false")
-    await ui.ask("POST", "/connectors/{c}/tasks/{t}/restart")
-    await ui.until("RUNNING", 1)
+    for path in ("restart?includeTasks=false&onlyFailed=false", "tasks/{t}/restart"):
+        before = running.restarts()
+        await ui.ask("POST", f"/connectors/{{c}}/{path}")
+        await asyncio.to_thread(eventually, running.restarts, until=partial(lt, before))
+        await ui.until("RUNNING", 1)
     assert await asyncio.to_thread(running.copied) == [b"1", b"2", b"3"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import subprocess
@@ -19,8 +18,8 @@ from mm2.cli.mm2 import main
 from mm2.core.connect_status import RunState, Status
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.core.status_table import StatusTable
-from mm2.kafka.log import read_to_end
 from tests.support.cluster import Cluster
+from tests.support.connect import statuses_of
 from tests.support.eventually import eventually
 from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties
@@ -57,14 +56,7 @@ class _Flow:
 
     def statuses(self) -> StatusTable:
         """What the status topic says."""
-        topic = f"mm2-status.{self.alias}.internal"
-        records = asyncio.run(
-            read_to_end("T", {"bootstrap.servers": self.target.bootstrap}, topic, newest_only=True)
-        )
-        table = StatusTable()
-        for record in records:
-            table.take(record.key, record.value)
-        return table
+        return statuses_of(self.target, f"mm2-status.{self.alias}.internal")
 
     def states(self, *, status: int) -> dict[tuple[str, int | None], str]:
         rows = self.seen("--flow", f"{self.alias}->T", "--by", "task", status=status)
@@ -130,6 +122,19 @@ def test_a_flow_is_seen_as_it_is(flow: _Flow, tmp_path: Path) -> None:
         assert gone["leader"] is None
         assert gone["problems"].startswith("nobody leads it; ")
         assert set(flow.states(status=1).values()) == {"UNASSIGNED"}
+        _paused(flow)
+
+
+def _paused(flow: _Flow) -> None:
+    """Of nodes that are all gone nobody could say so in the status topic, until somebody comes."""
+    assert RunState.RUNNING in {each.state for each in flow.statuses().statuses.values()}
+    paused = CliRunner().invoke(main, ["flows", "pause", str(flow.file)])
+    assert paused.exit_code == 0, paused.output
+    said = flow.statuses().statuses
+    failed = {key for key, each in said.items() if each.state is RunState.FAILED}
+    assert {each.state for key, each in said.items() if key not in failed} == {RunState.UNASSIGNED}
+    assert len(failed) == 1, "a task that had failed before"
+    assert flow.states(status=1)[SOURCE_CONNECTOR, None] == "PAUSED"
 
 
 def _one_has_failed(tasks: Mapping[int, Status]) -> bool:

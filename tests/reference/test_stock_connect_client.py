@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
+from operator import lt
 from pathlib import Path
 
 import pytest
 
+from mm2.core.connect_status import RunState
 from tests.reference.connect_client import ConnectClient, connect_client
 from tests.support.cluster import Cluster
-from tests.support.connect import distributed, sample
+from tests.support.connect import distributed, sample, statuses_of
 from tests.support.eventually import eventually
 from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties
@@ -47,12 +51,14 @@ def test_it_shows_and_steers_a_flow_of_a_dedicated_node(
         with connect_client(url) as client:
             eventually(lambda: client.is_in(name, "RUNNING", 1))
             _shows(client, name, remote=f"{source}.{unique}")
-            _steers(client, name)
+            _steers(client, name, lambda: mirror.text().count('"bundle.restarted"'))
             with pytest.raises(AssertionError, match=r"InvalidRequestException: .*take the flow"):
                 client.ask("delete", name)
             with pytest.raises(AssertionError, match="ResourceNotFoundException"):
                 client.ask("connector", "nobody")
         assert mirror.stop() == 0
+    said = statuses_of(cluster_b, f"mm2-status.{source}.internal")
+    assert {each.state for each in said.statuses.values()} == {RunState.UNASSIGNED}
     copies = records_in(log_of(cluster_b.bootstrap, f"{source}.{unique}"))
     assert [record.value for record in copies] == [b"1", b"2"]
 
@@ -88,7 +94,7 @@ def test_it_makes_moves_and_deletes_a_connector_of_a_worker(
         eventually(lambda: client.is_in(unique, "RUNNING", 1))
         eventually(copied, until=lambda found: found == [b"1", b"2"])
         _shows(client, unique, remote=remote)
-        _steers(client, unique)
+        _steers(client, unique, lambda: worker.text().count('"connector.started"'))
         rest, path = RestClient(port), f"/connectors/{unique}/offsets"
         where = {"cluster": source, "partition": 0, "topic": unique}
         asked = {"offsets": [{"partition": where, "offset": {"offset": 0}}]}
@@ -115,8 +121,15 @@ def _shows(client: ConnectClient, name: str, *, remote: str) -> None:
     assert CLASS in {each["className"] for each in client.ask("plugins")}
 
 
-def _steers(client: ConnectClient, name: str) -> None:
-    """Ends with a connector that is stopped."""
+def _steers(client: ConnectClient, name: str, begun: Callable[[], int]) -> None:
+    """
+    Ends with a connector that is stopped.
+
+    Args:
+        client: the client.
+        name: the connector.
+        begun: how often it was seen to begin anew.
+    """
     config = client.ask("config", name)
     limited = {**config, "flow.byte.rate.limit": "1000000"}
     assert client.ask("validate", "MirrorSourceConnector", limited)["errorCount"] == 0
@@ -128,11 +141,12 @@ def _steers(client: ConnectClient, name: str) -> None:
     eventually(lambda: client.state(name), until=lambda state: state == "PAUSED")
     client.ask("resume", name)
     eventually(lambda: client.is_in(name, "RUNNING", 1))
-    client.ask("restart", name)
-    eventually(lambda: client.is_in(name, "RUNNING", 1))
-    # A new leader has no tasks before it has divided the partitions.
-    eventually(lambda: client.ask("restart-task", name, 0), until=lambda _: True)
-    eventually(lambda: client.is_in(name, "RUNNING", 1))
+    for restart in (["restart", name], ["restart-task", name, 0]):
+        before = begun()
+        # A new leader has no tasks before it has divided the partitions.
+        eventually(partial(client.ask, *restart), until=lambda _: True)
+        eventually(begun, until=partial(lt, before))
+        eventually(lambda: client.is_in(name, "RUNNING", 1))
     client.ask("stop", name)
     eventually(lambda: client.is_in(name, "STOPPED", 0))
 

@@ -7,11 +7,14 @@ ports of their clusters and names that no other test uses.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from mm2.core.status_table import StatusTable
+from mm2.kafka.log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.mirror import ROOT, Mirror
 
@@ -48,3 +51,12 @@ def standalone(folder: Path, worker: str, connectors: Mapping[str, str]) -> Mirr
 def distributed(folder: Path, worker: str) -> Mirror:
     """One worker of a group, by the text of its file."""
     return Mirror(folder, worker, command=lambda file: [str(DISTRIBUTED), str(file)])
+
+
+def statuses_of(cluster: Cluster, topic: str) -> StatusTable:
+    """What a status topic says."""
+    servers = {"bootstrap.servers": cluster.bootstrap}
+    table = StatusTable()
+    for record in asyncio.run(read_to_end(cluster.name, servers, topic, newest_only=True)):
+        table.take(record.key, record.value)
+    return table

@@ -15,9 +15,10 @@ from mm2.connect.facade import WorkerConnectors
 from mm2.connect.memory import MemoryStore
 from mm2.connect.running import RunningConnectors
 from mm2.connect.service import worker_plugins
+from mm2.connect.status_board import StatusBoard
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, TargetState, WantedState
-from mm2.core.connect_status import RunState
+from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey, encode_status
 from mm2.errors import ConfigErrors, Unavailable
 from mm2.herder.flow_view import ConnectorView, FlowView, LeaderView, TaskView
 from mm2.rest.errors import RestError
@@ -81,6 +82,19 @@ class _Led:
         return FlowView(flow=config.flow, time_ms=0, leader=leader, connectors=(running,))
 
 
+class _Said(StatusBoard):
+    """A status topic without a cluster."""
+
+    def __init__(self) -> None:
+        super().__init__(WorkerConfig(raw={}, is_distributed=False))
+
+    def say(self, key: ConnectorKey | TaskKey, state: RunState) -> None:
+        """Somebody has written this."""
+        trace = "why" if state is RunState.FAILED else None
+        status = Status(state=state, worker_id="w", generation=1, trace=trace)
+        self._take(*encode_status(key, status))
+
+
 class _World:
     """A worker without Kafka."""
 
@@ -88,6 +102,7 @@ class _World:
         self,
         configs: Mapping[str, Mapping[str, str]] | None = None,
         views: _Away | _Led | None = None,
+        board: StatusBoard | None = None,
     ) -> None:
         self.worker = worker = WorkerConfig(raw={}, is_distributed=False)
         self.told: list[str] = []
@@ -96,7 +111,7 @@ class _World:
             worker, self.store, lambda connector: _Flow(connector, self.told), "w"
         )
         self.rest = WorkerConnectors(
-            worker, self.store, self.running, cast("FlowViews", views or _Away())
+            worker, self.store, self.running, cast("FlowViews", views or _Away()), board
         )
 
 
@@ -189,6 +204,39 @@ def test_a_connector_runs_until_its_leader_has_released_it(target: Target) -> No
         )
 
     run(story())
+
+
+def test_what_has_failed_before_it_is_paused_is_shown_so_and_why() -> None:
+    """As by Connect's workers, which show what the status topic says."""
+
+    async def story() -> tuple[State, Mapping[int, State]]:
+        views, board = _Led(), _Said()
+        views.is_led = False
+        rest = _World(views=views, board=board).rest
+        await rest.create("m", _CONFIG, Target.PAUSED)
+        board.say(ConnectorKey("m"), RunState.RUNNING)
+        board.say(TaskKey("m", 0), RunState.UNASSIGNED)
+        board.say(TaskKey("m", 1), RunState.FAILED)
+        status = await rest.status("m")
+        return status.connector, status.tasks
+
+    paused = State(state="PAUSED", worker_id="w")
+    failed = State(state="FAILED", worker_id="w", trace="why")
+    assert run(story()) == (paused, {0: paused, 1: failed})
+
+
+def test_what_cannot_run_has_failed_until_it_is_stopped() -> None:
+    """A pause does not put right what is wrong."""
+
+    async def story() -> list[str]:
+        world = _World({"m": {"name": "m"}})
+        found = []
+        for state in TargetState:
+            await world.store.add(WantedState("m", state))
+            found.append((await world.rest.status("m")).connector.state)
+        return found
+
+    assert run(story()) == ["FAILED", "FAILED", "STOPPED"]
 
 
 def test_of_a_connector_that_cannot_be_seen_nobody_says_that_it_rests() -> None:

@@ -43,7 +43,7 @@ class _Cluster(Writer):
 
 @pytest.fixture
 def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusBoard]:
-    monkeypatch.setattr("mm2.connect.status_board.Writer", _Cluster)
+    monkeypatch.setattr("mm2.kafka.standing_writer.Writer", _Cluster)
     _Cluster.made = 0
     raw = {
         "bootstrap.servers": "127.0.0.1:1",

@@ -209,20 +209,23 @@ def test_topics_of_heartbeats_and_checkpoints_are_named(leader: _Leader) -> None
     ]
 
 
-def test_a_node_that_gives_the_flow_up_says_so_of_what_it_ran(leader: _Leader) -> None:
+def test_a_node_that_gives_the_flow_up_says_that_nobody_runs_it(leader: _Leader) -> None:
+    """Also of what is paused or stopped, and of what one left that was killed before it."""
     leader.report(1, error="no")
     leader.written()
-    other = Status(state=RunState.RUNNING, worker_id="other", generation=9)
-    leader.stands(TaskKey(HEARTBEAT, 0), other)
+    killed = Status(state=RunState.RUNNING, worker_id="killed", generation=6)
+    leader.stands(TaskKey(HEARTBEAT, 0), killed)
+    leader.stands(ConnectorKey("another"), killed)
+    later = Status(state=RunState.RUNNING, worker_id="later", generation=8)
+    leader.stands(TaskKey(CHECKPOINT, 0), later)
     stopped = Status(state=RunState.STOPPED, worker_id="h/A->B/1", generation=7)
     leader.stands(ConnectorKey(CHECKPOINT), stopped)
     ends = {key: decode_status(value or b"") for key, value in leader.ledger.ends(leader.picture)}
     assert {each.state for each in ends.values()} == {RunState.UNASSIGNED}
-    assert {each.trace for each in ends.values()} == {None}
     assert sorted(ends) == [
+        b"status-connector-MirrorCheckpointConnector",
         b"status-connector-MirrorHeartbeatConnector",
         b"status-connector-MirrorSourceConnector",
-        b"status-task-MirrorCheckpointConnector-0",
+        b"status-task-MirrorHeartbeatConnector-0",
         b"status-task-MirrorSourceConnector-0",
-        b"status-task-MirrorSourceConnector-1",
     ]

@@ -1,0 +1,44 @@
+"""What a leader has written of its flow it knows at once, not only when it has read it again."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.core.connect_status import RunState, Status, TaskKey, encode_status
+from mm2.herder.control import Lease, encode_lease
+from mm2.herder.flow_picture import FlowPicture
+from mm2.herder.status_ledger import StatusLedger
+from mm2.herder.status_topic import StatusTopic
+from mm2.kafka.records import Record
+from mm2.kafka.writer import Writer
+from tests.support.seen_flow import NOW, SOURCE, flow_of
+
+
+class _Cluster(Writer):
+    """A producer of a cluster that takes everything."""
+
+    async def start(self) -> None:
+        pass
+
+    async def send(self, *_: object, **__: object) -> int:
+        return 0
+
+
+async def test_a_node_that_ends_takes_back_what_it_has_written_just_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was RUNNING for good in the eyes of others if nobody came after it."""
+    monkeypatch.setattr("mm2.kafka.standing_writer.Writer", _Cluster)
+    picture = FlowPicture()
+    key, value = encode_lease(Lease(epoch=7, owner="n"))
+    picture.take_control(
+        Record(topic="t", partition=0, offset=0, timestamp_ms=NOW, key=key, value=value)
+    )
+    ledger = StatusLedger(flow_of, owner="n", worker_id="w", release="0.1")
+    topic, task = StatusTopic(flow_of), TaskKey(SOURCE, 0)
+    status = Status(state=RunState.RUNNING, worker_id="w", generation=7)
+    await topic.write(picture, [encode_status(task, status)])
+    assert picture.statuses.statuses == {task: status}
+    ((left, _),) = topic.last_words(picture, ledger)
+    assert left == str(task).encode()
+    await topic.close()
