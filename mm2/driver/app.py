@@ -24,6 +24,7 @@ from mm2.config.flow import FlowConfig
 from mm2.core.model import ClusterAlias
 from mm2.driver.reload import file_change
 from mm2.driver.rest import entrance_of, serve_rest
+from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
 from mm2.herder.election import NodeShare
 from mm2.herder.herder import Herder
@@ -36,7 +37,6 @@ STOP_WITHIN_S: Final = 24.0
 """A stop takes no longer than this; then the process ends whatever is still under way."""
 
 _STDIN: Final = 0
-_STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 EXIT_HERDER: Final = 1
 EXIT_START: Final = 3
@@ -215,7 +215,10 @@ class MirrorMaker:
 
 
 def run_flows(
-    flows: Sequence[FlowConfig], engine: Engine, read_again: Callable[[], Sequence[FlowConfig]]
+    flows: Sequence[FlowConfig],
+    engine: Engine,
+    signals: StopSignals,
+    read_again: Callable[[], Sequence[FlowConfig]],
 ) -> int:
     """
     Runs flows in the foreground; returns the exit status.
@@ -229,7 +232,7 @@ def run_flows(
     except (ConfigError, FatalError) as error:
         log.critical("driver.failed", error=str(error))
         return EXIT_START
-    return run_program(lambda: MirrorMaker(flows, engine, entrance, read_again))
+    return run_program(lambda: MirrorMaker(flows, engine, entrance, read_again), signals)
 
 
 class Program(Protocol):
@@ -242,32 +245,16 @@ class Program(Protocol):
         """Runs until ``stop``; returns the exit status."""
 
 
-def run_program(make: Callable[[], Program]) -> int:
+def run_program(make: Callable[[], Program], signals: StopSignals) -> int:
     """
     Runs a program in the foreground, made in its event loop; returns the exit status.
 
     SIGTERM and SIGINT stop it; a second one ends it at once.
     """
-    # While the event loop begins, what a signal's handler raises may be lost in it.
-    came: list[int] = []
-    for number in _STOPPING:
-        signal.signal(number, lambda number, _: came.append(number))
-    return uvloop.run(_run(make, came))
+    return uvloop.run(_run(make, signals))
 
 
-async def _run(make: Callable[[], Program], came: Sequence[int]) -> int:
+async def _run(make: Callable[[], Program], signals: StopSignals) -> int:
     program = make()
-    signals: list[int] = []
-
-    def stop(number: int) -> None:
-        if signals:
-            os._exit(128 + number)
-        signals.append(number)
-        program.stop()
-
-    loop = asyncio.get_running_loop()
-    for number in _STOPPING:
-        loop.add_signal_handler(number, stop, number)
-    if came:  # the loop may tell of it as well
-        program.stop()
+    signals.obey(asyncio.get_running_loop(), program.stop)
     return await program.run()

@@ -18,6 +18,7 @@ from mm2.errors import ConfigError, ConfigErrors, FatalError
 
 if TYPE_CHECKING:  # It would bring everything with it that is imported later.
     from mm2.driver.app import Engine
+    from mm2.driver.signals import StopSignals
 
 log = structlog.get_logger()
 
@@ -60,7 +61,7 @@ def run_distributed(worker: Path) -> int:
 def _run(config: WorkerConfig, entries: Sequence[Entry]) -> int:
     spark = {key: value for key, value in config.properties.items() if key.startswith("spark.")}
 
-    def main(engine: Engine) -> int:
+    def main(engine: Engine, signals: StopSignals) -> int:
         from mm2.connect.memory import MemoryStore  # noqa: PLC0415
         from mm2.connect.store import TopicStore  # noqa: PLC0415
         from mm2.driver.app import EXIT_START, run_program  # noqa: PLC0415
@@ -76,7 +77,7 @@ def _run(config: WorkerConfig, entries: Sequence[Entry]) -> int:
             store = TopicStore(config) if config.is_distributed else MemoryStore(entries)
             return ConnectWorker(config, store, engine, entrance)
 
-        return run_program(worker)
+        return run_program(worker, signals)
 
     return foreground(main, spark=spark)
 

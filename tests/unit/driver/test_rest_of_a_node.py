@@ -13,6 +13,7 @@ from mm2.config.flow import FlowConfig
 from mm2.driver.app import EXIT_START, run_flows
 from mm2.driver.flows_of_file import load_flows
 from mm2.driver.rest import entrance_of
+from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.slots import Slots
@@ -51,20 +52,22 @@ def _flows(tmp_path: Path, *lines: str) -> list[FlowConfig]:
     return load_flows(file, None)
 
 
+@pytest.mark.usefixtures("_own_signals")
 def test_a_listener_that_cannot_be_had_ends_the_start(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as other:
         port = other.getsockname()[1]
         flows = _flows(tmp_path, f"listeners = http://127.0.0.1:{port}")
         with capture_logs() as logs:
-            assert run_flows(flows, _NoEngine(), lambda: flows) == EXIT_START
+            assert run_flows(flows, _NoEngine(), StopSignals(), lambda: flows) == EXIT_START
     assert "listeners: cannot listen on" in logs[-1]["error"]
     assert "Name a port that is free" in logs[-1]["error"]
 
 
+@pytest.mark.usefixtures("_own_signals")
 def test_passwords_that_cannot_be_read_end_the_start(tmp_path: Path) -> None:
     flows = _flows(tmp_path, "rest.basic.auth.file = /nowhere", "listeners = http://127.0.0.1:0")
     with capture_logs() as logs:
-        assert run_flows(flows, _NoEngine(), lambda: flows) == EXIT_START
+        assert run_flows(flows, _NoEngine(), StopSignals(), lambda: flows) == EXIT_START
     assert "rest.basic.auth.file" in logs[-1]["error"]
 
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from typing import ClassVar
 
 import pytest
 
 from mm2.driver import start
+from mm2.driver.signals import StopSignals
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-
-@pytest.fixture(autouse=True)
-def _handlers() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+pytestmark = pytest.mark.usefixtures("_own_signals")
 
 
 class _Jvm:
@@ -51,23 +45,25 @@ def test_a_signal_while_the_jvm_is_started_waits_until_it_can_be_ended(
     jvm: type[_Jvm], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     monkeypatch.setattr(jvm, "signalled", (number,))
-    monkeypatch.setattr(start, "_run", lambda *_: pytest.fail("went on"))
     with pytest.raises(SystemExit) as end:
-        start.foreground(lambda _: 1, spark={})
+        start.foreground(lambda *_: pytest.fail("went on"), spark={})
     assert end.value.code == 0
     assert [each.ended for each in jvm.made] == [True]
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_after_that_ends_the_jvm_at_once(
+def test_a_signal_after_that_ends_the_jvm(
     jvm: type[_Jvm], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    def run(*_: object) -> int:
+    def run(_main: object, _settings: object, signals: StopSignals, *_: object) -> int:
+        """Comes as far as to the imports."""
+        signals.end_if_any_came()
         signal.raise_signal(number)
+        signals.end_if_any_came()
         return 1
 
     monkeypatch.setattr(start, "_run", run)
     with pytest.raises(SystemExit) as end:
-        start.foreground(lambda _: 1, spark={})
+        start.foreground(lambda *_: 1, spark={})
     assert end.value.code == 0
     assert [each.ended for each in jvm.made] == [True]
