@@ -8,34 +8,31 @@ topic. So every node answers for every flow alike, whoever leads it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Final, NoReturn
 
-from mm2.config.altering import tolerated
 from mm2.config.flow import FlowConfig
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import ClusterError
-from mm2.herder.clusters import admin_clients
-from mm2.herder.commands import FlowCommands
-from mm2.herder.control_steering import Alterations, ConnectorState
-from mm2.herder.flow_view import ConnectorView
-from mm2.herder.repositioning import Repositioning
 from mm2.kafka.admin import Admin
-from mm2.rest import moving
-from mm2.rest.altering import Difference, partial, whole
-from mm2.rest.errors import RestError, bad_request, not_found, unknown_connector
+from mm2.rest.altering import partial, whole
+from mm2.rest.errors import RestError, bad_request, unknown_connector
 from mm2.rest.flow_answers import (
     altered_config,
     assigned_partitions,
     connector_name,
     connector_of,
     existing,
-    restarting,
     shown_config,
     status_of,
+)
+from mm2.rest.flow_steering import (
+    FlowSteering,
+    alter_positions,
+    positions_of,
+    reset_positions,
 )
 from mm2.rest.ports import (
     ConnectorInfo,
@@ -45,11 +42,9 @@ from mm2.rest.ports import (
     Position,
     Target,
 )
-from mm2.rest.views import READY_WITHIN_S, FlowViews
+from mm2.rest.views import FlowViews
 
-_LOOK_EVERY_S: Final = 0.02
 _LISTED_WITHIN_S: Final = 5.0
-_FAILED: Final = "FAILED"
 
 
 class FlowConnectors:
@@ -64,6 +59,7 @@ class FlowConnectors:
     def __init__(self, flows: Callable[[], Sequence[FlowConfig]], views: FlowViews) -> None:
         self._flows = flows
         self._views = views
+        self._steering = FlowSteering(views)
 
     async def cluster_id(self) -> str:
         """
@@ -126,7 +122,9 @@ class FlowConnectors:
 
     async def status(self, name: str) -> ConnectorStatus:
         """How a connector is."""
-        return status_of(name, await self._view(*self._find(name)))
+        config, connector = self._find(name)
+        view = await self._views.of(config)
+        return status_of(name, connector_of(view, name, connector))
 
     async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """The connector's configuration for each task, with the partitions that it has."""
@@ -188,7 +186,9 @@ class FlowConnectors:
             RestError: there is no such connector.
             ConfigErrors: the configuration is wrong.
         """
-        await self._alter(name, lambda present, altered: whole(present, config, altered))
+        await self._steering.alter(
+            *self._find(name), lambda present, altered: whole(present, config, altered)
+        )
         return await self.info(name), False
 
     async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
@@ -199,41 +199,19 @@ class FlowConnectors:
             RestError: there is no such connector.
             ConfigErrors: the configuration would be wrong.
         """
-        await self._alter(name, lambda present, _: partial(present, changes))
+        await self._steering.alter(*self._find(name), lambda present, _: partial(present, changes))
         return await self.info(name)
 
     async def want(self, name: str, target: Target) -> None:
         """Has a connector run, pause or stop."""
-        config, connector = self._find(name)
-        async with _commands(config) as commands:
-            match target:
-                case Target.RUNNING:
-                    await commands.resume(connector)
-                case Target.PAUSED:
-                    await commands.pause(connector)
-                case Target.STOPPED:
-                    await commands.stop(connector)
+        await self._steering.want(*self._find(name), target)
 
     async def restart(
         self, name: str, *, include_tasks: bool, only_failed: bool
     ) -> ConnectorStatus:
-        """
-        Has a connector start anew, which takes its tasks along; or failed tasks alone.
-
-        Returns:
-            How it is, with RESTARTING for what is about to.
-        """
-        config, connector = self._find(name)
-        status = status_of(name, await self._view(config, connector))
-        failed = [number for number, task in status.tasks.items() if task.state == _FAILED]
-        async with _commands(config) as commands:
-            if not only_failed or status.connector.state == _FAILED:
-                await commands.restart(connector)
-                return restarting(status, status.tasks if include_tasks else ())
-            for number in failed if include_tasks else ():
-                await commands.restart(connector, number)
-        return replace(
-            restarting(status, failed if include_tasks else ()), connector=status.connector
+        """Has a connector start anew, or failed tasks alone; returns how it is meanwhile."""
+        return await self._steering.restart(
+            *self._find(name), include_tasks=include_tasks, only_failed=only_failed
         )
 
     async def restart_task(self, name: str, task: int) -> None:
@@ -243,20 +221,11 @@ class FlowConnectors:
         Raises:
             RestError: there is no such task.
         """
-        config, connector = self._find(name)
-        view = await self._view(config, connector)
-        if task not in {each.task for each in view.tasks}:
-            raise not_found(f"Unknown task: {name}-{task}")
-        async with _commands(config) as commands:
-            await commands.restart(connector, task)
+        await self._steering.restart_task(*self._find(name), task)
 
     async def offsets(self, name: str) -> Sequence[Position]:
         """Positions of copying; the other connectors have none."""
-        config, connector = self._find(name)
-        if connector != SOURCE_CONNECTOR:
-            return []
-        async with Repositioning.of(config) as repositioning:
-            return await moving.positions(repositioning, config.flow.source)
+        return await positions_of(*self._find(name))
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
         """
@@ -266,9 +235,7 @@ class FlowConnectors:
             RestError: it is not stopped, or has not drained yet.
             ConfigErrors: the request is wrong.
         """
-        config = await self._stopped(name)
-        async with Repositioning.of(config) as repositioning:
-            return await moving.alter(repositioning, document)
+        return await alter_positions(*self._find(name), document)
 
     async def reset_offsets(self, name: str) -> str:
         """
@@ -277,44 +244,7 @@ class FlowConnectors:
         Raises:
             RestError: it is not stopped, or has not drained yet.
         """
-        config = await self._stopped(name)
-        async with Repositioning.of(config) as repositioning:
-            return await moving.reset(repositioning)
-
-    async def _stopped(self, name: str) -> FlowConfig:
-        """The flow of a connector that has positions and is to be stopped."""
-        config, connector = self._find(name)
-        if connector != SOURCE_CONNECTOR:
-            raise bad_request(f"Connector {name} has no offsets of its own; see {SOURCE_CONNECTOR}")
-        async with _commands(config) as commands:
-            steering = await commands.steering()
-        if steering.state_of(connector) is not ConnectorState.STOPPED:
-            raise moving.not_stopped(name)
-        return config
-
-    async def _alter(
-        self, name: str, difference: Callable[[Mapping[str, str], Sequence[str]], Difference]
-    ) -> None:
-        config, connector = self._find(name)
-        async with _commands(config) as commands:
-            altered = (await commands.alterations()).changes
-            present = shown_config(tolerated(config, altered).config, connector)
-            asked = difference(present, list(altered))
-            if asked:
-                alteration = await commands.alter(asked.changes, reset=asked.resets)
-                await self._until_seen(config, alteration.alterations)
-
-    async def _until_seen(self, config: FlowConfig, written: Alterations) -> None:
-        """Waits until views show what was written, or somebody has written something newer."""
-        view = await self._views.of(config)
-        async with asyncio.timeout(READY_WITHIN_S):
-            while view.steering.alterations.time_ms < written.time_ms:
-                await asyncio.sleep(_LOOK_EVERY_S)
-                view = await self._views.of(config)
-
-    async def _view(self, config: FlowConfig, connector: str) -> ConnectorView:
-        view = await self._views.of(config)
-        return connector_of(view, connector_name(config, connector), connector)
+        return await reset_positions(*self._find(name))
 
     def _all(self) -> list[tuple[FlowConfig, str]]:
         return [(config, connector) for config in self._flows() for connector in existing(config)]
@@ -330,12 +260,6 @@ class FlowConnectors:
             f"{what}: connectors of a dedicated node are those of the flows in its file. To change"
             f" them, {advice}; or run connectors in Connect's way."
         )
-
-
-@asynccontextmanager
-async def _commands(config: FlowConfig) -> AsyncIterator[FlowCommands]:
-    async with admin_clients(config) as clusters:
-        yield FlowCommands(config, clusters)
 
 
 async def _cluster_id(config: FlowConfig) -> str:
