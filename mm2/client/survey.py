@@ -165,7 +165,7 @@ class FlowSurvey:
 
     async def _ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         counted = [where for where in partitions if self.downstream(where) is not None]
-        return await self._clusters.source.list_offsets(counted, OffsetAt.LATEST)
+        return await self._clusters.source.known_offsets(counted, OffsetAt.LATEST)
 
     async def _positions(self) -> dict[TopicPartition, int]:
         if self._config.herder.offsets_topic not in await self._clusters.target.list_topics():

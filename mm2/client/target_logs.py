@@ -86,7 +86,7 @@ class TargetLogs:
         if not partitions:
             return {}
         try:
-            return await self._target.list_offsets(partitions, OffsetAt.LATEST)
+            return await self._target.known_offsets(partitions, OffsetAt.LATEST)
         except ClusterError as error:
             log.warning("group_offsets.ends_unknown", error=str(error))
             return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import Final, TypeVar
 
@@ -49,16 +50,21 @@ def slots_of(master: str, task_cpus: str = "1") -> int | None:
     return int(found[1] or 1) // max(1, cpus)
 
 
-def fair_shares(slots: int, wanted: Mapping[FlowT, int]) -> dict[FlowT, int]:
+def fair_shares(
+    slots: int, wanted: Mapping[FlowT, int], held: Mapping[FlowT, int] | None = None
+) -> dict[FlowT, int]:
     """
     Divides slots among flows: all that is wanted if there are enough, or else evenly.
 
-    What one does not want goes to the others, and what cannot be divided to those that came first.
+    What one does not want goes to the others, and what cannot be divided to those that have it
+    already, or else to those that came first.
 
     Args:
         slots: how many there are.
         wanted: how many each flow can use, in the order in which they came.
+        held: how many each has.
     """
+    held = held or {}
     level = max(
         each
         for each in range(slots + 1)
@@ -66,7 +72,8 @@ def fair_shares(slots: int, wanted: Mapping[FlowT, int]) -> dict[FlowT, int]:
     )
     shares = {flow: min(number, level) for flow, number in wanted.items()}
     spare = slots - sum(shares.values())
-    for flow in [each for each, number in wanted.items() if number > level][:spare]:
+    hungry = [flow for flow, number in wanted.items() if number > level]
+    for flow in sorted(hungry, key=lambda each: held.get(each, 0) <= level)[:spare]:
         shares[flow] += 1
     return shares
 
@@ -75,9 +82,10 @@ class SlotLedger:
     """
     Which flow may have how many slots, and which bundles have them.
 
-    Shares change at once when flows come and go; a flow that has more than its share gives slots
-    back when its bundles have drained. Until then others that may have them wait: at no time do
-    more bundles hold a slot than there are, and no flow takes one that is another's share.
+    Shares change at once when flows come and go, but not where others would be as even; a flow that
+    has more than its share gives slots back when its bundles have drained. Until then others that
+    may have them wait: at no time do more bundles hold a slot than there are, and no flow takes one
+    that is another's share.
 
     Args:
         slots: how many there are.
@@ -131,5 +139,6 @@ class SlotLedger:
         self._held.discard((flow, bundle))
 
     def _divide(self) -> set[Hashable]:
-        before, self._shares = self._shares, fair_shares(self._slots, self._wanted)
+        held = Counter(flow for flow, _ in self._held)
+        before, self._shares = self._shares, fair_shares(self._slots, self._wanted, held)
         return {flow for flow, share in self._shares.items() if before.get(flow) != share}

@@ -33,7 +33,7 @@ from mm2.kafka.group_answers import (
 from mm2.kafka.group_batches import GroupBatches
 from mm2.kafka.groups import PROTOCOL_STATES, Group, GroupMembers, GroupState, GroupType
 from mm2.kafka.link import Link
-from mm2.kafka.wire.group_lookup import ListGroupsRequest
+from mm2.kafka.wire.group_lookup import ListedGroup, ListGroupsRequest
 from mm2.kafka.wire.group_offsets import OffsetsRequest
 from mm2.kafka.wire.group_states import ConsumerGroupsRequest, DescribeGroupsRequest
 
@@ -124,22 +124,20 @@ class Coordinators:
         """
         what = "list groups by their types"
         request = ListGroupsRequest(each.value.lower() for each in types)
-        found: list[Group] = []
-        for node in await self._link.brokers():
-            try:
-                answer = await self._link.send(node, what, request)
-            except NotSupported:
-                return []
-            self._check(answer.error, what)
-            found += [
-                Group(
-                    each.group_id,
-                    PROTOCOL_STATES.get(each.state, GroupState.UNKNOWN),
-                    GroupType(each.kind.upper()),
-                )
-                for each in answer.groups
-            ]
-        return sorted(found)
+
+        async def attempt() -> list[Any]:
+            # From the beginning: groups of a broker that is gone are with others now.
+            nodes = await self._link.brokers()
+            answers = await asyncio.gather(*(self._link.send(n, what, request) for n in nodes))
+            for answer in answers:
+                self._check(answer.error, what)
+            return answers
+
+        try:
+            answers = await self._link.insist(what, attempt, within_s=self._timeout_s)
+        except NotSupported:
+            return []
+        return sorted(_listed(each) for answer in answers for each in answer.groups)
 
     async def commit(
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
@@ -207,6 +205,11 @@ class Coordinators:
                 raise
 
         return await self._link.insist(what, attempt, within_s=self._timeout_s)
+
+
+def _listed(group: ListedGroup) -> Group:
+    state = PROTOCOL_STATES.get(group.state, GroupState.UNKNOWN)
+    return Group(group.group_id, state, GroupType(group.kind.upper()))
 
 
 def _commit(offset: CommittedOffset) -> tuple[int, str]:

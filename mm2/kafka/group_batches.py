@@ -69,8 +69,7 @@ class GroupBatches:
             async with asyncio.timeout(self._timeout_s):
                 await call.run()
         if call.pending:
-            # A connection that swallows requests would swallow the next one too.
-            await self._link.close()
+            self._link.doubt()
         return call.answers()
 
 

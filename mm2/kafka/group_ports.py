@@ -38,10 +38,10 @@ class TargetGroups(Offsets, Protocol):
     async def topic_ids(self, names: Iterable[TopicName]) -> dict[TopicName, UUID | None]:
         """Ids of the topics that exist; None from brokers that know none."""
 
-    async def list_offsets(
+    async def known_offsets(
         self, partitions: Iterable[TopicPartition], at: OffsetAt
     ) -> dict[TopicPartition, int]:
-        """Where the logs of partitions begin or end; those that do not exist are left out."""
+        """Where the logs of partitions begin or end, as far as that is known soon."""
 
     async def describe_groups(self, group_ids: Iterable[str]) -> dict[str, Group | ClusterError]:
         """The consumer groups that exist, or why one cannot be described."""

@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 _PAUSE_LEAST_S: Final = 0.05
 _PAUSE_MOST_S: Final = 2.0
+_SIGN_OF_LIFE_WITHIN_S: Final = 2.0
 _CONNECT_AGAIN_S: Final = 0.5
 """While a cluster is away, all who wait for it make one attempt in this time, not one each."""
 
@@ -55,6 +56,7 @@ class Link:
         self.nodes: dict[str, int] = {}
         self._properties = dict(properties)
         self._client: NodesClient | None = None
+        self._doubted: NodesClient | None = None
         self._opening = asyncio.Lock()
         self._failed: tuple[float, Unavailable] | None = None
 
@@ -108,9 +110,17 @@ class Link:
                         failure = error
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, _PAUSE_MOST_S)
-        # A connection that swallows requests would swallow the next one too.
-        await self.close()
+        self.doubt()
         raise failure from None
+
+    def doubt(self) -> None:
+        """
+        Has the next question wait for a sign of life, and connect anew where there is none.
+
+        Brokers may have other addresses now. But others have questions under way, which stand
+        unless all brokers are silent.
+        """
+        self._doubted = self._client
 
     async def coordinator(self, what: str, group_id: str) -> int:
         """
@@ -145,11 +155,27 @@ class Link:
 
     async def _connected(self) -> NodesClient:
         async with self._opening:
+            await self._dispel_doubt()
             if self._client is None:
                 if self._failed and self._failed[0] > asyncio.get_running_loop().time():
                     raise self._failed[1]
                 self._client = await self._open()
             return self._client
+
+    async def _dispel_doubt(self) -> None:
+        client = self._doubted
+        if client is None or client is not self._client:
+            return
+        is_alive = False
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SIGN_OF_LIFE_WITHIN_S):
+                    is_alive = await client.is_alive()
+        finally:
+            # Also if who asks has less time than that.
+            self._doubted = None
+            if not is_alive:
+                await self._drop(client)
 
     async def _open(self) -> NodesClient:
         settings = await asyncio.to_thread(aiokafka_settings, self._properties)
@@ -174,7 +200,7 @@ class Link:
         """
         for group_id in [each for each, known in self.nodes.items() if known == node]:
             del self.nodes[group_id]
-        if self._client is client and await client.ask(()) is None:
+        if self._client is client and not await client.is_alive():
             await self._drop(client)
 
     async def _drop(self, client: NodesClient | None) -> None:

@@ -151,15 +151,29 @@ class OffsetCalls:
         found = await self._ends.offsets(partitions, time_ms, read_committed=read_committed)
         return {where: each.offset for where, each in found.items()}
 
+    async def known_offsets(
+        self, partitions: Iterable[TopicPartition], at: OffsetAt
+    ) -> dict[TopicPartition, int]:
+        """
+        As ``list_offsets``, for who can do without some: what is not known soon is left out.
+
+        Raises:
+            ClusterError: no leader answers, or one refuses us.
+        """
+        found = await self._ends.known_offsets(partitions, at.value)
+        return {where: each.offset for where, each in found.items()}
+
     async def newest_timestamps(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
         """
-        The highest timestamp in each partition in ms; those without records are left out.
+        The highest timestamp in each partition in ms.
+
+        Those without records, and those whose leaders do not answer soon, are left out.
 
         Raises:
             NotSupported: the cluster is older than this question.
             ClusterError: any other failure.
         """
-        found = await self._ends.offsets(partitions, MAX_TIMESTAMP, read_committed=False)
+        found = await self._ends.known_offsets(partitions, MAX_TIMESTAMP)
         return {where: each.timestamp_ms for where, each in found.items() if each.offset >= 0}

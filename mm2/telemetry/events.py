@@ -129,6 +129,8 @@ EVENTS: Final = {
     "offset_sync.ignored": "A record of the offset-syncs topic cannot be read; it is passed over.",
     "offset_syncs.failed": "An offset sync could not be written; the next one replaces it.",
     "offset_syncs.loaded": "Earlier offset syncs were read back.",
+    "offsets.unknown": "Some leaders of partitions do not tell soon where these end; who can do "
+    "without goes on.",
     "offset_run.ignored": "A record of the topic of exact runs cannot be read; it is passed over.",
     "offset_runs.failed": "Exact runs could not be written; until they are, or where they never "
     "are, offsets of groups are translated approximately.",

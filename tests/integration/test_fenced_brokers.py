@@ -27,9 +27,9 @@ from tests.support.mirror import properties
 from tests.support.records import create_topic
 
 _METADATA, _API_VERSIONS = 3, 18
-_VERSIONS = struct.pack(">hi6h", 0, 2, _METADATA, 1, 1, _API_VERSIONS, 0, 0)
-_NOBODY = struct.pack(">iii", 0, -1, 0)
-"""No brokers, no controller, no topics."""
+_VERSIONS = struct.pack(">hi6h", 0, 2, _METADATA, 3, 7, _API_VERSIONS, 0, 0)
+_NOBODY = struct.pack(">iihii", 0, 0, -1, -1, 0)
+"""No brokers, no id, no controller, no topics."""
 
 
 @asynccontextmanager

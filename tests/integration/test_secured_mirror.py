@@ -6,31 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.certificates import PASSWORD, Certified
+from tests.support.certificates import PASSWORD
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.layout import Security
 from tests.support.mirror import Mirror, properties
 from tests.support.records import Sample, consume, create_topic, produce
+from tests.support.secured import SECRET, of_cluster, security
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
-
-_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def test_records_pass_through_sasl_and_through_mutual_tls(
     cluster_a: Cluster, unique: str, tmp_path: Path
 ) -> None:
-    authority = Certified.authority("authority")
-    truststore = authority.truststore(tmp_path / "trust.p12")
-    client = authority.issue("client").keystore(tmp_path / "client.p12", authority)
-    security = Security(
-        users={"alice": "alice-secret"},
-        keystore=authority.issue("broker").keystore(tmp_path / "broker.p12", authority),
-        keystore_password=PASSWORD,
-        truststore=truststore,
-    )
+    brokers, clients = security(tmp_path)
     inward, outward = f"{unique}-in", f"{unique}-out"
-    with KafkaCluster("secured", security=security) as secured:
+    with KafkaCluster("secured", security=brokers) as secured:
         create_topic(cluster_a.bootstrap, inward)
         create_topic(secured.bootstrap, outward)
         text = properties(
@@ -45,16 +35,8 @@ def test_records_pass_through_sasl_and_through_mutual_tls(
                 "A->S.topics": inward,
                 "T->A.enabled": "true",
                 "T->A.topics": outward,
-                "S.security.protocol": "SASL_PLAINTEXT",
-                "S.sasl.mechanism": "SCRAM-SHA-512",
-                "S.sasl.jaas.config": f'{_SCRAM} required username="alice" '
-                'password="alice-secret";',
-                "T.security.protocol": "SSL",
-                "T.ssl.truststore.location": str(truststore),
-                "T.ssl.truststore.password": PASSWORD,
-                "T.ssl.keystore.location": str(client),
-                "T.ssl.keystore.password": PASSWORD,
-                "T.ssl.key.password": PASSWORD,
+                **of_cluster("S", clients["SASL_PLAINTEXT"]),
+                **of_cluster("T", clients["SSL"]),
             },
         )
         with Mirror(tmp_path, text) as mirror:
@@ -65,5 +47,5 @@ def test_records_pass_through_sasl_and_through_mutual_tls(
             (copied,) = consume(cluster_a.bootstrap, f"T.{outward}", 1)
             assert copied.value == b"out"
             assert mirror.stop() == 0
-            assert "alice-secret" not in mirror.text()
+            assert SECRET not in mirror.text()
             assert PASSWORD not in mirror.text()

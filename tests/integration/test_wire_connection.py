@@ -116,6 +116,25 @@ async def test_what_waits_behind_a_throttled_request_does_not_time_out() -> None
         assert [answer.answer.throttle_ms for answer in answers] == [10_000, 0]
 
 
+async def test_a_connection_that_swallows_questions_is_closed_though_nobody_waits_any_more() -> (
+    None
+):
+    """Who comes next would wait for nothing as well."""
+
+    async def peer(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with _connected(peer, timeout_ms=100) as connection:
+
+        async def is_closed() -> bool:
+            return not connection.connected()
+
+        asking = asyncio.ensure_future(connection.send(MetadataRequest(())))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await eventually_async(is_closed)
+
+
 async def test_small_requests_are_sent_at_once(cluster_a: Cluster) -> None:
     host, port = cluster_a.bootstrap.split(",")[0].split(":")
     connection = Connection(host, int(port))

@@ -23,6 +23,22 @@ def test_shares_are_as_even_as_can_be(slots: int, wanted: dict[str, int]) -> Non
     assert hungry == sorted(hungry, reverse=True), "who came first has no less"
 
 
+@given(
+    st.integers(0, 40),
+    st.dictionaries(st.sampled_from("abcd"), st.integers(0, 20)),
+    st.dictionaries(st.sampled_from("abcd"), st.integers(0, 20)),
+)
+def test_nobody_gives_up_what_another_one_gets_where_both_would_be_as_even(
+    slots: int, wanted: dict[str, int], held: dict[str, int]
+) -> None:
+    shares = fair_shares(slots, wanted, held)
+    assert sorted(shares.values()) == sorted(fair_shares(slots, wanted).values())
+    for loser, share in shares.items():
+        if share < min(wanted[loser], held.get(loser, 0)):
+            for each, more in shares.items():
+                assert more <= share or held.get(each, 0) >= more
+
+
 class Ledger(RuleBasedStateMachine):
     """Flows that obey their shares, at their leisure."""
 

@@ -94,7 +94,7 @@ class FakeGroups:
         self._answer_about_topics()
         return {name: self.ids[name] for name in names if name in self.ids}
 
-    async def list_offsets(
+    async def known_offsets(
         self, partitions: Iterable[TopicPartition], at: OffsetAt
     ) -> dict[TopicPartition, int]:
         """Where logs end; all begin at 0."""

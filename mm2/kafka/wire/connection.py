@@ -27,7 +27,12 @@ _HEADER: Final = Struct(">hhi")
 _REAUTHENTICATE_AT: Final = 0.85
 """Part of a session's lifetime after which Java's clients renew it, at the earliest (KIP-368)."""
 
-_Asked = tuple[int, RequestStruct, "asyncio.Future[Response]"]
+_LOOK_EVERY_S: Final = 4.0
+_SILENT_AFTER_S: Final = 8.0
+"""No answer takes so long by intention, and controllers give brokers up after 9 s by default."""
+
+_Asked = tuple[int, RequestStruct, "asyncio.Future[Response]", float]
+"""Its id, what it was, who waits for its answer, and since when."""
 
 
 class Connection(AIOKafkaConnection):
@@ -35,17 +40,27 @@ class Connection(AIOKafkaConnection):
     A connection to one broker.
 
     Answers come in the order of the requests. Whoever waits too long for one closes the connection
-    and so fails all that wait on it.
+    and so fails all that wait on it; and it closes itself when who asked has gone, and the answer
+    still does not come: what swallows one question would swallow the next one too.
 
     Args:
         host: where the broker listens.
         port: where it listens.
+        on_silence: called from time to time while the broker lets somebody wait for longer than
+            it takes to be noticed that it is gone.
         settings: of aiokafka's connection.
     """
 
     _on_close_cb: Callable[[Connection, CloseReason | None], None] | None
 
-    def __init__(self, host: str, port: int, **settings: object) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        on_silence: Callable[[], object] | None = None,
+        **settings: object,
+    ) -> None:
         self._transport: asyncio.Transport | None = None
         super().__init__(host, port, **settings)
         self._requests: deque[_Asked] = deque()
@@ -53,6 +68,10 @@ class Connection(AIOKafkaConnection):
         self._client_text = text(self._client_id)
         self._renew_at = float("inf")
         self._deadlines: set[asyncio.Timeout] = set()
+        self._muted_until = float("-inf")
+        self._on_silence = on_silence
+        self._looking: asyncio.TimerHandle | None = None
+        self._look_every_s = min(_LOOK_EVERY_S, self._request_timeout)
 
     async def connect(self) -> None:
         """
@@ -130,11 +149,19 @@ class Connection(AIOKafkaConnection):
         size = len(header) + sum(map(len, body))
         self._transport.writelines([I32.pack(size) + header, *body])
         answer = self._loop.create_future()
-        self._requests.append((correlation_id, struct, answer))
+        self._requests.append((correlation_id, struct, answer, time.monotonic()))
+        self._look_later()
         return self._answered(answer)
+
+    def waited_s(self) -> float:
+        """For how long an answer is due, in seconds; 0 if none is."""
+        if not self._requests:
+            return 0.0
+        return max(0.0, time.monotonic() - max(self._requests[0][3], self._muted_until))
 
     def _wait_longer(self, throttle_ms: int) -> None:
         """The broker leaves alone for so long what was sent after a request that it throttles."""
+        self._muted_until = time.monotonic() + throttle_ms / 1000
         for deadline in self._deadlines:
             when = deadline.when()
             if when is not None and not deadline.expired():
@@ -152,12 +179,28 @@ class Connection(AIOKafkaConnection):
             self._renew_at = time.monotonic() + lifetime_ms / 1000 * _REAUTHENTICATE_AT
         return response
 
+    def _look(self) -> None:
+        """While answers are due: has whoever waits for them gone, and has the broker?"""
+        self._looking = None
+        if not self._requests:
+            return
+        self._look_later()
+        if self.waited_s() >= self._request_timeout + self._look_every_s:
+            self.close(CloseReason.CONNECTION_TIMEOUT)
+        elif self.waited_s() >= _SILENT_AFTER_S and self._on_silence is not None:
+            self._on_silence()
+
+    def _look_later(self) -> None:
+        if self._looking is None:
+            self._looking = self._loop.call_later(self._look_every_s, self._look)
+
     def close(
         self, reason: CloseReason | None = None, exc: BaseException | None = None
     ) -> asyncio.Future[None]:
         """Closes the connection; all who wait for answers get a KafkaConnectionError."""
-        if self._idle_handle is not None:
-            self._idle_handle.cancel()
+        for timer in (self._idle_handle, self._looking):
+            if timer is not None:
+                timer.cancel()
         transport, self._transport = self._transport, None
         if transport is not None:
             # What is not sent yet must not be sent later, behind the back of those who gave up; and
@@ -171,7 +214,7 @@ class Connection(AIOKafkaConnection):
         return closed
 
     def _fail(self, cause: BaseException | None) -> None:
-        for _, _, answer in self._requests:
+        for _, _, answer, _ in self._requests:
             if not answer.done():
                 reason = "" if cause is None else f": {cause}"
                 error = errors.KafkaConnectionError(f"{self._host}:{self._port} closed{reason}")
@@ -183,7 +226,7 @@ class Connection(AIOKafkaConnection):
         return self._requests[0][0] if self._requests else None
 
     def _take(self, frame: bytearray) -> None:
-        _, request, answer = self._requests[0]
+        _, request, answer, _ = self._requests[0]
         if not answer.done():
             try:
                 response = _decoded(request, frame)

@@ -83,7 +83,7 @@ class TopicMetadata:
         name: its name.
         error: Kafka's error code; 0 is none.
         topic_id: another one after the topic was deleted and created again; None from brokers
-            before 3.0, and with an error.
+            before 3.1, and with an error.
         is_internal: whether brokers keep their own state in it.
         partitions: by their numbers; empty with an error.
     """

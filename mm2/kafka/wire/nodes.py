@@ -6,8 +6,8 @@ import asyncio
 import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 from types import SimpleNamespace
 from typing import Final
 
@@ -17,26 +17,23 @@ from aiokafka.conn import CloseReason
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.coordination import FindCoordinatorRequest
 
-from mm2.kafka.cancelling import cancellable
-from mm2.kafka.connecting import require_brokers
 from mm2.kafka.wire.connection import Connection
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
+from mm2.kafka.wire.racing import first_answer
+from mm2.kafka.wire.way import Way
 
 _METADATA_WITHIN_S: Final = 5.0
 _NEXT_AFTER_S: Final = 2.0
-"""Then a question that any node can answer goes to the next one; only the last one may be slow."""
+"""Then the next node, or bootstrap server, is asked as well what any of them can answer."""
 
-_BOOTSTRAP_STEP_MS: Final = 5000
-"""Then the next bootstrap server is tried, if there is one."""
-
-_RECONNECT_FIRST_S: Final = 0.05
-_RECONNECT_MOST_S: Final = 1.0
-_MOST_DOUBLINGS: Final = 10
 _CONNECTION_SETTINGS: Final = (
     "client_id",
     "request_timeout_ms",
     "security_protocol",
     "ssl_context",
+    "sasl_mechanism",
+    "sasl_plain_username",
+    "sasl_plain_password",
 )
 
 
@@ -48,60 +45,72 @@ class Traffic(IntEnum):
     and a timeout closes the connection with all that is in flight on it.
     """
 
-    METADATA = 0
+    OF_AIOKAFKA = 0
     FETCH = 10
     PRODUCE = 11
     COORDINATOR = 12
-
-
-@dataclass(slots=True)
-class _Way:
-    """One kind of traffic to one node; requests take it one by one, first come, first served."""
-
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    connection: Connection | None = None
-    failures: int = 0
+    METADATA = 13
 
 
 class NodesClient(AIOKafkaClient):
     """
-    aiokafka's client with connections and metadata of our own.
+    aiokafka's client with connections and metadata of our own; its consumers and producers have it.
 
-    Requests of one kind reach a node in the order of the calls, also while a connection is made.
-    Metadata have topic ids and leader epochs, and create nothing.
+    One silent node does not hold up what others are asked. Requests of one kind reach a node in the
+    order of the calls, also while a connection is made. Metadata have topic ids and leader epochs,
+    and create nothing.
 
     By merely asking about them aiokafka would create topics. A remote topic deleted under us must
     not come back with the target's default partitions.
     """
 
-    _request_timeout_ms: int
+    _sync_task: asyncio.Task[None] | None
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
-        names = [*_CONNECTION_SETTINGS, *(name for name in settings if name.startswith("sasl_"))]
-        self._settings = {name: settings[name] for name in names if name in settings}
-        if "connections_max_idle_ms" in settings:
-            self._settings["max_idle_ms"] = settings["connections_max_idle_ms"]
-        if len(self.hosts) > 1:
-            # Only of bootstrapping: our own connections have the time that the settings say.
-            self._request_timeout_ms = min(self._request_timeout_ms, _BOOTSTRAP_STEP_MS)
-        self._ways: defaultdict[tuple[int, int], _Way] = defaultdict(_Way)
+        self._begin(settings.get("connections_max_idle_ms"))
+
+    @classmethod
+    def take_over(cls, client: AIOKafkaClient) -> None:
+        """
+        Has a client that aiokafka has made for itself, and not connected yet, do as ours.
+
+        One silent broker would hold up all of its connections for as long as a request may take.
+        """
+        client.__class__ = cls
+        client._begin(client._connections_max_idle_ms)  # noqa: SLF001 - it is one of ours now
+
+    def _begin(self, max_idle_ms: object) -> None:
+        self._settings = {name: getattr(self, f"_{name}") for name in _CONNECTION_SETTINGS}
+        self._settings["max_idle_ms"] = max_idle_ms
+        self._ways: defaultdict[tuple[int, int], Way] = defaultdict(Way)
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
 
     async def bootstrap(self) -> None:
         """
-        Connects to the first bootstrap server that answers.
+        Learns from the first bootstrap server that answers which nodes there are.
 
         Raises:
-            KafkaConnectionError: none does, or it knows of no broker that serves.
+            KafkaConnectionError: none does, or none knows of a broker that serves.
         """
-        await super().bootstrap()
+        attempts = [partial(self._introduce, host, port) for host, port, _ in self.hosts]
+        metadata = await first_answer(attempts, patience_s=_NEXT_AFTER_S)
+        self.cluster.update_metadata(_in_aiokafkas_words(metadata))
+        if self._sync_task is None:
+            self._sync_task = asyncio.create_task(self._md_synchronizer(), name="metadata")
+
+    async def _introduce(self, host: str, port: int) -> Metadata:
+        connection = Connection(host, port, **self._settings)
         try:
-            require_brokers(self)
-        except errors.KafkaConnectionError:
-            await cancellable(self.close())
-            raise
+            await connection.connect()
+            metadata = (await connection.send(MetadataRequest(()))).metadata
+        except (OSError, TimeoutError, errors.KafkaError) as error:
+            reason = str(error) or type(error).__name__
+            raise errors.KafkaConnectionError(f"no answer from {host}:{port}: {reason}") from error
+        finally:
+            connection.close()
+        return _of_brokers(metadata)
 
     def topic(self, name: str) -> TopicMetadata | None:
         """A tracked topic as of the last refresh."""
@@ -112,7 +121,7 @@ class NodesClient(AIOKafkaClient):
         return self._brokers.get(node)
 
     async def send(
-        self, node_id: int, request: Request[RequestStruct], *, group: int = Traffic.METADATA
+        self, node_id: int, request: Request[RequestStruct], *, group: int = Traffic.OF_AIOKAFKA
     ) -> Response:
         """
         Sends a request to a node and gives back what it answers.
@@ -130,37 +139,43 @@ class NodesClient(AIOKafkaClient):
             connection.close(CloseReason.CONNECTION_TIMEOUT)
             raise errors.RequestTimedOutError(f"broker {node_id} does not answer") from error
 
-    async def _ready(self, way: _Way, node: int, group: int) -> Connection:
+    async def ready(self, node_id: int, *, group: int = Traffic.OF_AIOKAFKA) -> bool:
+        """Whether a node can be connected to."""
+        way = self._ways[node_id, group]
+        try:
+            async with way.turn:
+                await self._ready(way, node_id, group)
+        except errors.KafkaError:
+            return False
+        return True
+
+    async def _ready(self, way: Way, node: int, group: int) -> Connection:
         """The node's connection, made or renewed if need be."""
         try:
             if way.connection is None or not way.connection.connected():
-                await self._back_off(way)
-                way.connection = await self._connected(node)
-                self._conns[node, group] = way.connection
-            elif way.connection.must_renew:
-                await way.connection.renew()
+                await way.back_off()
+                connection = self._conns[node, group] = await self._connected(node)
+                way.opened(connection)
+            else:
+                connection = way.connection
+                if connection.must_renew:
+                    await connection.renew()
         except (OSError, TimeoutError, errors.KafkaError) as error:
-            way.failures += 1
             self.force_metadata_update()
             reason = str(error) or type(error).__name__
             raise errors.NodeNotReadyError(f"broker {node} is not ready: {reason}") from error
-        way.failures = 0
-        return way.connection
-
-    @staticmethod
-    async def _back_off(way: _Way) -> None:
-        if way.failures:
-            most_s = min(
-                _RECONNECT_FIRST_S * 2 ** min(way.failures - 1, _MOST_DOUBLINGS), _RECONNECT_MOST_S
-            )
-            await asyncio.sleep(most_s * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+        return connection
 
     async def _connected(self, node: int) -> Connection:
         broker = self.cluster.broker_metadata(node)
         if broker is None:
             raise errors.StaleMetadata("it is not in the metadata")
         connection = Connection(
-            broker.host, broker.port, on_close=self._on_connection_closed, **self._settings
+            broker.host,
+            broker.port,
+            on_close=self._on_connection_closed,
+            on_silence=self.force_metadata_update,
+            **self._settings,
         )
         await connection.connect()
         return connection
@@ -172,17 +187,11 @@ class NodesClient(AIOKafkaClient):
         Raises:
             KafkaError: the reason of the last one, or that none is known.
         """
-        nodes = self._in_any_order()
-        failure: errors.KafkaError = errors.NodeNotReadyError("no broker is known")
-        for node in nodes:
-            try:
-                async with asyncio.timeout(None if node == nodes[-1] else _NEXT_AFTER_S):
-                    return await self.send(node, request, group=Traffic.METADATA)
-            except TimeoutError:
-                failure = errors.RequestTimedOutError(f"broker {node} does not answer")
-            except errors.KafkaError as error:
-                failure = error
-        raise failure
+        attempts = [
+            partial(self.send, node, request, group=Traffic.METADATA)
+            for node in self._in_any_order()
+        ]
+        return await first_answer(attempts, patience_s=_NEXT_AFTER_S)
 
     async def coordinator_lookup(self, coordinator_type: int, coordinator_key: str) -> int:
         """
@@ -198,23 +207,34 @@ class NodesClient(AIOKafkaClient):
         return int(answer.coordinator_id)
 
     def _in_any_order(self) -> list[int]:
+        """Those last of which nothing is heard."""
         nodes = [broker.nodeId for broker in self.cluster.brokers()]
         random.shuffle(nodes)
-        return nodes
+        return sorted(nodes, key=self._is_silent)
+
+    def _is_silent(self, node: int) -> bool:
+        return self._ways[node, Traffic.METADATA].is_silent(_NEXT_AFTER_S)
 
     async def ask(self, topics: Collection[str]) -> Metadata | None:
         """Metadata of these topics from any broker that answers; None if none does."""
+        return await self._told(topics, patience_s=_NEXT_AFTER_S)
+
+    async def is_alive(self) -> bool:
+        """Whether any broker answers; all are asked at the same time."""
+        return await self._told((), patience_s=0) is not None
+
+    async def _told(self, topics: Collection[str], *, patience_s: float) -> Metadata | None:
         request = MetadataRequest(topics)
-        for node in self._in_any_order():
-            try:
-                async with asyncio.timeout(_METADATA_WITHIN_S):
-                    response = await self.send(node, request, group=Traffic.METADATA)
-            except (errors.KafkaError, TimeoutError):
-                continue
-            metadata: Metadata = response.metadata
-            if metadata.brokers:
-                return metadata
-        return None
+        attempts = [partial(self._tells, node, request) for node in self._in_any_order()]
+        try:
+            return await first_answer(attempts, patience_s=patience_s)
+        except (errors.KafkaError, TimeoutError):
+            return None
+
+    async def _tells(self, node: int, request: MetadataRequest) -> Metadata:
+        async with asyncio.timeout(_METADATA_WITHIN_S):
+            response = await self.send(node, request, group=Traffic.METADATA)
+        return _of_brokers(response.metadata)
 
     async def _metadata_update(self, cluster_metadata: object, topics: Collection[str]) -> bool:
         metadata = await self.ask(topics)
@@ -223,7 +243,32 @@ class NodesClient(AIOKafkaClient):
         self._brokers = {broker.node: broker for broker in metadata.brokers}
         self._known = {topic.name: topic for topic in metadata.topics}
         cluster_metadata.update_metadata(_in_aiokafkas_words(metadata))  # type: ignore[attr-defined]  # untyped
+        self._give_up_who_is_gone()
         return True
+
+    def _give_up_who_is_gone(self) -> None:
+        """What is asked of a node that serves no more, and says nothing, is for another one now."""
+        gone = [
+            way.connection for (node, _), way in self._ways.items() if node not in self._brokers
+        ]
+        for connection in gone:
+            if connection is not None and connection.waited_s() > _NEXT_AFTER_S:
+                connection.close(CloseReason.CONNECTION_TIMEOUT)
+
+
+def _of_brokers(metadata: Metadata) -> Metadata:
+    """
+    Makes sure that whoever has answered knows a broker that serves.
+
+    A broker without any, itself included, is fenced by its controllers: while it starts, and when
+    it has not been heard for a while. aiokafka would go on with it: take topics for missing, and
+    fail with an ``AssertionError`` where it looks for a coordinator.
+    """
+    if not metadata.brokers:
+        raise errors.KafkaConnectionError(
+            "the cluster cannot be reached: whoever answers knows of no broker that serves"
+        )
+    return metadata
 
 
 def _in_aiokafkas_words(metadata: Metadata) -> object:

@@ -66,6 +66,22 @@ def test_flows_share_slots_evenly_and_those_that_came_first_have_what_is_left(
     assert fair_shares(slots, wanted) == shares
 
 
+def test_what_cannot_be_divided_stays_with_those_that_have_it() -> None:
+    wanted = {"a": 9, "b": 9, "c": 9}
+    assert fair_shares(7, wanted) == {"a": 3, "b": 2, "c": 2}
+    assert fair_shares(7, wanted, {"a": 2, "b": 2, "c": 3}) == {"a": 2, "b": 2, "c": 3}
+    assert fair_shares(8, wanted, {"a": 2, "b": 2, "c": 3}) == {"a": 3, "b": 2, "c": 3}
+
+
+def test_a_flow_that_can_use_more_pushes_nothing_out_where_that_would_be_as_even() -> None:
+    ledger = SlotLedger(3)
+    ledger.want("a", 1)
+    ledger.want("b", 4)
+    assert all(ledger.take("b", bundle) for bundle in range(2))
+    assert ledger.want("a", 4) == set(), "which would be 2 and 1 as well"
+    assert (ledger.share("a"), ledger.share("b")) == (1, 2)
+
+
 def test_a_flow_that_comes_is_given_what_others_have_too_much_once_they_give_it_back() -> None:
     ledger = SlotLedger(3)
     assert ledger.want("a", 4) == set()

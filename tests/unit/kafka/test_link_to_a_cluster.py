@@ -70,6 +70,41 @@ async def test_a_broker_that_is_lost_does_not_end_what_others_are_asked() -> Non
         await link.close()
 
 
+async def test_who_runs_out_of_time_closes_nothing_that_others_wait_for() -> None:
+    async with fenced_broker() as broker, await _silent() as mute:
+        broker.others = {2: _port(mute)}
+        link = await _connected(broker)
+        asking = asyncio.create_task(link.send(1, "ask", MetadataRequest([HELD])))
+        await broker.held.wait()
+
+        async def attempt() -> object:
+            return await link.send(2, "ask", MetadataRequest(()))
+
+        with pytest.raises(Unavailable, match="no answer in time"):
+            await link.insist("ask", attempt, within_s=0.01)
+
+        assert await link.send(None, "ask", MetadataRequest(()))
+        broker.may_answer.set()
+        assert len((await asking).brokers) == 2
+        await link.close()
+
+
+async def test_after_a_silence_of_all_brokers_the_cluster_is_looked_for_anew() -> None:
+    """Brokers may have other addresses now, and whoever has the old ones says nothing."""
+    async with fenced_broker() as broker:
+        link = await _connected(broker)
+        link.nodes |= {"of 1": 1}
+
+        with pytest.raises(Unavailable, match="no answer in time"):
+            await link.insist("ask", asyncio.Event().wait, within_s=0.01)
+        assert link.nodes == {"of 1": 1}, "nothing is known yet"
+
+        broker.is_fenced = True
+        with pytest.raises(Unavailable, match="knows of no broker"):
+            await link.send(None, "ask", MetadataRequest(()))
+        assert link.nodes == {}
+
+
 async def test_everything_is_forgotten_when_no_broker_serves_any_more() -> None:
     async with fenced_broker() as broker:
         broker.others = {2: _NOBODY}
@@ -87,11 +122,8 @@ async def test_everything_is_forgotten_when_no_broker_serves_any_more() -> None:
 async def test_what_any_broker_knows_is_asked_of_the_next_if_one_is_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with (
-        fenced_broker() as broker,
-        await asyncio.start_server(_say_nothing, HOST, 0) as mute,
-    ):
-        broker.others = {0: mute.sockets[0].getsockname()[1]}
+    async with fenced_broker() as broker, await _silent() as mute:
+        broker.others = {0: _port(mute)}
         monkeypatch.setattr("random.shuffle", list.sort)
         monkeypatch.setattr("random.choice", min)
         monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
@@ -106,11 +138,11 @@ async def test_what_any_broker_knows_is_asked_of_the_next_if_one_is_silent(
 async def test_a_bootstrap_server_that_is_silent_does_not_hold_up_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with fenced_broker() as broker, await asyncio.start_server(_say_nothing, HOST, 0) as mute:
+    async with fenced_broker() as broker, await _silent() as mute:
         broker.is_fenced = False
-        ports = [mute.sockets[0].getsockname()[1], broker.port]
+        ports = [_port(mute), broker.port]
         monkeypatch.setattr("random.shuffle", list)
-        monkeypatch.setattr("mm2.kafka.wire.nodes._BOOTSTRAP_STEP_MS", 100)
+        monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
         servers = ",".join(f"{HOST}:{port}" for port in ports)
         link = Link("F", {"bootstrap.servers": servers})
 
@@ -119,6 +151,50 @@ async def test_a_bootstrap_server_that_is_silent_does_not_hold_up_the_next(
 
         assert await link.insist("ask", attempt, within_s=30)
         await link.close()
+
+
+async def test_a_node_that_let_somebody_wait_is_the_last_to_be_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with fenced_broker() as broker, await _silent() as mute:
+        broker.others = {0: _port(mute)}
+        monkeypatch.setattr("random.shuffle", list.sort)
+        monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
+        link = await _connected(broker)
+        await link.send(None, "ask", MetadataRequest(()))
+
+        monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 60)
+        assert await link.send(None, "ask", MetadataRequest(()))
+        await link.close()
+
+
+async def test_a_silent_node_that_serves_no_more_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its controllers have given it up; what it had, others have now."""
+    monkeypatch.setattr("mm2.kafka.wire.connection._LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr("mm2.kafka.wire.connection._SILENT_AFTER_S", 0.01)
+    monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
+    async with fenced_broker() as broker, fenced_broker() as other:
+        broker.others = {2: other.port}
+        other.is_fenced = False
+        link = await _connected(broker)
+        asking = asyncio.create_task(link.send(2, "ask", MetadataRequest([HELD])))
+        await other.held.wait()
+        broker.others = {}
+
+        with pytest.raises(Unavailable, match="closed"):
+            await asking
+        assert await link.send(1, "ask", MetadataRequest(()))
+        await link.close()
+
+
+async def _silent() -> asyncio.Server:
+    return await asyncio.start_server(_say_nothing, HOST, 0)
+
+
+def _port(server: asyncio.Server) -> int:
+    return int(server.sockets[0].getsockname()[1])
 
 
 async def _say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

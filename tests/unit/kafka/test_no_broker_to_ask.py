@@ -8,7 +8,8 @@ import pytest
 
 from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
-from tests.support.fenced_broker import CLUSTER_ID, FencedBroker, fenced_broker
+from mm2.kafka.groups import Group, GroupState, GroupType
+from tests.support.fenced_broker import CLUSTER_ID, GROUP, FencedBroker, fenced_broker
 
 
 def _admin(broker: FencedBroker, timeout_ms: int = 30_000) -> Admin:
@@ -40,4 +41,17 @@ async def test_it_is_given_up_when_the_time_is_over() -> None:
         for call in (admin.cluster_id, admin.list_topics):
             with pytest.raises(Unavailable):
                 await call()
+        await admin.close()
+
+
+async def test_groups_are_listed_once_a_broker_that_cannot_be_reached_is_known_to_be_gone() -> None:
+    """Half a list is none; and what the lost broker had, others have then."""
+    async with fenced_broker() as broker:
+        broker.is_fenced = False
+        broker.others = {2: 1}
+        admin = _admin(broker)
+        listing = asyncio.create_task(admin.groups_of_other_types())
+        await broker.has_told.wait()
+        broker.others = {}
+        assert await listing == [Group(GROUP, GroupState.EMPTY, GroupType.SHARE)]
         await admin.close()

@@ -1,0 +1,59 @@
+"""What is known of the way to a node: its connection, and what became of attempts at one."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from mm2.kafka.wire.connection import Connection
+
+_AGAIN_FIRST_S: Final = 0.05
+_AGAIN_MOST_S: Final = 1.0
+_MOST_DOUBLINGS: Final = 10
+_AVOIDED_S: Final = 30.0
+"""For so long after it could not be connected to, a node is taken to be silent."""
+
+_NEVER: Final = float("-inf")
+
+
+@dataclass(slots=True)
+class Way:
+    """
+    One kind of traffic to one node; requests take it one by one, first come, first served.
+
+    Attributes:
+        turn: whose request is next.
+        connection: the last one; it may be closed.
+    """
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    connection: Connection | None = None
+    _failures: int = 0
+    _failed_at: float = _NEVER
+
+    def is_silent(self, patience_s: float) -> bool:
+        """Whether the node has let somebody wait for longer than that, and not answered since."""
+        if self.connection is not None and self.connection.connected():
+            return self.connection.waited_s() > patience_s
+        return time.monotonic() - self._failed_at < _AVOIDED_S
+
+    async def back_off(self) -> None:
+        """
+        Waits before another attempt to connect, longer after each that failed.
+
+        It counts as failed until a connection is there, also if nobody waits for it any more.
+        """
+        if self._failures:
+            most_s = min(
+                _AGAIN_FIRST_S * 2 ** min(self._failures - 1, _MOST_DOUBLINGS), _AGAIN_MOST_S
+            )
+            await asyncio.sleep(most_s * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+        self._failures += 1
+        self._failed_at = time.monotonic()
+
+    def opened(self, connection: Connection) -> None:
+        """The attempt has not failed."""
+        self.connection, self._failures, self._failed_at = connection, 0, _NEVER
