@@ -35,7 +35,8 @@ class Contents:
         self.restarts: dict[str, int] = {}
         self.read = -1
         self._changed: dict[str, int] = {}
-        self._overtaken: set[tuple[type[Entry], str]] = set()
+        self._late: dict[str, int] = {}
+        self._in_doubt: set[tuple[type[Entry], str]] = set()
 
     def take(self, entry: Entry, at: int = 0, base: Base | None = None) -> bool:
         """
@@ -50,24 +51,34 @@ class Contents:
         if isinstance(entry, Restart):
             self.restarts[entry.name] = self.restarts.get(entry.name, 0) + 1
             return True
-        key = type(entry), entry.name
-        if base is None or self._is_as_at(base, entry.name, at):
+        name, key = entry.name, (type(entry), entry.name)
+        if base is None or self._is_as_at(base, name, at):
             self._put(entry)
-            self._changed[entry.name] = at
+            self._changed[name] = at
         # One whose answer was lost may be there twice, and the second comes after the first.
         elif not self._has(entry):
-            self._overtaken.add(key)
+            self._late[name] = at
+            self._in_doubt.add(key)
             return False
-        self._overtaken.discard(key)
+        if base is None or base.read >= self._late.get(name, -1):
+            self._in_doubt.discard(key)
+        else:
+            self._in_doubt.add(key)
         return True
 
     def state(self, name: str) -> TargetState:
         """What is wanted of a connector: that it runs, unless somebody has said otherwise."""
         return self.wanted.get(name, TargetState.STARTED)
 
-    def is_overtaken(self, name: str) -> bool:
-        """Whether the last entries about a connector say something else than what is right."""
-        return (ConnectorConfig, name) in self._overtaken or (WantedState, name) in self._overtaken
+    def is_in_doubt(self, name: str) -> bool:
+        """
+        Whether somebody may take something else for right than what is.
+
+        Who knows no bases goes by the last entries, and those may have come too late. Who comes
+        when compaction has taken away their predecessors takes these for right, and what was
+        written without knowing of them for late.
+        """
+        return (ConnectorConfig, name) in self._in_doubt or (WantedState, name) in self._in_doubt
 
     def entries(self, name: str) -> list[Entry]:
         """What is right about a connector."""
@@ -111,9 +122,8 @@ def replacing(
     """
     What to write to give a connector another configuration, unless somebody was faster.
 
-    Whoever was too late writes once more what is right: who knows nothing of bases, such as
-    Connect's own workers, and who does not find overtaken entries' predecessors any more, goes by
-    the last entry.
+    If any entry has come too late meanwhile, what is right is written once more, so that all take
+    the same for it (``Contents.is_in_doubt``).
 
     Args:
         contents: what is there now.
@@ -121,9 +131,9 @@ def replacing(
         new: the new one.
         entries: what is to be there before it.
     """
-    while contents().configs.get(new.name) == before:
-        if (yield [*entries, new]):
-            return True
-    while contents().is_overtaken(new.name):
+    is_made = False
+    while not is_made and contents().configs.get(new.name) == before:
+        is_made = yield [*entries, new]
+    while contents().is_in_doubt(new.name):
         yield contents().entries(new.name)
-    return False
+    return is_made

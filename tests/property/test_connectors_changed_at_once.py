@@ -161,6 +161,11 @@ class Workers(RuleBasedStateMachine):
         self.check_answers()
         self.check_that_all_see_the_same()
 
+    def cuts(self) -> list[int]:
+        """Where compaction may have ended: batches are not torn apart."""
+        firsts = [base is None or base.place == 0 for _, base in self.log]
+        return [*(at for at, is_first in enumerate(firsts) if is_first), len(self.log)]
+
     def check_answers(self) -> None:
         """A refused change makes no difference, nor does what was written to say what is right."""
         states = list(_states(self.log))
@@ -186,8 +191,7 @@ class Workers(RuleBasedStateMachine):
         right = _state(self.workers[0].contents)
         others = [
             *(worker.contents for worker in self.workers),
-            _read(_compacted(self.log, len(self.log))),
-            _read(_compacted(self.log, 0)),
+            *(_read(_compacted(self.log, cut)) for cut in self.cuts()),
             _read((at, entry, None) for at, (entry, _) in enumerate(self.log)),
         ]
         assert [_state(each) for each in others] == [right] * len(others)
