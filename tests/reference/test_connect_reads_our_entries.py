@@ -84,7 +84,9 @@ def test_connect_passes_over_what_our_entries_were_made_from(
         "name": unique,
         "connector.class": _CLASS,
         "source.cluster.alias": f"S{unique[-8:]}",
+        "source.cluster.bootstrap.servers": cluster_a.bootstrap,
         "target.cluster.alias": "T",
+        "target.cluster.bootstrap.servers": cluster_b.bootstrap,
         "emit.heartbeats.interval.seconds": "1",
         "heartbeats.topic.replication.factor": "1",
     }
