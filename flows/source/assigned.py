@@ -158,6 +158,7 @@ class Assigned:
 
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
         given = [self.partitions.pop(source) for source in partitions]
+        self.fetcher.changed()
         is_drained = await self.producer.flush([m.lane for m in given], within_s=_GIVE_UP_WITHIN_S)
         await self.positions.commit(given)
         await self.maps.settle(given)

@@ -34,6 +34,9 @@ log = structlog.get_logger()
 _SHORT_WAIT_MS: Final = 20
 """While a partition waits for room, the others may not hold up the next fetch for long."""
 
+_LEAST_S: Final = 0.005
+"""From one fetch to the next, if the first has brought nothing."""
+
 _BACKOFF_S: Final = 0.2
 _IDLE_S: Final = 1.0
 _LOOKED_AT_IN_A_SECOND: Final = 200
@@ -237,7 +240,10 @@ class Fetcher:
         for each in answer.partitions:
             await self._accept(node, reading, each)
         self._failing.discard(node)
-        if size < min(TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
+        if not size:
+            # Not at once again, whatever had the broker answer without any record.
+            await asyncio.sleep(began + _LEAST_S - asyncio.get_running_loop().time())
+        elif size < min(TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
             await gather(reading, self._freed, since=began)
 
     def _share(self) -> int:

@@ -71,7 +71,7 @@ class Reporter:
         self._pace = pace
         # By partition: its pulse when it was told of, and when that was.
         self._reported: dict[TopicPartition, tuple[_Pulse, int]] = {}
-        self._told_pace: PaceProgress | None = None
+        self._told: tuple[int, PaceProgress] | None = None
         self._wake = asyncio.Event()
         self.generation = 0
 
@@ -82,8 +82,9 @@ class Reporter:
     async def run(self) -> None:
         """Reports until cancelled."""
         while True:
-            await self.report()
+            # Not afterwards: what happens while a report is on its way is not in it.
             self._wake.clear()
+            await self.report()
             await self._until_due()
 
     async def _until_due(self) -> None:
@@ -93,7 +94,8 @@ class Reporter:
                 return
 
     def _has_news(self) -> bool:
-        return self._pace() != self._told_pace or next(self._news(), None) is not None
+        is_told = (self.generation, self._pace()) == self._told
+        return not is_told or next(self._news(), None) is not None
 
     async def report(self) -> None:
         """Writes what is news; also when nothing is, as a sign of life."""
@@ -123,7 +125,7 @@ class Reporter:
         except ClusterError as error:
             log.warning("source.report_failed", error=str(error))
             return False
-        self._told_pace = progress.pace
+        self._told = progress.generation, progress.pace
         for pulse, each in changed:
             self._reported[each.source] = pulse, progress.time_ms
             if (partition := self._partitions.get(each.source)) is not None:

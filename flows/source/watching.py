@@ -104,9 +104,10 @@ class Watch:
                 log.debug("source.look_failed", error=str(error))
 
     async def _look_at_remotes(self, partitions: Sequence[Mirrored]) -> None:
-        were_there = [p.is_remote_there for p in partitions]
+        before = [(p.is_remote_there, p.is_settled) for p in partitions]
         await self._remote.look(partitions)
-        if were_there != [p.is_remote_there for p in partitions]:
+        # One that begins again in a new remote topic is there as it was before.
+        if before != [(p.is_remote_there, p.is_settled) for p in partitions]:
             self._changed()
 
     async def _look_at_topics(self, partitions: Sequence[Mirrored]) -> None:

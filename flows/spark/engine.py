@@ -38,8 +38,6 @@ BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 _LOCAL: Final = {
     # Spark would make one thread for each slot at once, for messages of which there are few.
     "spark.rpc.netty.dispatcher.numThreads": "2",
-    # Of the executor to itself, with all metrics; it is lost after spark.network.timeout (120s).
-    "spark.executor.heartbeatInterval": "30s",
 }
 
 _MOST_JOBS: Final = 4096

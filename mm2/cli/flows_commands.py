@@ -177,6 +177,7 @@ def _named(config: FlowConfig, connector: str | None) -> str:
 
 
 async def _on(config: FlowConfig, ask: Callable[[FlowSwitch], Awaitable[T]]) -> T:
+    """Asks for something, and puts right what its last leader may have left."""
     async with admin_clients(config) as clusters:
         found = await ask(FlowSwitch(config, clusters))
         # It is done, whether or not others that look may be told.
@@ -208,7 +209,8 @@ async def rows_of(
 
 
 async def _status(config: FlowConfig) -> FlowStatus:
-    return await _on(config, lambda switch: switch.status())
+    async with admin_clients(config) as clusters:
+        return await FlowSwitch(config, clusters).status()
 
 
 def _row(config: FlowConfig, status: FlowStatus) -> Row:

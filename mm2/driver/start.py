@@ -95,4 +95,5 @@ def _run(
         jvm=jvm,
         environment=zygote.environment if zygote else None,
     )
+    signals.end_if_any_came()
     return main(engine, signals)

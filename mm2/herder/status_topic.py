@@ -76,10 +76,11 @@ async def say_that_nobody_runs(config: FlowConfig, target: Admin) -> None:
         target: admin client of its target.
 
     Raises:
+        NotAuthorized: we may not see who is there; then it is not said that nobody is.
         ClusterError: the target does not answer, or refuses.
     """
     topics = FlowTopics(config, target)
-    await topics.read_group()
+    topics.picture.members = await target.group_members(config.herder.names.election_group)
     if topics.picture.members.members:
         return
     known = await target.list_topics()

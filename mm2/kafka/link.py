@@ -174,7 +174,9 @@ class Link:
         finally:
             # Also if who asks has less time than that.
             self._doubted = None
-            if not is_alive:
+            if is_alive:
+                client.give_up_who_is_silent()
+            else:
                 await self._drop(client)
 
     async def _open(self) -> NodesClient:

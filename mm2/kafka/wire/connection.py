@@ -28,7 +28,7 @@ _REAUTHENTICATE_AT: Final = 0.85
 """Part of a session's lifetime after which Java's clients renew it, at the earliest (KIP-368)."""
 
 _LOOK_EVERY_S: Final = 4.0
-_SILENT_AFTER_S: Final = 8.0
+SILENT_AFTER_S: Final = 8.0
 """No answer takes so long by intention, and controllers give brokers up after 9 s by default."""
 
 _Asked = tuple[int, RequestStruct, "asyncio.Future[Response]", float]
@@ -187,7 +187,7 @@ class Connection(AIOKafkaConnection):
         self._look_later()
         if self.waited_s() >= self._request_timeout + self._look_every_s:
             self.close(CloseReason.CONNECTION_TIMEOUT)
-        elif self.waited_s() >= _SILENT_AFTER_S and self._on_silence is not None:
+        elif self.waited_s() >= SILENT_AFTER_S and self._on_silence is not None:
             self._on_silence()
 
     def _look_later(self) -> None:

@@ -17,7 +17,7 @@ from aiokafka.conn import CloseReason
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.coordination import FindCoordinatorRequest
 
-from mm2.kafka.wire.connection import Connection
+from mm2.kafka.wire.connection import SILENT_AFTER_S, Connection
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
 from mm2.kafka.wire.racing import first_answer
 from mm2.kafka.wire.way import Way
@@ -25,6 +25,12 @@ from mm2.kafka.wire.way import Way
 _METADATA_WITHIN_S: Final = 5.0
 _NEXT_AFTER_S: Final = 2.0
 """Then the next node, or bootstrap server, is asked as well what any of them can answer."""
+
+_CONNECT_WITHIN_S: Final = 15.0
+"""
+By then controllers have given up who is gone, and metadata name others. To begin anew is also to
+knock anew: who knocks on goes on doing so less and less often (SYN after 1, 3, 7, 15, 31 s).
+"""
 
 _CONNECTION_SETTINGS: Final = (
     "client_id",
@@ -103,8 +109,9 @@ class NodesClient(AIOKafkaClient):
     async def _introduce(self, host: str, port: int) -> Metadata:
         connection = Connection(host, port, **self._settings)
         try:
-            await connection.connect()
-            metadata = (await connection.send(MetadataRequest(()))).metadata
+            async with asyncio.timeout(_CONNECT_WITHIN_S):
+                await connection.connect()
+                metadata = (await connection.send(MetadataRequest(()))).metadata
         except (OSError, TimeoutError, errors.KafkaError) as error:
             reason = str(error) or type(error).__name__
             raise errors.KafkaConnectionError(f"no answer from {host}:{port}: {reason}") from error
@@ -177,7 +184,8 @@ class NodesClient(AIOKafkaClient):
             on_silence=self.force_metadata_update,
             **self._settings,
         )
-        await connection.connect()
+        async with asyncio.timeout(_CONNECT_WITHIN_S):
+            await connection.connect()
         return connection
 
     async def send_any(self, request: Request[RequestStruct]) -> Response:
@@ -222,6 +230,16 @@ class NodesClient(AIOKafkaClient):
     async def is_alive(self) -> bool:
         """Whether any broker answers; all are asked at the same time."""
         return await self._told((), patience_s=0) is not None
+
+    def give_up_who_is_silent(self) -> None:
+        """
+        Closes connections that answers have not come on for longer than any takes by intention.
+
+        Something on the way may have forgotten one, of a node that is well.
+        """
+        for way in self._ways.values():
+            if way.connection is not None and way.connection.waited_s() >= SILENT_AFTER_S:
+                way.connection.close(CloseReason.CONNECTION_TIMEOUT)
 
     async def _told(self, topics: Collection[str], *, patience_s: float) -> Metadata | None:
         request = MetadataRequest(topics)

@@ -8,7 +8,6 @@ from typing import ClassVar
 import pytest
 
 from mm2.driver import start
-from mm2.driver.signals import StopSignals
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -55,15 +54,8 @@ def test_a_signal_while_the_jvm_is_started_waits_until_it_can_be_ended(
 def test_a_signal_after_that_ends_the_jvm(
     jvm: type[_Jvm], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    def run(_main: object, _settings: object, signals: StopSignals, *_: object) -> int:
-        """Comes as far as to the imports."""
-        signals.end_if_any_came()
-        signal.raise_signal(number)
-        signals.end_if_any_came()
-        return 1
-
-    monkeypatch.setattr(start, "_run", run)
+    monkeypatch.setattr("flows.spark.daemon.import_needed", lambda: signal.raise_signal(number))
     with pytest.raises(SystemExit) as end:
-        start.foreground(lambda *_: 1, spark={})
+        start.foreground(lambda *_: pytest.fail("went on"), spark={})
     assert end.value.code == 0
     assert [each.ended for each in jvm.made] == [True]

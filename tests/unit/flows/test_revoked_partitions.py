@@ -63,7 +63,7 @@ def _assigned(partition: Mirrored, committer: _SlowCommitter) -> Assigned:
         budget=Budget(1),
         producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
         positions=committer,
-        fetcher=cast("Fetcher", None),
+        fetcher=cast("Fetcher", SimpleNamespace(changed=lambda: None)),
         watch=cast("Watch", None),
         reporter=cast("Reporter", SimpleNamespace(wake=lambda: None)),
         maps=OffsetMaps(sample_spec(), None, {}, source=client, target=client, producer_epoch=1),

@@ -18,6 +18,7 @@ async def test_a_silent_bootstrap_server_does_not_hold_them_up(
 ) -> None:
     monkeypatch.setattr("random.shuffle", lambda _: None)
     monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
+    monkeypatch.setattr("mm2.kafka.wire.nodes._CONNECT_WITHIN_S", 300)
     async with (
         fenced_broker() as broker,
         await asyncio.start_server(_say_nothing, HOST, 0) as mute,

@@ -16,6 +16,14 @@ from tests.support.layout import HOST
 _NOBODY = 1
 """A port where nobody listens."""
 
+_NOT_HELD_UP_S = 30.0
+
+
+@pytest.fixture(autouse=True)
+def _who_is_silent_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for that one would not be let go on by a time-out before the test is over."""
+    monkeypatch.setattr("mm2.kafka.wire.nodes._CONNECT_WITHIN_S", 10 * _NOT_HELD_UP_S)
+
 
 def _link(broker: FencedBroker) -> Link:
     return Link("F", {"bootstrap.servers": f"127.0.0.1:{broker.port}"})
@@ -70,7 +78,10 @@ async def test_a_broker_that_is_lost_does_not_end_what_others_are_asked() -> Non
         await link.close()
 
 
-async def test_who_runs_out_of_time_closes_nothing_that_others_wait_for() -> None:
+async def test_who_runs_out_of_time_closes_nothing_that_others_wait_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mm2.kafka.link._SIGN_OF_LIFE_WITHIN_S", _NOT_HELD_UP_S)
     async with fenced_broker() as broker, await _silent() as mute:
         broker.others = {2: _port(mute)}
         link = await _connected(broker)
@@ -129,7 +140,8 @@ async def test_what_any_broker_knows_is_asked_of_the_next_if_one_is_silent(
         monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
         link = await _connected(broker)
 
-        answer = await link.send(None, "ask", MetadataRequest(()))
+        async with asyncio.timeout(_NOT_HELD_UP_S):
+            answer = await link.send(None, "ask", MetadataRequest(()))
 
         assert len(answer.brokers) == 2
         await link.close()
@@ -163,8 +175,9 @@ async def test_a_node_that_let_somebody_wait_is_the_last_to_be_asked_again(
         link = await _connected(broker)
         await link.send(None, "ask", MetadataRequest(()))
 
-        monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 60)
-        assert await link.send(None, "ask", MetadataRequest(()))
+        monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 2 * _NOT_HELD_UP_S)
+        async with asyncio.timeout(_NOT_HELD_UP_S):
+            assert await link.send(None, "ask", MetadataRequest(()))
         await link.close()
 
 
@@ -173,7 +186,7 @@ async def test_a_silent_node_that_serves_no_more_is_not_waited_for(
 ) -> None:
     """Its controllers have given it up; what it had, others have now."""
     monkeypatch.setattr("mm2.kafka.wire.connection._LOOK_EVERY_S", 0.02)
-    monkeypatch.setattr("mm2.kafka.wire.connection._SILENT_AFTER_S", 0.01)
+    monkeypatch.setattr("mm2.kafka.wire.connection.SILENT_AFTER_S", 0.01)
     monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
     async with fenced_broker() as broker, fenced_broker() as other:
         broker.others = {2: other.port}
