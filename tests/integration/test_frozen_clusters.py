@@ -13,6 +13,7 @@ import pytest
 from tests.support.cluster import KafkaCluster
 from tests.support.mirror import Mirror, properties
 from tests.support.records import Sample, consume, create_topic, produce
+from tests.support.secured import of_cluster, security
 
 pytestmark = [pytest.mark.broker, pytest.mark.thorough, pytest.mark.timeout(300)]
 
@@ -50,16 +51,21 @@ def _numbered(first: int) -> list[Sample]:
     return [Sample(value=b"%d" % number) for number in range(first, first + 10)]
 
 
+@pytest.mark.parametrize("listeners", [("PLAINTEXT", "PLAINTEXT"), ("SASL_PLAINTEXT", "SSL")])
 @pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
 def test_a_mirror_outlives_frozen_clusters_and_ends_in_order_while_they_are(
-    tmp_path: Path, unique: str, exactly_once: str
+    tmp_path: Path, unique: str, exactly_once: str, listeners: tuple[str, str]
 ) -> None:
     """It is the same process before and after, and leaves with status 0 in the time it has."""
+    brokers, clients = security(tmp_path)
     with (
-        KafkaCluster("frozen-a", properties=_STRICT) as source,
-        KafkaCluster("frozen-b", properties=_STRICT) as target,
+        KafkaCluster("frozen-a", properties=_STRICT, security=brokers) as source,
+        KafkaCluster("frozen-b", properties=_STRICT, security=brokers) as target,
     ):
-        clusters = {"A": source.bootstrap, "B": target.bootstrap}
+        clusters = {
+            "A": source.listeners(listeners[0]),
+            "B": target.listeners(listeners[1]),
+        }
         create_topic(source.bootstrap, unique)
         produce(source.bootstrap, unique, _numbered(0))
         settings = {
@@ -67,6 +73,8 @@ def test_a_mirror_outlives_frozen_clusters_and_ends_in_order_while_they_are(
             "A->B.enabled": "true",
             "A->B.topics": unique,
             "B.exactly.once.source.support": exactly_once,
+            **of_cluster("A", clients.get(listeners[0], {})),
+            **of_cluster("B", clients.get(listeners[1], {})),
         }
         with Mirror(tmp_path, properties(clusters, settings)) as mirror:
             consume(target.bootstrap, f"A.{unique}", 10)
