@@ -19,7 +19,7 @@ from flows.source.budget import Budget
 from flows.source.gathering import TRICKLE_BYTES, gather
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
-from flows.source.reading import Reading
+from flows.source.reading import LOOKED_AT_IN_A_SECOND, Reading
 from flows.source.replicas import NO_NODE, ReadReplicas
 from flows.source.settling import Settler
 from mm2.core.model import TopicPartition
@@ -39,7 +39,6 @@ _LEAST_S: Final = 0.005
 
 _BACKOFF_S: Final = 0.2
 _IDLE_S: Final = 1.0
-_LOOKED_AT_IN_A_SECOND: Final = 200
 """How soon a broker that leads nothing we can fetch is looked at again; with thousands later."""
 
 _SHARES: Final = 4
@@ -184,7 +183,7 @@ class Fetcher:
 
     async def _wait_for_change(self) -> None:
         # Leaders also change when the client refreshes its metadata by itself.
-        idle_s = _IDLE_S + len(self._partitions) / _LOOKED_AT_IN_A_SECOND
+        idle_s = _IDLE_S + len(self._partitions) / LOOKED_AT_IN_A_SECOND
         with suppress(TimeoutError):
             async with asyncio.timeout(idle_s):
                 await self._changed.wait()

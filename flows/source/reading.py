@@ -17,7 +17,7 @@ from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.sessions import FetchSession
 
 _ALL_EVERY_S: Final = 0.5
-_LOOKED_AT_IN_A_SECOND: Final = 200
+LOOKED_AT_IN_A_SECOND: Final = 200
 """Thousands of partitions are all looked at less often: what changes tells so by itself."""
 
 
@@ -45,7 +45,7 @@ class Reading:
 
     def is_due(self, generation: int, now: float) -> bool:
         """Whether all partitions must be looked at: there were changes, or it is some time ago."""
-        every_s = _ALL_EVERY_S + len(self._all) / _LOOKED_AT_IN_A_SECOND
+        every_s = _ALL_EVERY_S + len(self._all) / LOOKED_AT_IN_A_SECOND
         return generation != self._generation or now >= self._seen_all_at + every_s
 
     def assign(self, partitions: Iterable[Mirrored], generation: int, now: float) -> bool:
