@@ -12,7 +12,8 @@ requests have many records. What has keys goes to all at once, and librdkafka, w
 makes a request for each partition, whichever mirror runs. Both are measured.
 
 Brokers and Java's mirror are slow until their code is compiled: all are warmed at the highest rate,
-and brokers compile with the quick compiler only, which is done by then.
+and brokers compile with the quick compiler only, which is done by then. Their garbage collector is
+one that does not hold them up.
 Both take turns in the order mm2, Java, Java, mm2, so that neither has the warmer source broker; the
 records of all turns of a mirror count as one sample.
 """
@@ -164,7 +165,7 @@ def measure(stream: Stream, peers: list[Peer], conditions: Conditions) -> dict[s
         Stuck: records do not arrive.
     """
     delays = {peer.name: Delays() for peer in peers}
-    with source_cluster(quickly=True) as source:
+    with source_cluster(undisturbed=True) as source:
         for turn, peer in enumerate([*peers, *reversed(peers)]):
             load = Load(f"bench-{turn}", stream, conditions.scale)
             _take_turn(peer, source, load, conditions, delays[peer.name])
@@ -175,7 +176,7 @@ def _take_turn(
     peer: Peer, source: KafkaCluster, load: Load, conditions: Conditions, delays: Delays
 ) -> None:
     create_topic(source.bootstrap, load.topic, _PARTITIONS)
-    with target_cluster(quickly=True) as target:
+    with target_cluster(undisturbed=True) as target:
         # Made before the mirror runs, so that a consumer can wait there.
         create_topic(target.bootstrap, f"A.{load.topic}", _PARTITIONS)
         text = properties(

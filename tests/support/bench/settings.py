@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tests.support.cluster import KafkaCluster
@@ -34,8 +35,11 @@ A.consumer.max.partition.fetch.bytes = 4194304
 _COMPILED_WELL: Final = "-XX:TieredStopAtLevel=4"
 """For throughput. It takes brokers half a minute of work, and a part of the machine meanwhile."""
 
-_COMPILED_QUICKLY: Final = "-XX:TieredStopAtLevel=1"
-"""For delays: brokers that answer a little later, but are not interrupted by their compiler."""
+_UNDISTURBED: Final = ("-XX:TieredStopAtLevel=1", "-XX:-UseSerialGC", "-XX:+UseZGC")
+"""
+For delays: brokers that answer a little later, but are interrupted neither by their compiler nor by
+their garbage collector, each pause of which would be longer than all that a mirror adds.
+"""
 
 
 def properties(
@@ -60,21 +64,23 @@ def properties(
     )
 
 
-def source_cluster(*, quickly: bool = False) -> KafkaCluster:
+def source_cluster(*, undisturbed: bool = False) -> KafkaCluster:
     """A cluster to copy from."""
-    return KafkaCluster("A", heap="1g", options=_options(quickly=quickly))
+    heap, options = _options(undisturbed=undisturbed)
+    return KafkaCluster("A", heap=heap, options=options)
 
 
-def target_cluster(brokers: int = 1, *, quickly: bool = False) -> KafkaCluster:
+def target_cluster(brokers: int = 1, *, undisturbed: bool = False) -> KafkaCluster:
     """A cluster to copy to; with several brokers all must have a record but one."""
+    heap, options = _options(undisturbed=undisturbed)
     return KafkaCluster(
         "B",
         brokers=brokers,
-        heap="1g" if brokers == 1 else "512m",
-        options=_options(quickly=quickly),
+        heap=heap if brokers == 1 else "512m",
+        options=options,
         properties={"min.insync.replicas": str(max(1, brokers - 1))},
     )
 
 
-def _options(*, quickly: bool) -> tuple[str]:
-    return (_COMPILED_QUICKLY if quickly else _COMPILED_WELL,)
+def _options(*, undisturbed: bool) -> tuple[str, Sequence[str]]:
+    return ("2g", _UNDISTURBED) if undisturbed else ("1g", (_COMPILED_WELL,))
