@@ -56,6 +56,7 @@ class Fetcher:
         budget: the memory that batches may take.
         settler: compares positions with the source's logs before they are fetched.
         limit: the bytes per second that may be fetched.
+        heard: called with each partition that was answered for, whatever the answer.
         take: called with each partition's answer, in order; moves the position.
         stop: called with a partition that its leader does not serve, and why; lets it try again
             after a while.
@@ -70,6 +71,7 @@ class Fetcher:
         budget: Budget,
         settler: Settler,
         limit: RateLimit,
+        heard: Callable[[Mirrored], None],
         take: Callable[[Mirrored, FetchedPartition], None],
         stop: Callable[[Mirrored, str], None],
     ) -> None:
@@ -79,6 +81,7 @@ class Fetcher:
         self._budget = budget
         self._settler = settler
         self._limit = limit
+        self._heard = heard
         self._take = take
         self._stop = stop
         self._replicas = ReadReplicas(
@@ -254,6 +257,7 @@ class Fetcher:
         partition = reading.answered(answer)
         if partition is None or not self._is_wanted(partition):
             return
+        self._heard(partition)
         if self._is_redirected(partition.source, answer):
             return
         if answer.error == Code.NONE:

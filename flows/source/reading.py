@@ -17,7 +17,7 @@ from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.sessions import FetchSession
 
 _ALL_EVERY_S: Final = 0.5
-LOOKED_AT_IN_A_SECOND: Final = 200
+LOOKED_AT_IN_A_SECOND: Final = 50
 """Thousands of partitions are all looked at less often: what changes tells so by itself."""
 
 

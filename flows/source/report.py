@@ -3,6 +3,9 @@ What a task tells the world in the progress topic: each second what changed, if 
 
 When nothing has, it says less often that it lives. Each partition is spoken of once a minute in any
 case, so that whoever looks has to read no more.
+
+A task may have thousands of partitions, most of them idle: only those that something happened to
+are looked at each second, all of them now and then.
 """
 
 from __future__ import annotations
@@ -38,6 +41,15 @@ _REPEAT_MS: Final = 60_000
 _MOST_IN_ONE_RECORD: Final = 2000
 """Partitions; brokers take a mebibyte by default."""
 
+_AT_ONCE: Final = 100
+"""So many partitions are all looked at each time."""
+
+_LATER_MS: Final = 5
+"""For each one more, all of them are looked at so much later; what happens tells so by itself."""
+
+_LATEST_MS: Final = 5_000
+"""But not later, so that each is spoken of in time."""
+
 
 _Pulse: TypeAlias = tuple[object, ...]
 _Change: TypeAlias = tuple[_Pulse, PartitionProgress]
@@ -72,12 +84,19 @@ class Reporter:
         # By partition: its pulse when it was told of, and when that was.
         self._reported: dict[TopicPartition, tuple[_Pulse, int]] = {}
         self._told: tuple[int, PaceProgress] | None = None
+        self._lively: dict[TopicPartition, Mirrored] = {}
+        self._all_at_ms = 0
         self._wake = asyncio.Event()
         self.generation = 0
 
     def wake(self) -> None:
         """Something happened that should be known at once."""
+        self._all_at_ms = 0
         self._wake.set()
+
+    def touched(self, partition: Mirrored) -> None:
+        """Something happened to a partition, or comes to be under way."""
+        self._lively[partition.source] = partition
 
     async def run(self) -> None:
         """Reports until cancelled."""
@@ -135,11 +154,22 @@ class Reporter:
     def _news(self) -> Iterator[tuple[_Pulse, Mirrored]]:
         """The partitions of which something changed, or that were last told of long ago."""
         now_ms = self._now_ms()
-        for source, partition in self._partitions.items():
+        self._look_at_all_now_and_then(now_ms)
+        for source, partition in list(self._lively.items()):
             pulse = _pulse(partition)
             told, at_ms = self._reported.get(source, (None, 0))
-            if pulse != told or now_ms - at_ms >= _REPEAT_MS:
+            if self._partitions.get(source) is not partition:
+                del self._lively[source]
+            elif pulse != told or now_ms - at_ms >= _REPEAT_MS:
                 yield pulse, partition
+            elif not partition.queued and not partition.uncommitted:
+                del self._lively[source]
+
+    def _look_at_all_now_and_then(self, now_ms: int) -> None:
+        if not 0 < self._all_at_ms - now_ms <= _LATEST_MS:
+            later_ms = max(0, len(self._partitions) - _AT_ONCE) * _LATER_MS
+            self._all_at_ms = now_ms + min(later_ms, _LATEST_MS)
+            self._lively = dict(self._partitions)
 
 
 _state = attrgetter(
@@ -164,7 +194,7 @@ def _pulse(partition: Mirrored) -> _Pulse:
     """
     What differs whenever a partition's progress does, and costs less to make.
 
-    It is made of thousands of partitions a second, and nearly always for nothing.
+    It is made of thousands of partitions at a time, and nearly always for nothing.
     """
     state: _Pulse = _state(partition)
     return (*state, *partition.gaps.values()) if partition.gaps else state

@@ -27,6 +27,7 @@ from mm2.core.run_codec import encode_key, encode_value
 from mm2.core.run_tracker import RunTracker
 from mm2.core.runs import Block, BlockName, Term
 from mm2.errors import ClusterError
+from mm2.herder.supervision import is_set_within
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
@@ -104,6 +105,7 @@ class OffsetRuns:
         """Publishes soon what there is of a partition, or of all."""
         if partition is None:
             self._all_at = 0.0
+            self._copied.update(self._partitions)
         else:
             self._copied[partition.source] = partition
         self._due.set()
@@ -111,10 +113,17 @@ class OffsetRuns:
     async def run(self) -> None:
         """Publishes what is new, until cancelled."""
         while True:
-            await self._due.wait()
+            await self._until_due()
             await asyncio.sleep(self._pause_until - _now())
             self._due.clear()
             await asyncio.sleep(await self._round())
+
+    async def _until_due(self) -> None:
+        """Waits for news, and no longer than what was left out may wait."""
+        if self._copied:
+            await is_set_within(self._due, self._all_at - _now())
+        else:
+            await self._due.wait()
 
     async def settle(self, partitions: Iterable[Mirrored]) -> None:
         """Publishes before positions are committed, if that does not take long."""
@@ -167,26 +176,25 @@ class OffsetRuns:
         is_for_all = now >= self._all_at
         async with self._one_at_a_time:
             # Not before: what was given up meanwhile is another task's.
-            partitions = list(self._partitions.values()) if is_for_all else self._lively()
+            partitions = self._lively()
             if is_for_all:
                 self._copied.clear()
             blocks = await self._publish(partitions, grown=not is_for_all)
         if is_for_all:
             self._all_at = now + _ALL_S
             self._count_given_up(partitions)
-        else:
-            # Some may have been left out.
-            self._due.set()
         runs = sum(len(block.runs) for block in blocks)
         return max(_ROUND_S, len(blocks) / _BLOCKS_IN_A_SECOND, runs / _RUNS_IN_A_SECOND)
 
     def _lively(self) -> list[Mirrored]:
-        """The partitions of which something was copied since all were looked at."""
+        """The partitions of which something was copied since all of that was published."""
         return [each for at, each in self._copied.items() if self._partitions.get(at) is each]
 
     async def _publish(self, partitions: Iterable[Mirrored], *, grown: bool = False) -> list[Block]:
         """Publishes what is new of some partitions, and returns it; by one at a time only."""
+        partitions = list(partitions)
         if _now() < self._pause_until:
+            self._leave_out(partitions)
             return []
         taken = [(each, blocks) for each in partitions if (blocks := _take(each, grown=grown))]
         try:
@@ -194,6 +202,7 @@ class OffsetRuns:
                 await self._write(taken)
         except ClusterError as error:
             _give_back(taken)
+            self._leave_out(each for each, _ in taken)
             self._failed(str(error))
         except BaseException:
             _give_back(taken)
@@ -209,6 +218,9 @@ class OffsetRuns:
         if self._lately is not None:
             self._lately |= {(p.source, block.name) for p, blocks in taken for block in blocks}
         await self._writer.send_all(self._topic, records, partition=0)
+
+    def _leave_out(self, partitions: Iterable[Mirrored]) -> None:
+        self._copied.update((each.source, each) for each in partitions)
 
     def _failed(self, error: str) -> None:
         self._pause_until = _now() + _PAUSE_S

@@ -179,6 +179,7 @@ class SourceTask:
             budget=self._budget,
             settler=self._continuity.settler,
             limit=limit,
+            heard=self._reporter.touched,
             take=intake.take,
             stop=self._tolerance.stop,
         )
@@ -200,6 +201,7 @@ class SourceTask:
     def _settled(self, partition: Mirrored, batch: Outgoing) -> None:
         """What the target has for good is counted, and Java's clients may learn its offset."""
         partition.acknowledge(batch, now_ms())
+        self._reporter.touched(partition)
         self._maps.settled(partition, batch)
 
     @classmethod
@@ -259,6 +261,7 @@ class SourceTask:
         drained = await drain(partitions, self._producer, self._positions)
         await self._maps.settle(partitions)
         await self._maps.promote()
+        self._reporter.wake()
         await self._reporter.report()
         # Whoever reads that we have ended may change positions; none of ours may be on its way.
         if drained.is_complete:

@@ -30,7 +30,7 @@ from mm2.kafka.wire.metadata import TopicMetadata
 log = structlog.get_logger()
 
 _SETTINGS_KEPT_S: Final = 300.0
-_LOOKED_AT_IN_A_SECOND: Final = 400
+_LOOKED_AT_IN_A_SECOND: Final = 200
 _STORE_EVERY_MS: Final = 3_600_000
 """How often the time of being complete is stored for a compacted topic without new records."""
 _LOOKS_BETWEEN: Final = 2

@@ -33,6 +33,7 @@ class RunStore:
     def __init__(self, most: int = MOST_RUNS) -> None:
         self._most = most
         self._partitions: dict[TopicPartition, PartitionRuns] = {}
+        self._topics: set[TopicName] = set()
         self._is_read = False
 
     @property
@@ -44,6 +45,11 @@ class RunStore:
     def partitions(self) -> Mapping[TopicPartition, PartitionRuns]:
         """All partitions that have runs."""
         return self._partitions
+
+    @property
+    def topics(self) -> frozenset[TopicName]:
+        """The topics of these partitions."""
+        return frozenset(self._topics)
 
     def backlog_read(self) -> None:
         """Notes that the topic has been read up to its end at the start: translations begin."""
@@ -58,6 +64,7 @@ class RunStore:
         """
         partition, name = decode_key(key)
         runs = self._partitions.setdefault(partition, PartitionRuns(self._most))
+        self._topics.add(partition.topic)
         if value is None:
             runs.remove(name)
         else:
@@ -164,15 +171,20 @@ class OffsetTranslation:
         return self._standing(partition).is_of_former
 
     def former(self) -> set[TopicPartition]:
-        """The partitions of which only former topics are known."""
-        known = () if self._runs is None else self._runs.partitions
-        return {partition for partition in known if self.is_of_former(partition)}
+        """The partitions of which only former topics are known; nearly always none of thousands."""
+        known = {} if self._runs is None else self._runs.partitions
+        others = [
+            partition
+            for partition, runs in known.items()
+            if (live := self._live.get(partition.topic)) not in (None, runs.logs)
+            and live.are_others(runs.logs)
+        ]
+        return {partition for partition in others if self.is_of_former(partition)}
 
     @property
     def topics(self) -> frozenset[TopicName]:
         """The topics of the source that runs are known of."""
-        known = {} if self._runs is None else self._runs.partitions
-        return frozenset(partition.topic for partition in known)
+        return frozenset() if self._runs is None else self._runs.topics
 
     def exact_since(self, partition: TopicPartition) -> int | None:
         """The source offset from which on translations are exact; None: they are approximate."""

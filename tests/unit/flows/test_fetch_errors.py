@@ -119,6 +119,7 @@ class _Bench:
                 forget=lambda _: None,
             ),
             limit=RateLimit(lambda: 0.0),
+            heard=lambda _: None,
             take=self._take,
             stop=tolerance.stop,
         )

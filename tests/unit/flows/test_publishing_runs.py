@@ -203,6 +203,27 @@ def test_runs_that_are_refused_are_tried_again_after_a_pause() -> None:
     run(script())
 
 
+def test_what_a_round_meets_during_a_pause_is_published_after_it() -> None:
+    """The round waits for its turn while somebody else learns that the cluster is away."""
+
+    async def script() -> None:
+        topic, other, mirrored = _Topic(takes_s=0.5), _mirrored(1, runs=1), _mirrored(runs=3)
+        topic.is_away = True
+        runs = _runs(topic, mirrored, other)
+        settling = asyncio.create_task(runs.settle([other]))
+        await asyncio.sleep(0.1)
+        runs.wake(mirrored)
+        publishing = asyncio.create_task(runs.run())
+        with capture_logs():
+            await settling
+        topic.is_away = False
+        await asyncio.sleep(7)
+        assert {where for where, _ in topic.blocks} == {_where(0), _where(1)}
+        publishing.cancel()
+
+    run(script())
+
+
 def test_a_partition_that_was_given_up_is_not_written_by_a_waiting_round() -> None:
     """Another task may have written since."""
 

@@ -140,6 +140,52 @@ def test_news_are_told_each_second() -> None:
     assert bench.reported(5, copy) == [0, 1, 2, 3, 4, 5]
 
 
+def _many(*, idle: int = 900) -> _Bench:
+    """A task of so many partitions that they are not all looked at each second."""
+    bench = _Bench()
+    for number in range(2, 2 + idle):
+        where = TopicPartition(TopicName("t"), number)
+        bench.partitions[where] = Mirrored(where, Lane(where), position=0)
+    bench.report()
+    assert bench.report() == []
+    return bench
+
+
+def test_of_thousands_of_partitions_what_happens_is_told_at_once() -> None:
+    bench = _many()
+    bench.one.end = bench.one.queued = 1
+    bench.reporter.touched(bench.one)
+    assert [told.end for told in bench.report()] == [1]
+    bench.report()
+    bench.one.records, bench.one.queued = 1, 0
+    assert [told.records for told in bench.report()] == [1], "it was under way"
+
+
+def test_of_thousands_of_partitions_one_that_was_given_up_is_not_told_of() -> None:
+    bench = _many()
+    bench.one.end = 1
+    bench.reporter.touched(bench.one)
+    del bench.partitions[bench.one.source]
+    assert bench.report() == []
+
+
+@pytest.mark.parametrize("passes_ms", [5_000, -3_600_000])
+def test_thousands_of_partitions_are_all_looked_at_now_and_then(passes_ms: int) -> None:
+    """The clock is the machine's, which may be set back."""
+    bench = _many()
+    bench.one.end = 1
+    assert bench.report() == []
+    bench.now_ms += passes_ms
+    assert [told.end for told in bench.report()] == [1]
+
+
+def test_who_says_that_something_happened_has_all_partitions_looked_at() -> None:
+    bench = _many(idle=2_000)
+    bench.one.error = "why"
+    bench.reporter.wake()
+    assert [told.error for told in bench.report()] == ["why"]
+
+
 def test_what_holds_the_task_back_is_news() -> None:
     bench = _Bench()
 
