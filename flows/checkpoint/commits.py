@@ -20,7 +20,7 @@ from mm2.core.group_commits import GROUP_OFFSETS_TOPIC, decode_commit
 from mm2.core.model import GroupId
 from mm2.errors import ClusterError, SchemaError
 from mm2.kafka.errors import UnknownTopic
-from mm2.kafka.log import LogTail
+from mm2.kafka.log_tail import LogTail
 from mm2.kafka.records import Record
 
 log = structlog.get_logger()

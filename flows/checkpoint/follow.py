@@ -23,13 +23,19 @@ from mm2.herder.clusters import FlowClusters
 from mm2.herder.topics import offset_runs_topic, offset_syncs_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import UnknownTopic
-from mm2.kafka.log import LogTail
+from mm2.kafka.log_tail import LogTail
 from mm2.kafka.records import Record
 
 log = structlog.get_logger()
 
 _LOOK_AGAIN_S: Final = 0.5
 _LOOK_FOR_RUNS_S: Final = 30.0
+
+_REST_S: Final = 0.25
+"""
+Tasks write both topics many times a second, and checkpoints are made once a minute by default. Each
+time the one who reads is woken costs a broker and us as much as a record that is copied alone.
+"""
 
 
 Job = Callable[[], Coroutine[None, None, None]]
@@ -65,7 +71,7 @@ class SyncFollower:
     def __init__(
         self, alias: str, properties: Mapping[str, str], topic: str, store: OffsetSyncStore
     ) -> None:
-        self._tail = LogTail(alias, properties, topic, partitions=[0])
+        self._tail = LogTail(alias, properties, topic, partitions=[0], rest_s=_REST_S)
         self._topic = topic
         self._store = store
 
@@ -143,7 +149,8 @@ def run_follower(
         store: takes them in.
         admin: of that cluster.
     """
-    return RunFollower(LogTail(alias, properties, topic, partitions=[0]), topic, store, admin)
+    tail = LogTail(alias, properties, topic, partitions=[0], rest_s=_REST_S)
+    return RunFollower(tail, topic, store, admin)
 
 
 class RunFollower:

@@ -36,7 +36,7 @@ from mm2.core.translation import OffsetTranslation, RunStore
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import keep_running
 from mm2.kafka.errors import UnknownTopic
-from mm2.kafka.log import LogTail
+from mm2.kafka.log_tail import LogTail
 
 _LOOK_AGAIN_S: Final = 5.0
 

@@ -29,7 +29,7 @@ from mm2.herder.control_steering import (
     decode_steering,
 )
 from mm2.herder.wanted import Steering
-from mm2.kafka.log import LogTail
+from mm2.kafka.log_tail import LogTail
 
 log = structlog.get_logger()
 

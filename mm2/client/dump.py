@@ -11,7 +11,8 @@ from mm2.core.model import TopicName
 from mm2.errors import InvalidArgument
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import UnknownTopic
-from mm2.kafka.log import LogTail, records_to_end
+from mm2.kafka.log import records_to_end
+from mm2.kafka.log_tail import LogTail
 from mm2.kafka.records import Record
 
 

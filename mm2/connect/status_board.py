@@ -29,7 +29,7 @@ from mm2.core.status_table import StatusTable
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.status_ledger import Written
 from mm2.kafka.admin import Admin
-from mm2.kafka.log import LogTail
+from mm2.kafka.log_tail import LogTail
 from mm2.kafka.standing_writer import StandingWriter
 
 log = structlog.get_logger()

@@ -26,7 +26,8 @@ from mm2.core.connect_configs import (
 )
 from mm2.errors import ClusterError, SchemaError, Unavailable, root_cause
 from mm2.kafka.admin import Admin
-from mm2.kafka.log import LogTail, Record, records_to_end
+from mm2.kafka.log import Record, records_to_end
+from mm2.kafka.log_tail import LogTail
 from mm2.kafka.writer import Stamped, Writer
 
 log = structlog.get_logger()

@@ -14,7 +14,8 @@ from mm2.errors import SchemaError
 from mm2.herder.control import Entry, NewerRecord, decode
 from mm2.herder.control_steering import SteeringEntry, decode_steering
 from mm2.herder.wanted import Steering
-from mm2.kafka.log import LogTail, Record
+from mm2.kafka.log import Record
+from mm2.kafka.log_tail import LogTail
 
 log = structlog.get_logger()
 

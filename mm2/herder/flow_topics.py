@@ -12,7 +12,8 @@ from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.errors import NotAuthorized
 from mm2.herder.flow_picture import FlowPicture
 from mm2.kafka.admin import Admin
-from mm2.kafka.log import LogTail, read_to_end, records_to_end
+from mm2.kafka.log import read_to_end, records_to_end
+from mm2.kafka.log_tail import LogTail
 from mm2.kafka.offsets import OffsetAt
 from mm2.kafka.records import Record
 

@@ -27,7 +27,7 @@ from mm2.herder.flow_states import (
 )
 from mm2.herder.flow_topics import FlowTopics, now_ms
 from mm2.kafka.admin import Admin
-from mm2.kafka.log import LogTail
+from mm2.kafka.log_tail import LogTail
 
 __all__ = [
     "ConnectorView",

@@ -17,7 +17,7 @@ from mm2.herder.bundles import Bundles
 from mm2.herder.progress import BundleProgress, decode_progress, is_of_bundle
 from mm2.herder.shares import LOOK_EVERY_S, Shares
 from mm2.herder.supervision import every
-from mm2.kafka.log import LogTail
+from mm2.kafka.log_tail import LogTail
 
 log = structlog.get_logger()
 

@@ -15,7 +15,7 @@ from mm2.core.model import TopicPartition
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.connecting import connected
 from mm2.kafka.errors import translated
-from mm2.kafka.log import record_of
+from mm2.kafka.log_consumer import record_of
 from mm2.kafka.records import Record
 from mm2.kafka.settings import aiokafka_settings
 

@@ -1,5 +1,5 @@
 """
-A record of a small topic, as ``mm2.kafka.log`` reads it.
+A record of a small topic, as ``mm2.kafka.log`` and ``mm2.kafka.log_tail`` read it.
 """
 
 from __future__ import annotations

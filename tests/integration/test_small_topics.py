@@ -13,7 +13,8 @@ import pytest
 from mm2.errors import AuthenticationFailed, Unavailable
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import Refused
-from mm2.kafka.log import LogTail, Record, read_to_end
+from mm2.kafka.log import Record, read_to_end
+from mm2.kafka.log_tail import LogTail
 from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually_async
@@ -145,6 +146,23 @@ async def test_a_tail_catches_up_and_then_follows(
         await tail.caught_up.wait()
         await writer.send(topic_name, b"k", b"new", partition=0)
         assert (await records.get()).value == b"new"
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_a_tail_that_rests_misses_nothing(
+    cluster_a: Cluster, properties: dict[str, str], writer: Writer, topic_name: str
+) -> None:
+    create_topic(cluster_a.bootstrap, topic_name)
+    tail = LogTail("A", properties, topic_name, rest_s=0.3)
+    records: asyncio.Queue[Record] = asyncio.Queue()
+    following = asyncio.create_task(_copy(tail, records), name="following")
+    values = [b"%d" % number for number in range(20)]
+    async with asyncio.timeout(60):
+        await tail.caught_up.wait()
+        for value in values:
+            await writer.send(topic_name, b"k", value, partition=0)
+        assert [(await records.get()).value for _ in values] == values
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
 

@@ -15,7 +15,7 @@ from mm2.herder.progress import (
     decode_progress,
     is_of_bundle,
 )
-from mm2.kafka.log import LogTail
+from mm2.kafka.log_tail import LogTail
 from tests.support.demo.raw import RawCluster
 
 _AGAIN_S: Final = 0.3
