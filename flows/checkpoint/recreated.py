@@ -28,8 +28,8 @@ log = structlog.get_logger()
 LOOK_EVERY_S: Final = 5.0
 """As often as the tasks that copy look for the same."""
 
-_TOPICS_IN_A_SECOND: Final = 400
-"""Thousands of topics are looked at less often."""
+_PARTITIONS_IN_A_SECOND: Final = 200
+"""Thousands of partitions are looked at less often, as those tasks do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class RecreatedTopics:
     @property
     def interval_s(self) -> float:
         """How long until the next look."""
-        topics = sum(len(flow.translation.topics) for flow in self._flows)
-        return LOOK_EVERY_S + topics / _TOPICS_IN_A_SECOND
+        most = max(flow.translation.partitions for flow in self._flows)
+        return LOOK_EVERY_S + most / _PARTITIONS_IN_A_SECOND
 
     async def look(self) -> int:
         """Looks once; returns how many checkpoints are due because of what was seen."""

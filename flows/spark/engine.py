@@ -38,6 +38,8 @@ BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 _LOCAL: Final = {
     # Spark would make one thread for each slot at once, for messages of which there are few.
     "spark.rpc.netty.dispatcher.numThreads": "2",
+    # Its only executor is in the same process, and need not say each ten seconds that it lives.
+    "spark.executor.heartbeatInterval": "30s",
 }
 
 _MOST_JOBS: Final = 4096

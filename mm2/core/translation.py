@@ -186,6 +186,11 @@ class OffsetTranslation:
         """The topics of the source that runs are known of."""
         return frozenset() if self._runs is None else self._runs.topics
 
+    @property
+    def partitions(self) -> int:
+        """Of how many partitions runs are known."""
+        return 0 if self._runs is None else len(self._runs.partitions)
+
     def exact_since(self, partition: TopicPartition) -> int | None:
         """The source offset from which on translations are exact; None: they are approximate."""
         standing = self._standing(partition)

@@ -22,6 +22,9 @@ log = structlog.get_logger()
 Listener = Callable[[Entry | SteeringEntry], None]
 """Hears what each record says that says something."""
 
+Reader = Callable[[Record], None]
+"""Takes the records themselves."""
+
 
 class ControlBoard:
     """
@@ -38,6 +41,8 @@ class ControlBoard:
 
     def __init__(self, alias: str, consumer: Mapping[str, str], topic: str) -> None:
         self._tail = LogTail(alias, consumer, topic)
+        self._records: dict[bytes, Record] = {}
+        self._readers: list[Reader] = []
         self._entries: dict[bytes, Entry] = {}
         self._newer: dict[bytes, str] = {}
         self._listeners: list[Listener] = []
@@ -67,6 +72,21 @@ class ControlBoard:
         finally:
             self._listeners.remove(listener)
 
+    @contextmanager
+    def read_by(self, reader: Reader) -> Iterator[None]:
+        """
+        Has ``reader`` take the topic's records, so that it need not read them a second time.
+
+        First the last one under each key, in the order of writing, and then each that comes.
+        """
+        for record in self._records.values():
+            reader(record)
+        self._readers.append(reader)
+        try:
+            yield
+        finally:
+            self._readers.remove(reader)
+
     async def follow(self) -> None:
         """
         Follows the topic until cancelled.
@@ -79,6 +99,7 @@ class ControlBoard:
 
     def _take(self, record: Record) -> None:
         key = record.key or b""
+        self._keep(key, record)
         self._entries.pop(key, None)
         entry, steering = self._decoded(key, record)
         if entry is not None:
@@ -89,6 +110,13 @@ class ControlBoard:
         self.steering = self.steering.then(said)
         for listener in tuple(self._listeners):
             listener(said)
+
+    def _keep(self, key: bytes, record: Record) -> None:
+        self._records.pop(key, None)
+        if record.value is not None:
+            self._records[key] = record
+        for reader in tuple(self._readers):
+            reader(record)
 
     def _decoded(self, key: bytes, record: Record) -> tuple[Entry | None, SteeringEntry | None]:
         self._newer.pop(key, None)

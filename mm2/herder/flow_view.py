@@ -13,6 +13,7 @@ import structlog
 
 from mm2.config.flow import FlowConfig
 from mm2.errors import ClusterError, root_cause
+from mm2.herder.board import ControlBoard
 from mm2.herder.clusters import check_reachable
 from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.flow_standing import seen
@@ -25,7 +26,7 @@ from mm2.herder.flow_states import (
     TaskView,
     Totals,
 )
-from mm2.herder.flow_topics import FlowTopics, now_ms
+from mm2.herder.flow_topics import CONTROL, FlowTopics, now_ms
 from mm2.kafka.admin import Admin
 from mm2.kafka.log_tail import LogTail
 
@@ -74,14 +75,18 @@ class FlowFollower:
     Args:
         config: the flow; only its target is asked.
         nodes: whether the flow's group is looked at, too.
+        board: says what is in the control topic; None: it is read.
 
     Attributes:
         problem: why the target cannot be asked at the moment, so that views grow old; None if it
             can.
     """
 
-    def __init__(self, config: FlowConfig, *, nodes: bool = True) -> None:
+    def __init__(
+        self, config: FlowConfig, *, nodes: bool = True, board: ControlBoard | None = None
+    ) -> None:
         self._config = config
+        self._board = board
         self._topics = FlowTopics(config, _admin(config))
         self._tails: dict[str, LogTail | None] = {}
         self._asks = nodes
@@ -131,6 +136,9 @@ class FlowFollower:
             await asyncio.sleep(_ASK_EVERY_S)
 
     async def _follow(self, kind: str) -> None:
+        if kind == CONTROL and self._board is not None:
+            await self._follow_board(self._board)
+            return
         topic, told = self._topics.names[kind], ""
         while True:
             try:
@@ -142,6 +150,12 @@ class FlowFollower:
                     log.warning("kafka.log_interrupted", topic=topic, error=str(error))
                 told = str(error)
             await asyncio.sleep(_ASK_EVERY_S)
+
+    async def _follow_board(self, board: ControlBoard) -> None:
+        await board.caught_up.wait()
+        with board.read_by(self.picture.take_control):
+            self._tails[CONTROL] = None
+            await asyncio.Event().wait()  # Until cancelled.
 
     async def _read_on(self, kind: str) -> None:
         self._tails[kind] = tail = await self._topics.tail(kind)

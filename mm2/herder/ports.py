@@ -7,6 +7,7 @@ from typing import Protocol
 
 from mm2.config.flow import FlowConfig
 from mm2.core.connect_status import ConnectorKey, TaskKey
+from mm2.herder.board import ControlBoard
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.slots import Slots
@@ -44,5 +45,5 @@ class StatusWriter(Protocol):
     def hear(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
         """Learns that a connector or task begins (None), or why it has failed."""
 
-    async def beside(self, work: Coroutine[object, object, None]) -> None:
+    async def beside(self, work: Coroutine[object, object, None], board: ControlBoard) -> None:
         """Awaits what a leader does, and says meanwhile what it is."""

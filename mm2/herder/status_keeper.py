@@ -17,6 +17,7 @@ import structlog
 from mm2 import __version__
 from mm2.config.flow import FlowConfig
 from mm2.errors import ClusterError
+from mm2.herder.board import ControlBoard
 from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.flow_topics import now_ms
 from mm2.herder.flow_view import FlowFollower
@@ -98,14 +99,18 @@ class StatusKeeper:
         self._ledger.heard(key, reason and self._hide(reason), now_ms())
         self._looks.news()
 
-    async def beside(self, work: Coroutine[object, object, None]) -> None:
+    async def beside(self, work: Coroutine[object, object, None], board: ControlBoard) -> None:
         """
         Awaits what a leader does, and writes meanwhile.
 
         When it ends, it is written what that leaves behind; not so when it is cancelled, because
         then others may lead already.
+
+        Args:
+            work: what a leader does.
+            board: what the flow's control topic says.
         """
-        follower = FlowFollower(self._config(), nodes=False)
+        follower = FlowFollower(self._config(), nodes=False, board=board)
         try:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(

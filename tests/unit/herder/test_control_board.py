@@ -66,3 +66,20 @@ def test_a_leader_says_that_it_does_not_understand_a_record_when_that_comes() ->
     assert [each["event"] for each in logged] == ["flow.too_new"]
     assert heard == ["caught up", "rejoin"]
     assert not understanding.is_complete
+
+
+def test_who_comes_later_reads_what_counts_now_and_then_all_that_comes() -> None:
+    board = ControlBoard("B", {}, "control")
+    former, other = _record(b"flow", b'{"state":"running"}'), _record(b"connector-x", b"{}")
+    newer, gone = _record(b"flow", b'{"state":"stopped"}'), _record(b"connector-x", None)
+    lease = _record(*encode_lease(Lease(epoch=8, owner="m")))
+    for record in (former, other, lease, newer):
+        board._take(record)
+    read: list[Record] = []
+    with board.read_by(read.append):
+        assert read == [other, lease, newer]
+        board._take(gone)
+    board._take(former)
+    assert read == [other, lease, newer, gone]
+    with board.read_by(read.append):
+        assert read[4:] == [lease, former]
