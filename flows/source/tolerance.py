@@ -80,6 +80,8 @@ class Tolerance:
         self._partitions = partitions
         self._changed = changed
         self._refused: dict[Mirrored, tuple[int, float]] = {}
+        self._stopped: set[Mirrored] = set()
+        self._has_stopped = asyncio.Event()
         self._letters: deque[tuple[Callable[[], None], Callable[[str], None]]] = deque()
         self._lane = Lane(
             TopicPartition(TopicName(spec.dead_letter_topic or ""), 0),
@@ -90,13 +92,21 @@ class Tolerance:
     async def run(self) -> None:
         """Lets stopped partitions try again when their time has come, until cancelled."""
         while True:
+            await self._has_stopped.wait()
             await asyncio.sleep(_LOOK_EVERY_S)
-            now = time.monotonic()
-            due = [p for p in self._partitions.values() if p.retry_at is not None]
-            for partition in due:
-                if partition.retry_at is not None and partition.retry_at <= now:
-                    partition.retry()
-                    self._changed()
+            self._retry_those_due()
+            if not self._stopped:
+                self._has_stopped.clear()
+
+    def _retry_those_due(self) -> None:
+        now = time.monotonic()
+        for partition in list(self._stopped):
+            if self._partitions.get(partition.source) is not partition:
+                self._stopped.discard(partition)
+            elif partition.retry_at is not None and partition.retry_at <= now:
+                self._stopped.discard(partition)
+                partition.retry()
+                self._changed()
 
     def refused(self, partition: Mirrored, batch: Outgoing, code: int) -> Verdict:
         """Decides about the first batch of a partition's lane, which the target refuses."""
@@ -198,6 +208,8 @@ class Tolerance:
         """Stops a partition, and lets it try again after ``errors.retry.delay.max.ms``."""
         partition.fail(reason)
         partition.retry_at = time.monotonic() + self._spec.retry_delay_s
+        self._stopped.add(partition)
+        self._has_stopped.set()
         self._changed()
 
     def _log(self, failure: Failure, record: Record) -> None:

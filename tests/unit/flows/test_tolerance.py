@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from math import inf
 from typing import cast
 
@@ -21,6 +22,7 @@ from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import FakeCluster, Trouble
+from tests.support.virtual_time import run
 
 _SOURCE = TopicPartition(TopicName("t"), 0)
 _TARGET = TopicPartition(TopicName("A.t"), 0)
@@ -91,3 +93,31 @@ async def test_a_refused_batch_that_cannot_be_read_is_skipped_as_its_bytes(cut: 
     assert (verdict, partition.error) == (Verdict.WAIT, None)
     assert event["upstream_offset"] == 8
     assert event["value"] == repr(data)
+
+
+def test_stopped_partitions_try_again_when_their_time_has_come_unless_they_were_given_up() -> None:
+    async def script() -> list[str | None]:
+        there, gone = (
+            Mirrored(TopicPartition(TopicName("t"), number), Lane(_TARGET)) for number in range(2)
+        )
+        partitions = {there.source: there, gone.source: gone}
+        tolerance = Tolerance(
+            ErrorSpec(retry_delay_s=0.0),
+            task=0,
+            producer=cast("Producer", None),
+            budget=Budget(1 << 20),
+            partitions=partitions,
+            changed=lambda: None,
+        )
+        running = asyncio.create_task(tolerance.run())
+        errors = []
+        for reason in ("once", "again"):
+            for partition in (there, gone):
+                tolerance.stop(partition, reason)
+            partitions.pop(gone.source, None)
+            await asyncio.sleep(60)
+            errors += [there.error, gone.error]
+        running.cancel()
+        return errors
+
+    assert run(script()) == [None, "once", None, "again"]
