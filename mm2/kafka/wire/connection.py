@@ -11,7 +11,7 @@ import asyncio
 import time
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from io import BytesIO
 from struct import Struct
 from typing import Final
@@ -32,7 +32,7 @@ SILENT_AFTER_S: Final = 8.0
 """No answer takes so long by intention, and controllers give brokers up after 9 s by default."""
 
 _Asked = tuple[int, RequestStruct, "asyncio.Future[Response]", float]
-"""Its id, what it was, who waits for its answer, and since when."""
+"""Its id, what it was, who waits for its answer, and since when; all wait for the same time."""
 
 
 class Connection(AIOKafkaConnection):
@@ -67,7 +67,6 @@ class Connection(AIOKafkaConnection):
         self._receiver: Receiver | None = None
         self._client_text = text(self._client_id)
         self._renew_at = float("inf")
-        self._deadlines: set[asyncio.Timeout] = set()
         self._muted_until = float("-inf")
         self._on_silence = on_silence
         self._looking: asyncio.TimerHandle | None = None
@@ -130,13 +129,12 @@ class Connection(AIOKafkaConnection):
         self,
         request: Request[RequestStruct],
         expect_response: bool = True,  # noqa: FBT001, FBT002 - aiokafka's signature
-    ) -> Awaitable[Response]:
+    ) -> asyncio.Future[Response]:
         """
-        Sends now; what is given back waits for the answer.
+        Sends now, and gives back the answer to come; a TimeoutError if it takes too long.
 
         Raises:
             KafkaConnectionError: there is no connection.
-            TimeoutError: of the waiting, after the request timeout.
         """
         if not expect_response:
             raise AssertionError("every request that we know is answered")
@@ -148,42 +146,28 @@ class Connection(AIOKafkaConnection):
         body = struct.parts if isinstance(struct, Payload) else [struct.encode()]
         size = len(header) + sum(map(len, body))
         self._transport.writelines([I32.pack(size) + header, *body])
-        answer = self._loop.create_future()
+        answer: asyncio.Future[Response] = self._loop.create_future()
         self._requests.append((correlation_id, struct, answer, time.monotonic()))
-        self._look_later()
-        return self._answered(answer)
+        if self._looking is None:
+            self._look_later()
+        return answer
 
     def waited_s(self) -> float:
         """For how long an answer is due, in seconds; 0 if none is."""
-        if not self._requests:
-            return 0.0
-        return max(0.0, time.monotonic() - max(self._requests[0][3], self._muted_until))
+        return max(0.0, self._waited_s(self._requests[0][3])) if self._requests else 0.0
 
-    def _wait_longer(self, throttle_ms: int) -> None:
-        """The broker leaves alone for so long what was sent after a request that it throttles."""
-        self._muted_until = time.monotonic() + throttle_ms / 1000
-        for deadline in self._deadlines:
-            when = deadline.when()
-            if when is not None and not deadline.expired():
-                deadline.reschedule(when + throttle_ms / 1000)
-
-    async def _answered(self, answer: asyncio.Future[Response]) -> Response:
-        async with asyncio.timeout(self._request_timeout) as deadline:
-            self._deadlines.add(deadline)
-            try:
-                response = await answer
-            finally:
-                self._deadlines.discard(deadline)
-        lifetime_ms = getattr(response, "session_lifetime_ms", 0)
-        if lifetime_ms:
-            self._renew_at = time.monotonic() + lifetime_ms / 1000 * _REAUTHENTICATE_AT
-        return response
+    def _waited_s(self, since: float) -> float:
+        """Not counted while the broker reads nothing, behind a request that it throttles."""
+        return time.monotonic() - max(since, self._muted_until)
 
     def _look(self) -> None:
-        """While answers are due: has whoever waits for them gone, and has the broker?"""
+        """While answers are due: has whoever waits had enough, or gone, and has the broker?"""
         self._looking = None
         if not self._requests:
             return
+        for _, _, answer, since in self._requests:
+            if not answer.done() and self._waited_s(since) >= self._request_timeout:
+                answer.set_exception(TimeoutError())
         self._look_later()
         if self.waited_s() >= self._request_timeout + self._look_every_s:
             self.close(CloseReason.CONNECTION_TIMEOUT)
@@ -191,8 +175,14 @@ class Connection(AIOKafkaConnection):
             self._on_silence()
 
     def _look_later(self) -> None:
-        if self._looking is None:
-            self._looking = self._loop.call_later(self._look_every_s, self._look)
+        """Looks again soon, and not later than the next answer is overdue."""
+        left_s = (
+            self._request_timeout - self._waited_s(since)
+            for _, _, answer, since in self._requests
+            if not answer.done()
+        )
+        delay_s = min(self._look_every_s, next(left_s, self._look_every_s))
+        self._looking = self._loop.call_later(delay_s, self._look)
 
     def close(
         self, reason: CloseReason | None = None, exc: BaseException | None = None
@@ -233,11 +223,18 @@ class Connection(AIOKafkaConnection):
             except Exception as error:  # noqa: BLE001 - struct, Unicode and index errors alike
                 self.close(CloseReason.OUT_OF_SYNC, error)
                 return
-            if isinstance(response, FrameResponse) and response.throttle_ms > 0:
-                self._wait_longer(response.throttle_ms)
+            self._note(response)
             answer.set_result(response)
         self._requests.popleft()
         self._last_action = time.monotonic()
+
+    def _note(self, response: Response) -> None:
+        """Takes note of what a response says of the connection."""
+        if isinstance(response, FrameResponse):
+            if response.throttle_ms > 0:
+                self._muted_until = time.monotonic() + response.throttle_ms / 1000
+        elif lifetime_ms := getattr(response, "session_lifetime_ms", 0):
+            self._renew_at = time.monotonic() + lifetime_ms / 1000 * _REAUTHENTICATE_AT
 
     def _lost(self, error: Exception | None) -> None:
         self.close(CloseReason.CONNECTION_BROKEN, error)

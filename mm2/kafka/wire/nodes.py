@@ -137,9 +137,13 @@ class NodesClient(AIOKafkaClient):
             KafkaError: there is no connection, or it broke, or nothing was answered in time.
         """
         way = self._ways[node_id, group]
-        async with way.turn:
-            connection = await self._ready(way, node_id, group)
+        connection = way.usable
+        if connection is not None:
             answer = connection.send(request)
+        else:
+            async with way.in_turn():
+                connection = await self._ready(way, node_id, group)
+                answer = connection.send(request)
         try:
             return await answer
         except TimeoutError as error:
@@ -150,7 +154,7 @@ class NodesClient(AIOKafkaClient):
         """Whether a node can be connected to."""
         way = self._ways[node_id, group]
         try:
-            async with way.turn:
+            async with way.in_turn():
                 await self._ready(way, node_id, group)
         except errors.KafkaError:
             return False

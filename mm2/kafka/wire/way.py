@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,14 +27,33 @@ class Way:
     One kind of traffic to one node; requests take it one by one, first come, first served.
 
     Attributes:
-        turn: whose request is next.
+        queued: how many have or await their turn.
         connection: the last one; it may be closed.
     """
 
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    queued: int = 0
     connection: Connection | None = None
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _failures: int = 0
     _failed_at: float = _NEVER
+
+    @property
+    def usable(self) -> Connection | None:
+        """The connection, if a request may be sent on it now, before none that was there first."""
+        connection = self.connection
+        if connection is None or self.queued or connection.must_renew:
+            return None
+        return connection if connection.connected() else None
+
+    @asynccontextmanager
+    async def in_turn(self) -> AsyncIterator[None]:
+        """Waits for the turn of whoever enters, and has the others wait."""
+        self.queued += 1
+        try:
+            async with self._turn:
+                yield
+        finally:
+            self.queued -= 1
 
     def is_silent(self, patience_s: float) -> bool:
         """Whether the node has let somebody wait for longer than that, and not answered since."""
