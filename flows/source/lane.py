@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
@@ -69,14 +69,13 @@ class Outgoing:
         """Downstream offset behind its last record; -1 if not known."""
         return NO_OFFSET if self.base_offset < 0 else self.base_offset + len(self.offsets)
 
-    def runs(self) -> Iterator[Run]:
+    def runs(self) -> Iterable[Run]:
         """Its records as runs, if it is known where the target has them."""
         if self.base_offset == NO_OFFSET:
-            return
-        downstream = self.base_offset
-        for first, count in _consecutive(self.offsets):
-            yield Run(first, downstream, count)
-            downstream += count
+            return ()
+        if isinstance(self.offsets, range):
+            return (Run(self.offsets.start, self.base_offset, len(self.offsets)),)
+        return _consecutive(self.offsets, self.base_offset)
 
     @property
     def is_appended(self) -> bool:
@@ -241,14 +240,14 @@ class Lane:
         self._drop(0)
 
 
-def _consecutive(offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of consecutive offsets as (first, count)."""
-    if isinstance(offsets, range):
-        return [(offsets.start, len(offsets))]
+def _consecutive(offsets: Iterable[int], downstream: int) -> Iterator[Run]:
+    """Runs of offsets, of which the first is at ``downstream`` on the target."""
     runs: list[tuple[int, int]] = []
     for offset in offsets:
         if runs and runs[-1][0] + runs[-1][1] == offset:
             runs[-1] = (runs[-1][0], runs[-1][1] + 1)
         else:
             runs.append((offset, 1))
-    return runs
+    for first, count in runs:
+        yield Run(first, downstream, count)
+        downstream += count

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 from uuid import UUID
 
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
@@ -162,8 +162,7 @@ class Checkpoint:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetSync:
+class OffsetSync(NamedTuple):
     """
     Says which offset of the copy a record of the source has; the topic's name is the source's.
 

@@ -131,7 +131,9 @@ class OffsetSyncQueue:
         """
         if count < 1:
             return
-        state = self._states.setdefault(partition, PartitionState(self._max_lag))
+        state = self._states.get(partition)
+        if state is None:
+            state = self._states[partition] = PartitionState(self._max_lag)
         due = state.update_range(upstream, downstream, count)
         if due:
             self._delayed.pop(partition, None)

@@ -77,14 +77,8 @@ class RunTracker:
             run: their offsets.
             logs: the topics in which they have them.
         """
-        if self._start is None or run.upstream < self._end or self._is_elsewhere(run, logs):
-            self.begin(run.upstream)
-        self._logs = logs
-        if len(self._runs) >= self._full and not self._continues(run):
-            self._end = run.upstream
-            self._close()
-            self._begin(run.upstream, is_fresh=False)
-        self._runs.append(run)
+        if run.upstream != self._end or logs != self._logs or not self._runs.lengthen(run):
+            self._append(run, logs)
         self._end = run.upstream + run.records
 
     def lose(self, first: int, end: int) -> None:
@@ -157,6 +151,12 @@ class RunTracker:
             return False
         return logs != self._logs or run.downstream < self._runs.downstream_end
 
-    def _continues(self, run: Run) -> bool:
-        end = self._runs.upstream_end, self._runs.downstream_end
-        return end == (run.upstream, run.downstream)
+    def _append(self, run: Run, logs: Logs) -> None:
+        if self._start is None or run.upstream < self._end or self._is_elsewhere(run, logs):
+            self.begin(run.upstream)
+        self._logs = logs
+        if len(self._runs) >= self._full:
+            self._end = run.upstream
+            self._close()
+            self._begin(run.upstream, is_fresh=False)
+        self._runs.append(run)

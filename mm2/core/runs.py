@@ -143,12 +143,20 @@ class Runs:
 
     def append(self, run: Run) -> None:
         """Adds a run behind the others; it becomes one with the last if nothing is in between."""
-        if self._records and self._follows(run):
-            self._records[-1] += run.records
-            return
-        self._upstreams.append(run.upstream)
-        self._downstreams.append(run.downstream)
-        self._records.append(run.records)
+        if not self.lengthen(run):
+            self._upstreams.append(run.upstream)
+            self._downstreams.append(run.downstream)
+            self._records.append(run.records)
+
+    def lengthen(self, run: Run) -> bool:
+        """Makes a run one with the last, if nothing is in between; False if something is."""
+        if not self._records:
+            return False
+        count = self._records[-1]
+        if (self._upstreams[-1] + count, self._downstreams[-1] + count) != run[:2]:
+            return False
+        self._records[-1] = count + run.records
+        return True
 
     def __len__(self) -> int:
         return len(self._records)
@@ -201,9 +209,6 @@ class Runs:
         if left:
             left._records[-1] = min(left._records[-1], most(left[-1]))
         return left
-
-    def _follows(self, run: Run) -> bool:
-        return run.upstream == self.upstream_end and run.downstream == self.downstream_end
 
 
 @dataclass(frozen=True, slots=True)
