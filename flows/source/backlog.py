@@ -30,6 +30,8 @@ def merged(lane: Lane, policy: Policy) -> Outgoing | None:
 
     None if there is nothing to be merged.
     """
+    if not _is_small(lane.queue[0]):
+        return None
     waiting = list(_waiting(lane, policy))
     if len(waiting) <= 1:
         return None
@@ -62,8 +64,7 @@ def _waiting(lane: Lane, policy: Policy) -> Iterator[tuple[Outgoing, Batch]]:
     compression = None
     for each in lane.queue:
         room -= len(each.data)
-        is_small = len(each.data) <= _SMALL_BYTES and len(each.offsets) <= _SMALL_COUNT
-        if each.is_fixed or not is_small or room < 0:
+        if each.is_fixed or not _is_small(each) or room < 0:
             return
         batch = read(memoryview(each.data), 0)
         if batch is None:
@@ -73,6 +74,10 @@ def _waiting(lane: Lane, policy: Policy) -> Iterator[tuple[Outgoing, Batch]]:
         if compression is None:
             return
         yield each, batch
+
+
+def _is_small(batch: Outgoing) -> bool:
+    return len(batch.data) <= _SMALL_BYTES and len(batch.offsets) <= _SMALL_COUNT
 
 
 def _in_a_row(parts: Sequence[Sequence[int]]) -> Sequence[int]:

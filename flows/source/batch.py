@@ -49,7 +49,7 @@ class CorruptBatch(ValueError):
     """Bytes that are no batch, or do not match their checksum."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # frozen ones take three times as long to make
 class Batch:
     """
     One batch of the source log, not decoded.

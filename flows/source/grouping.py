@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeGuard
+from typing import Final, NamedTuple, TypeGuard
 
 from flows.source.aborted import AbortedTransactions
 from flows.source.batch import Batch, CorruptBatch
@@ -81,8 +81,7 @@ def _is_large(piece: Piece) -> bool:
     return piece.count > _MERGED_COUNT or len(piece.data) > _MERGED_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """
     What becomes one batch.
 

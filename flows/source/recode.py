@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from flows.source.batch import (
     HEADER_SIZE,
@@ -50,8 +50,7 @@ class Record:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Recoded:
+class Recoded(NamedTuple):
     """
     A batch that the target takes.
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from aiokafka import errors
 from aiokafka.client import CoordinationType
-from aiokafka.structs import TopicPartition as ClientPartition
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
@@ -87,7 +86,7 @@ class WireClient:
 
     def leader(self, partition: TopicPartition) -> int | None:
         """The node that leads a tracked partition; None while nobody is known to."""
-        node = self._client.cluster.leader_for_partition(ClientPartition(*partition))
+        node = self._client.cluster.leader_for_partition(partition)
         return None if node is None or node < 0 else int(node)
 
     def topic(self, name: str) -> TopicMetadata | None:

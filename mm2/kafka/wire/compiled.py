@@ -7,9 +7,8 @@ that brokers keep. What it cannot carry it refuses here, and the caller works on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
@@ -25,8 +24,7 @@ class NotCarried(ValueError):
     """The compiled codec cannot read these records, or would change them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """
     The records section of a batch with offsets from 0, not compressed.
 

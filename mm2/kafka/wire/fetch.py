@@ -11,10 +11,9 @@ place of a deleted one is then not taken for it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from struct import Struct
-from typing import ClassVar, Self, TypeAlias, TypeVar
+from typing import ClassVar, NamedTuple, Self, TypeAlias, TypeVar
 from uuid import UUID
 
 from aiokafka.errors import IncompatibleBrokerVersion
@@ -53,8 +52,7 @@ class NoTopicIds(Unavailable):
     """The broker cannot be asked for topics by their ids; by their names it can."""
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedPartition:
+class FetchedPartition(NamedTuple):
     """
     What a broker says of one partition.
 
@@ -81,8 +79,7 @@ class FetchedPartition:
     preferred_replica: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class FetchAnswer:
+class FetchAnswer(NamedTuple):
     """
     What a broker answers to a Fetch.
 

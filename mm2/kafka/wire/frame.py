@@ -7,7 +7,7 @@ Both encodings: the older one with lengths of fixed size, and the compact one (K
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 from struct import Struct
 from typing import ClassVar, Final, Self, TypeVar
@@ -82,6 +82,12 @@ class Frame:
         self.at += layout.size
         return values
 
+    def rows(self, layout: Struct) -> Iterator[tuple[int, ...]]:
+        """The same again and again, as often as the number before them says."""
+        begin = self.at + I32.size
+        self.at = begin + self.int32() * layout.size
+        return layout.iter_unpack(self.view[begin : self.at])
+
     def int16(self) -> int:
         """A number of two bytes."""
         (value,) = self.unpack(I16)
@@ -123,8 +129,10 @@ class Frame:
         return self._text(self.uvarint() - 1)
 
     def _text(self, size: int) -> str:
-        self.at += max(size, 0)
-        return str(self.view[self.at - max(size, 0) : self.at], "utf-8")
+        begin = self.at
+        if size > 0:
+            self.at += size
+        return str(self.view[begin : self.at], "utf-8")
 
     def blob(self) -> memoryview:
         """Bytes after their number, as a view on the frame; empty if null."""

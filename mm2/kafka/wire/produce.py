@@ -7,9 +7,8 @@ aiokafka's own class copies each batch several times. This is written with ``str
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from struct import Struct
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final, NamedTuple, Self
 
 from aiokafka.protocol.api import Request, Response
 
@@ -23,8 +22,7 @@ _COPIED: Final = 4 << 10
 Buffer = bytes | bytearray | memoryview
 
 
-@dataclass(frozen=True, slots=True)
-class ProducedPartition:
+class ProducedPartition(NamedTuple):
     """
     What a broker says of one appended batch.
 
@@ -41,8 +39,7 @@ class ProducedPartition:
     base_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProduceAnswer:
+class ProduceAnswer(NamedTuple):
     """
     What a broker answers to a Produce.
 
@@ -72,9 +69,10 @@ class _ProduceResponse(FrameResponse):
         partitions = []
         for _ in range(frame.int32()):
             topic = frame.text()
-            for _ in range(frame.int32()):
-                partition, error, base, _append_time, _log_start = frame.unpack(_PRODUCED)
-                partitions.append(ProducedPartition(topic, partition, error, base))
+            partitions += [
+                ProducedPartition(topic, partition, error, base)
+                for partition, error, base, _append_time, _log_start in frame.rows(_PRODUCED)
+            ]
         response.answer = ProduceAnswer(frame.int32(), partitions)
         return response
 

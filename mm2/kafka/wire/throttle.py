@@ -63,4 +63,6 @@ class Throttle:
 
     def delay(self, node: int) -> float:
         """Seconds until the broker may be asked again."""
-        return max(0.0, self._until.get(node, 0.0) - self._clock())
+        if node not in self._until:
+            return 0.0
+        return max(0.0, self._until[node] - self._clock())
