@@ -14,6 +14,7 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 from structlog.testing import capture_logs
 
+from flows.checkpoint import commits
 from mm2.core.runs import Run
 from mm2.herder.checkpoint_progress import (
     CHECKPOINT_KEY,
@@ -126,6 +127,13 @@ def _following(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Pa
     return make_pair(cluster_a, cluster_b, unique, tmp_path, settings)
 
 
+@pytest.fixture
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine it takes long until what follows a commit is written."""
+    monkeypatch.setattr(commits, "_SETTLED_S", DEADLINE_S)
+
+
+@pytest.mark.usefixtures("_patience")
 async def test_a_commit_is_followed_without_waiting_for_the_interval(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, suffix: str, tmp_path: Path
 ) -> None:

@@ -64,7 +64,11 @@ class _Pair:
 async def _made(bootstrap: str, topic: str) -> None:
     admin = Admin("T", {"bootstrap.servers": bootstrap})
     try:
-        await admin.create_internal_topic(topic, partitions=1, replication_factor=1, configs={})
+        # As mirrors make it: others use the cluster, and may be there later.
+        compact = {"cleanup.policy": "compact"}
+        await admin.create_internal_topic(
+            topic, partitions=1, replication_factor=1, configs=compact
+        )
     finally:
         await admin.close()
 
