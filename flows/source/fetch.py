@@ -16,7 +16,7 @@ from typing import Final
 import structlog
 
 from flows.source.budget import Budget
-from flows.source.gathering import TRICKLE_BYTES, gather
+from flows.source.gathering import TRICKLE_BYTES, Gathering
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
 from flows.source.reading import LOOKED_AT_IN_A_SECOND, Reading
@@ -129,6 +129,7 @@ class Fetcher:
     async def _follow(self, node: int) -> None:
         """Fetches from one broker for as long as something is read from it."""
         reading = Reading(self._spec.max_partition_bytes, self._has_room)
+        gathering = Gathering(reading, self._freed)
         async with asyncio.TaskGroup() as group:
             settling: asyncio.Task[None] | None = None
             while self._is_read(node, reading):
@@ -137,12 +138,12 @@ class Fetcher:
                 if open_ and (settling is None or settling.done()):
                     job = self._settle(node, open_)
                     settling = group.create_task(job, name=f"settle-{node}")
-                await self._read(node, reading)
+                await self._read(node, reading, gathering)
             if settling is not None:
                 settling.cancel()
         self.changed()
 
-    async def _read(self, node: int, reading: Reading) -> None:
+    async def _read(self, node: int, reading: Reading, gathering: Gathering) -> None:
         """Fetches once, or waits until there is something that may be fetched."""
         try:
             await asyncio.sleep(self._client.throttle.delay(node))
@@ -151,7 +152,7 @@ class Fetcher:
             if reading.session.is_empty:
                 await self._wait_for_room()
             else:
-                await self._fetch(node, reading, most=allowed)
+                await self._fetch(node, reading, gathering, most=allowed)
         except Unavailable as error:
             if node not in self._failing:
                 self._failing.add(node)
@@ -210,7 +211,9 @@ class Fetcher:
             and partition.queued < self._budget.limit // _SHARES
         )
 
-    async def _fetch(self, node: int, reading: Reading, *, most: float) -> None:
+    async def _fetch(
+        self, node: int, reading: Reading, gathering: Gathering, *, most: float
+    ) -> None:
         reserved = await self._budget.reserve(int(min(most, self._share())))
         step = reading.session.next()
         answer, takes_ids = None, True
@@ -246,7 +249,7 @@ class Fetcher:
             # Not at once again, whatever had the broker answer without any record.
             await asyncio.sleep(began + _LEAST_S - asyncio.get_running_loop().time())
         elif size < min(TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
-            await gather(reading, self._freed, since=began)
+            await gathering.gather(since=began)
 
     def _share(self) -> int:
         """Bytes to ask one broker for: idle fetches must not take all memory from each other."""

@@ -8,7 +8,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.source.gathering import gather
+from flows.source.gathering import SELDOM, Gathering
 from flows.source.lane import Lane
 from flows.source.partition import Mirrored
 from flows.source.reading import Reading
@@ -17,6 +17,7 @@ from mm2.kafka.wire.fetch import FetchedPartition
 from tests.support.virtual_time import run
 
 _MOST_S = 0.005
+_BURST_S = 0.2
 _TICK_S = 0.0001
 _FUZZ_S = 1e-9
 _TICKS = st.integers(0, 200)
@@ -45,12 +46,13 @@ class _World:
     async def copied(self) -> list[float]:
         """When each record was taken."""
         loop = asyncio.get_running_loop()
+        gathering = Gathering(self.reading, self.freed)
         while len(self.taken_at) < len(self.written):
             self.reading.sort()
             began = loop.time()
             await asyncio.sleep(max(0.0, self.written[len(self.taken_at)] - began))
             self._take()
-            await gather(self.reading, self.freed, since=began)
+            await gathering.gather(since=began)
         return self.taken_at
 
     def _take(self) -> None:
@@ -87,10 +89,26 @@ def test_no_record_waits_for_a_target_that_is_faster_than_they_come(gaps: list[i
         assert at - written < _FUZZ_S
 
 
-@given(count=st.integers(50, 100), gap=st.integers(1, 10), lag=st.integers(10, 35))
+@given(
+    count=st.integers(1, 300),
+    more=st.lists(st.integers(0, 20), min_size=1),
+    lags=st.lists(_TICKS, min_size=1),
+)
+def test_records_that_come_seldom_wait_for_nothing_whatever_the_target_does(
+    count: int, more: list[int], lags: list[int]
+) -> None:
+    least = 1 / SELDOM / _TICK_S
+    world = _World(list(accumulate(int(least) + more[n % len(more)] for n in range(count))), lags)
+    taken = run(world.copied())
+    for written, at in zip(world.written, taken, strict=True):
+        assert at - written < _FUZZ_S
+
+
+@given(count=st.integers(400, 600), gap=st.integers(1, 10), lag=st.integers(10, 35))
 def test_the_slower_the_target_answers_the_fewer_requests_it_gets(
     count: int, gap: int, lag: int
 ) -> None:
     world = _World(list(range(0, count * gap, gap)), [lag])
     run(world.copied())
-    assert world.answers <= count * gap / lag + 2
+    at_once = SELDOM * (_BURST_S + count * gap * _TICK_S)
+    assert world.answers <= count * gap / lag + at_once + 2
