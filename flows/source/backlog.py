@@ -51,7 +51,7 @@ def merged(lane: Lane, policy: Policy) -> Outgoing | None:
         lane.queue.popleft()
     return replace(
         outgoing[0],
-        data=bytearray(recoded.data),
+        data=recoded.data,
         offsets=_in_a_row([each.offsets for each in outgoing]),
         max_timestamp=recoded.max_timestamp,
         size=sum(each.size for each in outgoing),

@@ -203,15 +203,15 @@ def restamp(
     transactional: bool = False,
 ) -> bytearray:
     """
-    A copy of a batch that the producer ``(producer_id, epoch)`` may send as its own.
+    A batch that the producer ``(producer_id, epoch)`` may send as its own.
 
-    It belongs to that producer's open transaction if ``transactional``, whatever it belonged to
-    before.
+    A ``bytearray`` is changed and given back, of anything else it is a copy. It belongs to that
+    producer's open transaction if ``transactional``, whatever it belonged to before.
 
     Base offset becomes 0 and the leader epoch unknown, as in every Produce request. The delete
     horizon bit goes: it is the source cleaner's, and the base timestamp stays valid without it.
     """
-    batch = bytearray(data)
+    batch = data if isinstance(data, bytearray) else bytearray(data)
     _RESTAMPED_HEAD.pack_into(batch, 0, 0, len(batch) - _PREFIX_SIZE, -1, 2)
     (attributes,) = _ATTRIBUTES.unpack_from(batch, _CRC_FROM)
     attributes &= ~(TRANSACTIONAL | DELETE_HORIZON)
@@ -228,7 +228,7 @@ def assemble(
     count: int,
     base_timestamp: int,
     max_timestamp: int,
-) -> bytes:
+) -> bytearray:
     """A batch around an (already compressed) records section, offsets from 0, no producer yet."""
     length = HEADER_SIZE - _PREFIX_SIZE + len(records)
     header = bytearray(
@@ -239,7 +239,7 @@ def assemble(
     )  # fmt: skip
     checksum = crc32c(records, crc32c(memoryview(header)[_CRC_FROM:]))
     _CRC.pack_into(header, _CRC_AT, checksum)
-    return b"".join((header, records))
+    return bytearray().join((header, records))
 
 
 def base_timestamp(data: memoryview) -> int:

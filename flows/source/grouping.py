@@ -15,20 +15,25 @@ from typing import Final, NamedTuple, TypeGuard
 
 from flows.source.aborted import AbortedTransactions
 from flows.source.batch import Batch, CorruptBatch
-from flows.source.strips import SMALL_BYTES, SMALL_COUNT, Piece, Strip
+from flows.source.strips import Piece, Strip
 from mm2.kafka.wire.codecs import GZIP, UNCOMPRESSED, Compression
 
-MOST_BYTES: Final = 128 << 10
-"""Of batches that are made into one; large enough for requests to cost nothing in comparison."""
-
+MOST_BYTES: Final = 512 << 10
+"""
+Of batches that are made into one: half of what brokers take by default. Requests cost little in
+comparison.
+"""
 
 _MERGED_COUNT: Final = 1_024
 _MERGED_BYTES: Final = 16 << 10
 """
 Larger batches go as they are. Below that a batch costs the brokers and us more to send than to
-re-encode, which takes a third of a microsecond a record and a few nanoseconds a byte; but for gzip.
+re-encode, which takes a twentieth of a microsecond a record and a few nanoseconds a byte; but for
+gzip.
 """
 
+_GZIP_COUNT: Final = 8
+_GZIP_BYTES: Final = 4 << 10
 
 _MOST_RECORDS: Final = 16_384
 """Of compressed batches that are made into one: more would hold up all that the task does."""
@@ -77,7 +82,7 @@ def _is_large(piece: Piece) -> bool:
     if isinstance(piece, Strip):
         return False
     if piece.codec == GZIP:
-        return piece.count > SMALL_COUNT or len(piece.data) > SMALL_BYTES
+        return piece.count > _GZIP_COUNT or len(piece.data) > _GZIP_BYTES
     return piece.count > _MERGED_COUNT or len(piece.data) > _MERGED_BYTES
 
 

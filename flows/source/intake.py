@@ -117,7 +117,7 @@ class Intake:
     def _send(
         self,
         partition: Mirrored,
-        data: bytes | memoryview,
+        data: bytearray | memoryview,
         offsets: Sequence[int],
         max_timestamp: int,
     ) -> None:

@@ -99,11 +99,15 @@ class Producer:
     def send(
         self,
         lane: Lane,
-        data: bytes | memoryview,
+        data: bytes | bytearray | memoryview,
         offsets: Sequence[int],
         max_timestamp: int,
     ) -> None:
-        """Stamps a copy of the batch and queues it; its order is that of the calls."""
+        """
+        Stamps the batch, or a copy if it is no bytearray, and queues it.
+
+        Order: that of the calls.
+        """
         now = self._clock()
         if lane.is_idle and now - lane.used_at > _FORGOTTEN_AFTER_S:
             lane.is_known = False
@@ -198,7 +202,7 @@ class Producer:
                         self._launch(group, node, lanes)
 
     def _stamped(self, data: bytes | bytearray | memoryview, sequence: int) -> bytearray:
-        """A copy of a batch as ours."""
+        """A batch as ours."""
         return restamp(
             data,
             producer_id=self._identity.producer_id,

@@ -1,9 +1,10 @@
 """
 Re-encoding of batches that cannot be forwarded as they are, or are too small to be worth it.
 
-The compiled codec does it where it can. What it cannot carry is re-encoded byte by byte: only
-offset and timestamp deltas are rewritten, so keys, values and headers are never decoded and may
-hold whatever bytes they like (a header key that is not UTF-8, say, which client libraries refuse).
+Only offset and timestamp deltas are rewritten, so keys, values and headers are never decoded and
+may hold whatever bytes they like (a header key that is not UTF-8, say, which client libraries
+refuse). Compiled code does it; Python does until that is compiled, for formats before record
+batches, and to say what is wrong with a damaged batch.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Recoded(NamedTuple):
         max_timestamp: largest timestamp in ms.
     """
 
-    data: bytes
+    data: bytearray
     offsets: Sequence[int]
     max_timestamp: int
 
@@ -130,15 +131,15 @@ def recode(parts: Sequence[Piece], position: int, how: Compression) -> Recoded |
 
 
 def recode_bytes(parts: Iterable[Piece], position: int, how: Compression) -> Recoded | None:
-    """The same as ``recode`` without the compiled codec: slow, and for whatever bytes they hold."""
+    """The same as ``recode`` without compiled code: slow."""
     batches = each_batch(parts)
     records = [r for batch in batches for r in records_of(batch) if r.offset >= position]
     return encode(records, how) if records else None
 
 
-def _joined(parts: Sequence[Piece]) -> bytes:
+def _joined(parts: Sequence[Piece]) -> bytes | memoryview:
     if len(parts) == 1:
-        return b"".join(map(_plain, parts))
+        return _plain(parts[0])
     plains, room = [], _MOST_PLAIN
     for part in parts:
         plains.append(_plain(part, most=room))

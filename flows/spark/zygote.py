@@ -24,6 +24,8 @@ import tempfile
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
+from mm2.kafka.wire.compiled import compile_now
+
 VARIABLE: Final = "MM2_ZYGOTE"
 """The environment variable that names the socket."""
 
@@ -92,6 +94,8 @@ def _serve(listener: socket.socket, lifeline: socket.socket, folder: Path) -> No
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
+        compile_now()  # while Spark's JVM starts; tasks would have to do it each for itself
+        gc.freeze()
         _fork_daemons(listener, lifeline)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

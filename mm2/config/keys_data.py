@@ -17,7 +17,7 @@ MAX_FETCH: Final = 16 << 20
 MAX_PARTITION_FETCH: Final = 4 << 20
 BUFFER_MEMORY: Final = 64 << 20
 MAX_REQUEST: Final = 4 << 20
-BATCH_SIZE: Final = 128 << 10
+BATCH_SIZE: Final = 512 << 10
 
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -113,8 +113,9 @@ PRODUCER_KEYS: Final = (
         "batch.size",
         Type.INT,
         str(BATCH_SIZE),
-        "Most bytes of batches that are made into one because they are tiny, or must be re-encoded"
-        " anyway; larger batches are copied as they are. Java's default is 16384.",
+        "Most bytes of batches that are made into one: because they are small, not compressed, or"
+        " must be re-encoded anyway. Larger batches are copied as they are. Java's default is"
+        " 16384.",
         between(0),
     ),
     _key(

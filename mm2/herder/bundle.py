@@ -191,7 +191,7 @@ class BundleSpec:
     flush_interval_s: float = 1.0
     buffer_memory: int = 64 << 20
     max_request_size: int = 4 << 20
-    merge_bytes: int = 128 << 10
+    merge_bytes: int = 512 << 10
     compression: Compression | None = None
     fetch: FetchSpec = field(default_factory=FetchSpec)
     gaps: GapSpec = field(default_factory=GapSpec)

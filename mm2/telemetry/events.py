@@ -175,6 +175,8 @@ EVENTS: Final = {
     "looks again.",
     "rest.unprotected": "Everybody who reaches this listener can steer flows: set "
     "rest.basic.auth.file, or rest.read.only.",
+    "records.not_compiled": "Numba cannot be used; small batches and those that must be "
+    "re-encoded take many times as long.",
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
     "up is not fenced.",
     "source.transaction_aborted": "A task ended while a transaction was open; readers of committed "

@@ -65,7 +65,7 @@ def _recoded(batch: Batch, position: int) -> Recoded:
     return recoded
 
 
-def _assert_forwardable(data: bytes, codec: int) -> None:
+def _assert_forwardable(data: bytes | bytearray, codec: int) -> None:
     """What a broker demands of a produced batch."""
     header = read_header(data)
     assert header.attributes == codec

@@ -1,27 +1,28 @@
 """
-Records re-encoded by aiokafka's compiled codec, ten times as fast as Python can.
+The records of batches rewritten as one section, by code that is compiled when it is first needed.
 
-It decodes header keys as UTF-8 and takes a first timestamp of -1 for none, so it cannot carry all
-that brokers keep. What it cannot carry it refuses here, and the caller works on the bytes instead.
+That takes half a second; some seconds when it was never compiled for this processor. It is done in
+a thread, and until it is done records are to be re-encoded in another way. Where tasks are forked,
+it is done before.
 """
 
 from __future__ import annotations
 
-from struct import Struct
-from typing import Final, NamedTuple
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
-from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from aiokafka.record.memory_records import MemoryRecords
+import structlog
 
-_HEADER_SIZE: Final = 61
-_TIMESTAMPS: Final = Struct(">qq")
-_TIMESTAMPS_AT: Final = 27
-_UNLIMITED: Final = 1 << 40
-_NO_TIMESTAMP: Final = -1
+log = structlog.get_logger()
+
+_Rewrite = Callable[[bytes | memoryview, int], tuple[int, Any, Any, int, int]]
+"""``mm2.kafka.wire.kernel.rewrite``, whose arrays have no types here."""
 
 
 class NotCarried(ValueError):
-    """The compiled codec cannot read these records, or would change them."""
+    """The compiled code is not there yet, or cannot read these records."""
 
 
 class Section(NamedTuple):
@@ -41,40 +42,64 @@ class Section(NamedTuple):
     max_timestamp: int
 
 
-def reencode(batches: bytes, position: int) -> Section | None:
+class Compiled:
+    """Compiles once, in the background. Python waits for its end before it exits."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._rewrite: _Rewrite | None = None
+
+    def get(self) -> _Rewrite | None:
+        """What is compiled; None until it is."""
+        if self._thread is None:
+            self._begin()
+        return self._rewrite
+
+    def wait(self) -> None:
+        """Waits until it is compiled, or cannot be."""
+        self._begin().join()
+
+    def _begin(self) -> threading.Thread:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._compile, name="compile")
+                self._thread.start()
+            return self._thread
+
+    def _compile(self) -> None:
+        # NumPy would start a thread for each core, for algebra that nobody does here.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        try:
+            from mm2.kafka.wire import kernel  # noqa: PLC0415 - takes half a second
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is a slower way
+            log.warning("records.not_compiled", error=str(error))
+        else:
+            self._rewrite = kernel.rewrite
+
+
+_compiled: Final = Compiled()
+
+
+def compile_now() -> None:
+    """Waits until the code is compiled."""
+    _compiled.wait()
+
+
+def reencode(batches: bytes | memoryview, position: int) -> Section | None:
     """
     The records of uncompressed batches of format v2 from ``position`` on; None if there is none.
 
-    Gaps between offsets vanish, append times become timestamps.
+    Keys, values and headers stay as they are and are not looked at. Gaps between offsets vanish,
+    append times become timestamps.
 
     Raises:
         NotCarried: the records must be re-encoded in another way.
     """
-    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, _UNLIMITED)
-    try:
-        offsets = _append(builder, batches, position)
-    except Exception as error:
-        # Which errors there are depends on where the codec loses its way; none of them is public.
-        raise NotCarried(str(error)) from error
-    if not offsets:
-        return None
-    built = builder.build()
-    base_timestamp, max_timestamp = _TIMESTAMPS.unpack_from(built, _TIMESTAMPS_AT)
-    return Section(memoryview(built)[_HEADER_SIZE:], offsets, base_timestamp, max_timestamp)
-
-
-def _append(builder: DefaultRecordBatchBuilder, batches: bytes, position: int) -> list[int]:
-    append = builder.append
-    offsets: list[int] = []
-    number = 0
-    source = MemoryRecords(batches)
-    while source.has_next():
-        for record in source.next_batch():
-            offset = record.offset
-            if offset >= position:
-                if not number and record.timestamp == _NO_TIMESTAMP:
-                    raise ValueError("the builder takes a first timestamp of -1 for none")
-                append(number, record.timestamp, record.key, record.value, record.headers)
-                offsets.append(offset)
-                number += 1
-    return offsets
+    rewrite = _compiled.get()
+    if rewrite is None:
+        raise NotCarried("the code for it is not compiled yet")
+    count, payload, offsets, first, most = rewrite(batches, position)
+    if count < 0:
+        raise NotCarried("the records cannot be read")
+    return Section(payload.data, offsets.tolist(), first, most) if count else None

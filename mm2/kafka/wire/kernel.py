@@ -1,0 +1,199 @@
+"""
+Records rewritten at the speed of machine code, which Numba makes of these functions.
+
+Importing this takes half a second, and some when nobody has compiled it for this kind of processor
+yet: see ``mm2.kafka.wire.compiled``. All numbers are signed and of 64 bits, as in C: sums that
+leave them wrap.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import numpy as np
+from numba import njit, types
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Numbers: TypeAlias = NDArray[np.int64]
+
+_PREFIX: Final = 12
+"""Base offset and length, which the length itself does not count."""
+
+_HEADER: Final = 61
+_LENGTH_AT: Final = 8
+_ATTRIBUTES_AT: Final = 21
+_BASE_TIMESTAMP_AT: Final = 27
+_MAX_TIMESTAMP_AT: Final = 35
+_COUNT_AT: Final = 57
+_LOG_APPEND_TIME: Final = 8
+
+_LEAST: Final = 4
+"""Bytes of a record: its length, its unused attributes, and two numbers."""
+
+_MORE: Final = 17
+"""Bytes by which its length and these numbers may grow."""
+
+_MOST_OFFSET: Final = (1 << 31) - 1
+"""Above that of the batch."""
+
+_LAST_SHIFT: Final = 63
+_SEVEN_BITS: Final = 0x7F
+_LOW_57_BITS: Final = (1 << 57) - 1
+_LOW_63_BITS: Final = (1 << 63) - 1
+_DAMAGED: Final = -1
+"""In the place of what cannot be."""
+
+
+@register_jitable
+def _fixed(data: Bytes, at: int, size: int) -> int:
+    """A big-endian number."""
+    value = 0
+    for index in range(at, at + size):
+        value = value << 8 | data[index]
+    return value
+
+
+@register_jitable
+def _short(data: Bytes, at: int) -> int:
+    """A big-endian number of four bytes, with its sign."""
+    value = _fixed(data, at, 4)
+    return value - (value >> 31 << 32)
+
+
+@register_jitable
+def _number(data: Bytes, at: int, end: int) -> tuple[int, int]:
+    """The zig-zag number at ``at``, and where the next byte after it is."""
+    value = shift = 0
+    while at < end and shift <= _LAST_SHIFT:
+        byte = data[at]
+        at += 1
+        value |= (byte & _SEVEN_BITS) << shift
+        if byte <= _SEVEN_BITS and (shift < _LAST_SHIFT or byte <= 1):
+            return (value >> 1 & _LOW_63_BITS) ^ -(value & 1), at
+        shift += 7
+    return 0, _DAMAGED
+
+
+@register_jitable
+def _zig_zag(number: int) -> int:
+    return number << 1 ^ number >> 63
+
+
+@register_jitable
+def _size(number: int) -> int:
+    """Bytes of a zig-zag number."""
+    rest, size = _zig_zag(number), 1
+    while rest & ~_SEVEN_BITS:
+        rest, size = rest >> 7 & _LOW_57_BITS, size + 1
+    return size
+
+
+@register_jitable
+def _put(out: Bytes, at: int, number: int) -> int:
+    """Writes a zig-zag number; returns where the next byte after it is."""
+    rest = _zig_zag(number)
+    while rest & ~_SEVEN_BITS:
+        out[at] = rest & _SEVEN_BITS | ~_SEVEN_BITS & 0xFF
+        rest, at = rest >> 7 & _LOW_57_BITS, at + 1
+    out[at] = rest
+    return at + 1
+
+
+@register_jitable
+def _counted(data: Bytes) -> int:
+    """Records in these batches, by their headers."""
+    at = count = 0
+    while at + _HEADER <= len(data):
+        number, length = _short(data, at + _COUNT_AT), _short(data, at + _LENGTH_AT)
+        if length < _HEADER - _PREFIX or not 0 <= number * _LEAST <= length:
+            return _DAMAGED
+        at, count = at + _PREFIX + length, count + number
+    return count if at == len(data) else _DAMAGED
+
+
+@register_jitable
+def _read(data: Bytes, at: int, stop: int) -> tuple[int, int, int, int]:
+    """Timestamp and offset of a record as they stand there, where its key begins, and its end."""
+    size, at = _number(data, at, stop)
+    if at == _DAMAGED or not 0 < size <= stop - at:
+        return 0, 0, _DAMAGED, _DAMAGED
+    end = at + size
+    timestamp, at = _number(data, at + 1, end)  # after its unused attributes
+    if at == _DAMAGED:
+        return 0, 0, _DAMAGED, _DAMAGED
+    offset, at = _number(data, at, end)
+    return timestamp, offset, at if 0 <= offset <= _MOST_OFFSET else _DAMAGED, end
+
+
+@register_jitable
+def _write(out: Bytes, at: int, timestamp: int, offset: int, body: Bytes) -> int:
+    """Writes a record; returns where the next byte after it is."""
+    at = _put(out, at, 1 + _size(timestamp) + _size(offset) + len(body))
+    out[at] = 0
+    at = _put(out, _put(out, at + 1, timestamp), offset)
+    end = at + len(body)
+    room = out[at:end]
+    for index in range(len(body)):  # ten times as fast as to assign the slice
+        room[index] = body[index]
+    return end
+
+
+def _rewrite(data: Bytes, position: int) -> tuple[int, Bytes, Numbers, int, int]:
+    room = _counted(data)
+    out = np.empty(len(data) + _MORE * max(room, 0), np.uint8)
+    offsets = np.empty(max(room, 0), np.int64)
+    count = to = at = first = most = 0
+    while room != _DAMAGED and at < len(data):
+        base = _fixed(data, at, 8)
+        stop = at + _PREFIX + _short(data, at + _LENGTH_AT)
+        has_append_time = _fixed(data, at + _ATTRIBUTES_AT, 2) & _LOG_APPEND_TIME
+        base_timestamp = _fixed(data, at + _BASE_TIMESTAMP_AT, 8)
+        append_time = _fixed(data, at + _MAX_TIMESTAMP_AT, 8)
+        number = _short(data, at + _COUNT_AT)
+        at += _HEADER
+        for _ in range(number):
+            delta, offset, body, end = _read(data, at, stop)
+            at = end
+            timestamp = append_time if has_append_time else base_timestamp + delta
+            first = timestamp if count == 0 else first
+            has_wrapped = (base_timestamp + delta < base_timestamp) != (delta < 0)
+            if body == _DAMAGED or has_wrapped or (timestamp - first < 0) != (timestamp < first):
+                return _DAMAGED, out, offsets, first, most
+            if base + offset >= position:
+                most = timestamp if count == 0 else max(most, timestamp)
+                to = _write(out, to, timestamp - first, count, data[body:end])
+                offsets[count] = base + offset
+                count += 1
+        at = stop
+    return (count if room != _DAMAGED else _DAMAGED), out[:to], offsets[:count], first, most
+
+
+_ARGUMENTS: Final = (types.Array(types.uint8, 1, "C", readonly=True), types.int64)
+
+
+def _compiled() -> object:
+    """Machine code of ``_rewrite``, kept beside this file or in the user's folder for caches."""
+    try:
+        return njit(_ARGUMENTS, cache=True)(_rewrite)
+    except RuntimeError:  # there is no such folder that may be written to
+        return njit(_ARGUMENTS)(_rewrite)
+
+
+_machine_code = _compiled()
+
+
+def rewrite(data: bytes | memoryview, position: int) -> tuple[int, Bytes, Numbers, int, int]:
+    """
+    The records from ``position`` on, with offsets from 0 and timestamps after the first one's.
+
+    Args:
+        data: batches of format v2, not compressed.
+        position: offset of the first record that counts.
+
+    Returns:
+        How many there are, or -1 if they cannot be read or have impossible times; their bytes, the
+        offset that each of them had, the timestamp of the first and the largest timestamp.
+    """
+    return _machine_code(np.frombuffer(data, np.uint8), position)  # type: ignore[operator, no-any-return]
