@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, TypeGuard
 
 from flows.source.aborted import AbortedTransactions
 from flows.source.batch import Batch, CorruptBatch
-from flows.source.strips import Piece, Strip
-from mm2.kafka.wire.codecs import GZIP, UNCOMPRESSED, Compression
+from flows.source.strips import MOST_RECORDS, Piece, Strip
+from mm2.kafka.wire.codecs import GZIP, NONE, UNCOMPRESSED, Compression
 
 MOST_BYTES: Final = 512 << 10
 """
@@ -35,8 +35,8 @@ gzip.
 _GZIP_COUNT: Final = 8
 _GZIP_BYTES: Final = 4 << 10
 
-_MOST_RECORDS: Final = 16_384
-"""Of compressed batches that are made into one: more would hold up all that the task does."""
+_MOST_COMPRESSED: Final = 128 << 10
+"""Bytes of compressed batches that become one: unpacked they are many times as large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,13 @@ class Policy:
 
 
 def _count(piece: Piece) -> int:
-    return 0 if isinstance(piece, Strip) else piece.count
+    return piece.records if isinstance(piece, Strip) else piece.count
+
+
+def _most_bytes(piece: Piece, limit: int) -> int:
+    """Of a group with this piece in it."""
+    is_plain = isinstance(piece, Strip) or piece.codec == NONE
+    return limit if is_plain else min(limit, _MOST_COMPRESSED)
 
 
 def _is_large(piece: Piece) -> bool:
@@ -129,6 +135,7 @@ def groups(
     """
     group: list[Piece] = []
     size = records = 0
+    most = limit
     end, epoch, common, trouble = position, -1, None, None
     try:
         for piece in pieces:
@@ -142,10 +149,12 @@ def groups(
                 kind = policy.kind(piece, position)
                 both = together(common, kind)
                 size, records = size + len(piece.data), records + _count(piece)
-                if group and (both is None or size > limit or records > _MOST_RECORDS):
+                most = min(most, _most_bytes(piece, limit))
+                if group and (both is None or size > most or records > MOST_RECORDS):
                     yield Group(group, common or policy.of(group[0]), end, epoch)
                     group, both = [], kind
                     size, records = len(piece.data), _count(piece)
+                    most = _most_bytes(piece, limit)
                 group.append(piece)
                 common = both if len(group) > 1 else kind
             end, epoch = piece.last_offset + 1, piece.leader_epoch

@@ -108,6 +108,8 @@ class Intake:
             if len(batches) == 1:
                 raise
             for batch in batches:  # what is wrong with one of them must not stop the others
+                if batch.last_offset < (partition.position or 0):
+                    continue
                 self._pass_on(partition, [batch], self._policy.of(batch))
                 partition.position = batch.last_offset + 1
             return

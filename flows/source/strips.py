@@ -16,11 +16,18 @@ from typing import Final, NamedTuple, TypeAlias
 from crc32c import crc32c
 
 from flows.source.batch import CODEC_BITS, CONTROL, TRANSACTIONAL, Batch, read, split
+from mm2.kafka.wire.compiled import is_compiled
 
 _MOST_BYTES: Final = 256 << 10
 """Larger batches go as they are: what each costs hardly counts any more."""
 
-_HEAD: Final = Struct(">qiibIhi")
+_MOST_BYTES_IN_PYTHON: Final = 4 << 10
+"""While nothing is compiled, to rewrite a larger one takes longer than to send it."""
+
+MOST_RECORDS: Final = 16_384
+"""Of batches that become one: more would hold up all that the task does, if one is refused."""
+
+_HEAD: Final = Struct(">qiibIhi30xi")
 _PREFIX_SIZE: Final = 12
 _SHORTEST: Final = 49
 """What a batch without records gives as its length."""
@@ -35,11 +42,13 @@ class Strip(NamedTuple):
 
     Attributes:
         data: their bytes.
+        records: how many are in them.
         last_offset: of the last one.
         leader_epoch: of the leader that appended them.
     """
 
     data: memoryview
+    records: int
     last_offset: int
     leader_epoch: int
 
@@ -69,15 +78,17 @@ def pieces(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Pie
         CorruptBatch: see ``split``.
     """
     unfit = CODEC_BITS | CONTROL | (0 if transactional else TRANSACTIONAL)
-    at = start = number = last = leader = 0
+    most_bytes = _MOST_BYTES if is_compiled() else _MOST_BYTES_IN_PYTHON
+    at = start = number = records = last = leader = 0
     end = len(data)
     head, size = _HEAD.unpack_from, _HEAD.size
     while True:
         if end - at >= size:
-            base, length, epoch, magic, crc, attributes, delta = head(data, at)
+            base, length, epoch, magic, crc, attributes, delta, count = head(data, at)
             following = at + _PREFIX_SIZE + length
             if (
-                _SHORTEST <= length <= _MOST_BYTES
+                _SHORTEST <= length <= most_bytes
+                and records + count <= MOST_RECORDS
                 and not attributes & unfit
                 and magic == _MAGIC
                 and following <= end
@@ -86,19 +97,22 @@ def pieces(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Pie
                 and crc32c(data[at + _CRC_FROM : following]) == crc
             ):
                 number, last, leader, at = number + 1, base + delta, epoch, following
+                records += count
                 continue
         if number:
-            yield from _strip(data[start:at], number, last, leader)
+            yield from _strip(data[start:at], number, records, last, leader)
         elif (batch := read(data, at)) is not None:
             yield batch
             at += len(batch.data)
         else:
             return
-        start, number = at, 0
+        start, number, records = at, 0, 0
 
 
-def _strip(data: memoryview, number: int, last_offset: int, epoch: int) -> Iterator[Piece]:
+def _strip(
+    data: memoryview, number: int, records: int, last_offset: int, epoch: int
+) -> Iterator[Piece]:
     if number > 1:
-        yield Strip(data, last_offset, epoch)
+        yield Strip(data, records, last_offset, epoch)
     else:
         yield from split(data)

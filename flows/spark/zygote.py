@@ -80,8 +80,10 @@ class Zygote:
         """Ends the process; what it has forked ends with Spark."""
         if self._lifeline is not None:
             self._lifeline.close()
+            os.kill(self._pid, signal.SIGTERM)  # it may still compile
             os.waitpid(self._pid, 0)
             self._lifeline = None
+            shutil.rmtree(self._folder, ignore_errors=True)
         elif not self._pid:
             self._listener.close()
             shutil.rmtree(self._folder, ignore_errors=True)

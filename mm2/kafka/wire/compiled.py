@@ -86,6 +86,11 @@ def compile_now() -> None:
     _compiled.wait()
 
 
+def is_compiled() -> bool:
+    """Whether records are rewritten quickly by now; if not, it is seen to."""
+    return _compiled.get() is not None
+
+
 def reencode(batches: bytes | memoryview, position: int) -> Section | None:
     """
     The records of uncompressed batches of format v2 from ``position`` on; None if there is none.

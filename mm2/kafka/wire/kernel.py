@@ -177,7 +177,7 @@ def _compiled() -> object:
     """Machine code of ``_rewrite``, kept beside this file or in the user's folder for caches."""
     try:
         return njit(_ARGUMENTS, cache=True)(_rewrite)
-    except RuntimeError:  # there is no such folder that may be written to
+    except Exception:  # noqa: BLE001 - no such folder may be written to, or a file in it is damaged
         return njit(_ARGUMENTS)(_rewrite)
 
 

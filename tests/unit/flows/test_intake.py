@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import tracemalloc
 
 import pytest
+from crc32c import crc32c
 
 from flows.source.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
 from flows.source.grouping import Policy
 from mm2.herder.bundle import ErrorSpec
 from mm2.kafka.wire.codecs import CODEC_NAMES
+from mm2.kafka.wire.compiled import compile_now
 from tests.support.batches import Plain, read_batch, read_header, write_batch
 from tests.support.intake import IntakeBench
 
@@ -44,6 +47,40 @@ def test_batches_that_cost_less_to_reencode_than_to_send_become_one(
     assert len(bench.sent) == batches
     assert [offset for sent in bench.sent for offset in sent] == [*range(450)]
     assert {read_header(batch.data).attributes for batch in bench.lane.queue} == {codec}
+
+
+def test_compressed_batches_become_one_of_less_than_others() -> None:
+    """Unpacked they are larger, and may be larger than is allowed."""
+    bench, plain = IntakeBench(), IntakeBench()
+    for codec, each in ((4, bench), (0, plain)):
+        values = [random.Random(n).randbytes(15 << 10) for n in range(40)]
+        batches = [
+            write_batch([Plain(offset=n, value=value)], codec_number=codec)
+            for n, value in enumerate(values)
+        ]
+        each.take(*batches)
+        assert [offset for sent in each.sent for offset in sent] == [*range(40)]
+    assert {len(sent) for sent in bench.sent} == {8}
+    assert [len(sent) for sent in plain.sent] == [33, 7]
+
+
+def test_large_uncompressed_batches_become_one() -> None:
+    compile_now()
+    bench = IntakeBench()
+    bench.take(*(write_batch([Plain(offset=n, value=b"v" * (120 << 10))]) for n in range(6)))
+    assert bench.sent == [[0, 1, 2, 3], [4, 5]]
+    assert [record.value for record in bench.records] == [b"v" * (120 << 10)] * 6
+
+
+def test_what_cannot_be_read_behind_the_position_has_nothing_sent_again() -> None:
+    """The batches of a strip go by themselves then, but for those that the target has."""
+    bench = IntakeBench(position=3)
+    damaged = bytearray(write_batch(_plain(4)))
+    damaged[61] = 0x7F  # longer than the batch
+    damaged[17:21] = crc32c(damaged[21:]).to_bytes(4, "big")
+    bench.take(write_batch(_plain(0, 1)), write_batch(_plain(2, 3)), bytes(damaged))
+    assert bench.sent == [[3], [4]]
+    assert bench.partition.position == 5
 
 
 def test_batches_become_one_up_to_so_many_records() -> None:

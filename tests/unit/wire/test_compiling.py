@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -63,3 +66,13 @@ def test_damaged_records_are_refused() -> None:
     compile_now()
     with pytest.raises(NotCarried, match="cannot be read"):
         reencode(_DATA[:-1], 0)
+
+
+def test_a_damaged_cache_is_passed_over(tmp_path: Path) -> None:
+    """A crash, or a full disk, may leave half of a file."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", f"import {_KERNEL} as kernel; kernel.rewrite(bytes(61), 0)"]
+    subprocess.run(command, env=environment, check=True)
+    (index,) = tmp_path.rglob("*.nbi")
+    index.write_bytes(b"")
+    subprocess.run(command, env=environment, check=True)
