@@ -125,10 +125,15 @@ class Bench:
 
     @contextmanager
     def detached(self) -> Iterator[Popen[bytes]]:
-        """Runs a task in a process of its own, which may be stopped or killed."""
+        """
+        Runs a task in a process of its own, which may be stopped or killed.
+
+        What is compiled is there before, as in the process from which tasks are forked.
+        """
         self._epoch += 1
         self.command(BundleState.RUNNING)
         run = "import pickle, sys; from flows.source.task import run_bundle as r"
+        run += "; from mm2.kafka.wire.compiled import compile_now; compile_now()"
         command = [sys.executable, "-c", f"{run}; r(pickle.load(sys.stdin.buffer))"]
         with Popen(command, stdin=PIPE, cwd=_ROOT) as process:
             assert process.stdin is not None
