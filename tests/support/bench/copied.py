@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import Final, Self
 
+from mm2.errors import Unavailable
 from tests.support.bench.mirrors import Stuck
 from tests.support.bench.workload import TOPIC
 from tests.support.demo.raw import RawCluster
@@ -14,6 +15,7 @@ from tests.support.process import Watched
 
 _LOOK_EVERY_S: Final = 0.03
 _STUCK_AFTER_S: Final = 150.0
+_THERE_WITHIN_S: Final = 30.0
 
 
 class Copied:
@@ -32,8 +34,16 @@ class Copied:
         self._topics = {f"A.{TOPIC}": partitions}
 
     async def __aenter__(self) -> Self:
-        await self._target.__aenter__()
-        return self
+        until = time.monotonic() + _THERE_WITHIN_S
+        while True:
+            try:
+                await self._target.__aenter__()
+            except Unavailable:  # a broker that was frozen knows of none that serves for a while
+                if time.monotonic() > until:
+                    raise
+                await asyncio.sleep(_LOOK_EVERY_S)
+            else:
+                return self
 
     async def __aexit__(
         self,
