@@ -6,6 +6,7 @@ control records written by hand.
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 import sys
 from collections.abc import Iterator, Mapping
@@ -128,14 +129,16 @@ class Bench:
         """
         Runs a task in a process of its own, which may be stopped or killed.
 
-        What is compiled is there before, as in the process from which tasks are forked.
+        What is compiled is there before, as in the process from which tasks are forked. Large
+        pieces of memory are the system's, so that what the process holds is what it needs.
         """
         self._epoch += 1
         self.command(BundleState.RUNNING)
         run = "import pickle, sys; from flows.source.task import run_bundle as r"
         run += "; from mm2.kafka.wire.compiled import compile_now; compile_now()"
         command = [sys.executable, "-c", f"{run}; r(pickle.load(sys.stdin.buffer))"]
-        with Popen(command, stdin=PIPE, cwd=_ROOT) as process:
+        environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(32 << 10)}
+        with Popen(command, stdin=PIPE, cwd=_ROOT, env=environment) as process:
             assert process.stdin is not None
             process.stdin.write(pickle.dumps(self._spec(self._epoch)))
             process.stdin.close()
