@@ -40,6 +40,7 @@ _MOST_OFFSET: Final = (1 << 31) - 1
 
 _LAST_SHIFT: Final = 63
 _SEVEN_BITS: Final = 0x7F
+_MORE_FOLLOW: Final = 0x80
 _LOW_57_BITS: Final = (1 << 57) - 1
 _LOW_63_BITS: Final = (1 << 63) - 1
 _DAMAGED: Final = -1
@@ -95,7 +96,7 @@ def _put(out: Bytes, at: int, number: int) -> int:
     """Writes a zig-zag number; returns where the next byte after it is."""
     rest = _zig_zag(number)
     while rest & ~_SEVEN_BITS:
-        out[at] = rest & _SEVEN_BITS | ~_SEVEN_BITS & 0xFF
+        out[at] = rest & _SEVEN_BITS | _MORE_FOLLOW
         rest, at = rest >> 7 & _LOW_57_BITS, at + 1
     out[at] = rest
     return at + 1
@@ -145,7 +146,9 @@ def _rewrite(data: Bytes, position: int) -> tuple[int, Bytes, Numbers, int, int]
     out = np.empty(len(data) + _MORE * max(room, 0), np.uint8)
     offsets = np.empty(max(room, 0), np.int64)
     count = to = at = first = most = 0
-    while room != _DAMAGED and at < len(data):
+    if room == _DAMAGED:
+        return _DAMAGED, out, offsets, first, most
+    while at < len(data):
         base = _fixed(data, at, 8)
         stop = at + _PREFIX + _short(data, at + _LENGTH_AT)
         has_append_time = _fixed(data, at + _ATTRIBUTES_AT, 2) & _LOG_APPEND_TIME
@@ -167,7 +170,7 @@ def _rewrite(data: Bytes, position: int) -> tuple[int, Bytes, Numbers, int, int]
                 offsets[count] = base + offset
                 count += 1
         at = stop
-    return (count if room != _DAMAGED else _DAMAGED), out[:to], offsets[:count], first, most
+    return count, out[:to], offsets[:count], first, most
 
 
 _ARGUMENTS: Final = (types.Array(types.uint8, 1, "C", readonly=True), types.int64)

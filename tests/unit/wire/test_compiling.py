@@ -26,13 +26,12 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "_compiled", Compiled())
 
 
-@pytest.mark.usefixtures("_fresh")
 def test_what_is_needed_before_it_is_compiled_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     may_go_on = threading.Event()
 
     class _Slow(ModuleType):
         def __getattr__(self, name: str) -> object:
-            may_go_on.wait()
+            may_go_on.wait(30)
             return compiled_already
 
     compile_now()
