@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from mm2.config.clients import client_properties, data_producer_properties
 from mm2.config.definition import Key, Value, parse_all
-from mm2.config.keys_clients import CLIENT_SETTINGS, ClientKind
+from mm2.config.keys_clients import ClientKind
 from mm2.config.keys_data import (
     BATCH_SIZE,
     BUFFER_MEMORY,
@@ -17,12 +17,10 @@ from mm2.config.keys_data import (
     MAX_PARTITION_FETCH,
     MAX_REQUEST,
     PRODUCER_KEYS,
-    WITHOUT_EFFECT,
 )
 from mm2.errors import ConfigError
 
 _LEAST_MEMORY: Final = 1 << 20
-_ADMIN: Final = "forwarding.admin.class"
 _KEYS: Final[Mapping[ClientKind, Mapping[str, Key]]] = {
     "consumer": {key.name: key for key in CONSUMER_KEYS},
     "producer": {key.name: key for key in PRODUCER_KEYS},
@@ -88,19 +86,6 @@ def read_data(
         buffer_memory=max(_LEAST_MEMORY, _number(producer["buffer.memory"])),
         max_request_size=_number(producer["max.request.size"]),
     ), []
-
-
-def without_effect(worker: Mapping[str, str], connector: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each key of these clients that the user sets and mm2 does not follow."""
-    for kind, said in _said(worker, connector).items():
-        for key in sorted(said.keys() & WITHOUT_EFFECT.keys() & CLIENT_SETTINGS[kind]):
-            yield (
-                f"{key} = {said[key]} of the {kind} of mirrored records has no effect: "
-                f"{WITHOUT_EFFECT[key]}"
-            )
-    admin = connector.get(_ADMIN, "").strip()
-    if admin.rpartition(".")[2] not in ("", "ForwardingAdmin"):
-        yield f"{_ADMIN} = {admin} has no effect: mm2 cannot load Java classes"
 
 
 def _said(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from mm2.config.java_classes import JAVA_CLASSES
@@ -50,6 +50,14 @@ class Definition(enum.Enum):
     CONNECT = "Connect's source connectors"
 
 
+class Support(enum.Enum):
+    """What becomes of a key that the user sets; the value says it in the reference."""
+
+    OBEYED = ""
+    NO_EFFECT = "No effect"
+    REFUSED = "Refused"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
     """
@@ -67,6 +75,10 @@ class Key:
         own_class: the class may also be one of ours by its simple name, or the user's own in
             Python,
             written package.module:Class.
+        support: whether it is obeyed. What is harmless has no effect, and a warning says so; what
+            would change the result is refused.
+        reason: why it is not obeyed, and what to do.
+        accepted: texts beside the default that ask for nothing which is not done anyway.
     """
 
     name: str
@@ -78,6 +90,21 @@ class Key:
     required: bool = False
     check: Check | None = None
     own_class: bool = False
+    support: Support = Support.OBEYED
+    reason: str = ""
+    accepted: frozenset[str] = frozenset()
+
+    def asks_in_vain(self, text: str) -> bool:
+        """Whether the text asks for something, and it is not done."""
+        if self.support is Support.OBEYED or java_trim(text).lower() in self._asks_nothing():
+            return False
+        try:
+            return self.parse(text) != self.default_value()
+        except ConfigError:
+            return True
+
+    def _asks_nothing(self) -> set[str]:
+        return {"", *(word.lower() for word in self.accepted)}
 
     def parse(self, text: str) -> Value:
         """
@@ -103,6 +130,16 @@ class Key:
 
     def _read(self, text: str) -> Value:
         return java_trim(text) if self.own_class else PARSERS[self.type](text)
+
+
+def harmless(key: Key, reason: str, *accepted: str) -> Key:
+    """The key as one that has no effect here, and need not have one."""
+    return replace(key, support=Support.NO_EFFECT, reason=reason, accepted=frozenset(accepted))
+
+
+def refused(key: Key, reason: str, *accepted: str) -> Key:
+    """The key as one that would change the result, and cannot here."""
+    return replace(key, support=Support.REFUSED, reason=reason, accepted=frozenset(accepted))
 
 
 def java_trim(text: str) -> str:

@@ -24,12 +24,12 @@ from mm2.config.connector_settings import (
     HeartbeatSettings,
     SourceSettings,
 )
-from mm2.config.data_clients import DataSettings, read_data, without_effect
-from mm2.config.definition import Definition, by_line, parse_all, split_list
+from mm2.config.data_clients import DataSettings, read_data
+from mm2.config.definition import Definition, Support, by_line, parse_all, split_list
 from mm2.config.exactly_once import WORKER_KEY, exactly_once_mistakes, misplaced
-from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
+from mm2.config.keys import CONNECTOR_DEFINITION, CONNECTOR_NAMES, MAKER_KEYS, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
-from mm2.config.layers import FlowLayers, Setting, plain
+from mm2.config.layers import TOP_LEVEL, FlowLayers, Setting, plain
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.providers import automatic_providers
 from mm2.config.reading import (
@@ -42,6 +42,7 @@ from mm2.config.reading import (
 )
 from mm2.config.settings import FlowConfig, HerderSettings
 from mm2.config.spellings import own_at_top, readings, translated
+from mm2.config.unobeyed import unobeyed
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     CONNECTORS,
@@ -105,6 +106,7 @@ def single_flow(layers: FlowLayers, flow: SourceAndTarget) -> FlowConfig:
     draft = _Draft(layers, flow)
     worker = draft.worker()
     connectors = {connector: draft.connector(connector) for connector in CONNECTORS}
+    draft.check_obeyed(worker, connectors)
     draft.check_cluster("source", flow.source, connectors[SOURCE_CONNECTOR].properties)
     draft.check_cluster("target", flow.target, connectors[SOURCE_CONNECTOR].properties)
     data = draft.data_clients(worker, connectors[SOURCE_CONNECTOR])
@@ -120,7 +122,8 @@ def single_flow(layers: FlowLayers, flow: SourceAndTarget) -> FlowConfig:
         heartbeat=read_heartbeat(flow, connectors[HEARTBEAT_CONNECTOR]),
         spark=spark_properties(layers),
         data=data,
-        warnings=tuple(dict.fromkeys(draft.warnings)),
+        warnings=tuple(dict.fromkeys([*draft.warnings, *map(str, draft.doubts.values())])),
+        doubts=tuple(draft.doubts.values()),
     )
 
 
@@ -170,6 +173,7 @@ class _Draft:
     layers: FlowLayers
     flow: SourceAndTarget
     mistakes: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
+    doubts: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     def worker(self) -> Parsed:
@@ -202,7 +206,6 @@ class _Draft:
     def data_clients(self, worker: Parsed, source: Parsed) -> DataSettings:
         """What the user says about the clients of mirrored records."""
         data, mistakes = read_data(worker.properties, source.properties)
-        self.warnings += without_effect(worker.properties, source.properties)
         of_cluster = self.layers.cluster_settings(self.flow.target)
         of_flow = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
         self._add(
@@ -229,6 +232,37 @@ class _Draft:
             key = self.layers.written(self.flow, side, "bootstrap.servers")
             message = f"cluster {alias} has no {key}: write {key} = host:port"
             self._add([ConfigError(message, key=key)], {})
+
+    def check_obeyed(self, worker: Parsed, connectors: Mapping[str, Parsed]) -> None:
+        """Refuses what would change the result and is not done; remembers what is harmless."""
+        for connector, parsed in connectors.items():
+            own = effective_settings(self.layers, self.flow, connector, [])
+            self._tell(unobeyed(own, parsed.properties, self.layers.raw))
+        process = {
+            key: Setting(value, key, TOP_LEVEL)
+            for key, value in self.layers.raw.items()
+            if key in MAKER_KEYS.keys() - CONNECTOR_NAMES
+        }
+        self._tell(unobeyed(process, plain(process), self.layers.raw))
+        of_source = connectors[SOURCE_CONNECTOR].properties
+        settings = (
+            {
+                name: setting
+                for name, setting in self.layers.worker_settings(self.flow).items()
+                # A connector's converter wins over its worker's.
+                if not (name in of_source and name.endswith(".converter"))
+            }
+            if worker.properties
+            else {}
+        )
+        self._tell(unobeyed(settings, worker.properties, self.layers.raw, of_worker=True))
+
+    def _tell(self, found: Iterable[tuple[Support, ConfigError]]) -> None:
+        for support, problem in found:
+            if support is Support.REFUSED:
+                self._add([problem], {})
+            else:
+                self.doubts.setdefault((problem.key, problem.message), self.layers.located(problem))
 
     def check_exactly_once(self, worker: Parsed, properties: Mapping[str, str]) -> None:
         """Checks what only Connect's framework looks at; not if the worker's keys are wrong."""

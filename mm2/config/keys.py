@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from mm2.config.definition import Definition, Key
+from mm2.config.definition import Definition, Key, Type, harmless
 from mm2.config.exactly_once import EXACTLY_ONCE_KEYS
 from mm2.config.keys_connectors import CONNECTOR_KEYS
 from mm2.config.keys_own import OWN_KEYS
@@ -32,6 +32,30 @@ TABLE: Final[Mapping[str, Key]] = MappingProxyType(
     }
 )
 """Every key by its name."""
+
+
+def _prefix(name: str, doc: str, reason: str) -> Key:
+    definitions = frozenset({Definition.SOURCE})
+    key = Key(
+        name=name,
+        type=Type.STRING,
+        default=None,
+        importance="LOW",
+        doc=doc,
+        definitions=definitions,
+    )
+    return harmless(key, reason)
+
+
+_TRANSFORMS: Final = "no key names it, and transforms are refused"
+PREFIXES: Final = (
+    _prefix("transforms.", "What a transform is set to.", _TRANSFORMS),
+    _prefix("predicates.", "What a predicate is set to.", _TRANSFORMS),
+    _prefix(
+        "topic.creation.", "Topics that Connect creates.", "mirroring creates its topics itself"
+    ),
+)
+"""Keys that begin so belong to machinery of Connect that does not exist here."""
 
 CONNECTOR_DEFINITION: Final[Mapping[str, Definition]] = MappingProxyType(
     {
@@ -61,6 +85,7 @@ __all__ = [
     "CONNECTOR_DEFINITION",
     "CONNECTOR_NAMES",
     "MAKER_KEYS",
+    "PREFIXES",
     "TABLE",
     "keys_of",
     "nearest",

@@ -5,9 +5,33 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from mm2.config.definition import Check, Definition, Key, Type, between, items, one_of
+from mm2.config.definition import (
+    Check,
+    Definition,
+    Key,
+    Type,
+    between,
+    harmless,
+    items,
+    one_of,
+    refused,
+)
 
 _CONNECTORS: Final = frozenset({Definition.SOURCE, Definition.CHECKPOINT, Definition.HEARTBEAT})
+_PLUGINS: Final = "there are no versions of plug-ins to choose from"
+_ARRIVES: Final = (
+    "records are copied as bytes, unchanged: what is to be masked or left out would arrive as it"
+    " is. Remove the key, or run the flow in Kafka's own MirrorMaker"
+)
+_CONVERTS: Final = (
+    "records are copied as bytes, unchanged. Write"
+    " org.apache.kafka.connect.converters.ByteArrayConverter, or remove the key"
+)
+_BYTES_CONVERTERS: Final = (
+    "org.apache.kafka.connect.converters.ByteArrayConverter",
+    "ByteArrayConverter",
+    "ByteArray",
+)
 
 
 def connector_key(  # noqa: PLR0917 - a row of a table
@@ -39,11 +63,15 @@ _key: Final = partial(connector_key, _CONNECTORS)
 
 
 def _converter(name: str) -> tuple[Key, Key]:
-    doc = f"Connect's converter of a record's {name}. Records are copied as bytes: no effect."
-    version = "Version of that converter plug-in; Java only."
+    doc = f"Connect's converter of a record's {name}; left out, it is ByteArrayConverter."
+    version = "Version of that converter plug-in."
     return (
-        _key(f"{name}.converter", Type.CLASS, None, "LOW", doc),
-        _key(f"{name}.converter.plugin.version", Type.STRING, None, "LOW", version),
+        refused(
+            _key(f"{name}.converter", Type.CLASS, None, "LOW", doc), _CONVERTS, *_BYTES_CONVERTERS
+        ),
+        harmless(
+            _key(f"{name}.converter.plugin.version", Type.STRING, None, "LOW", version), _PLUGINS
+        ),
     )
 
 
@@ -57,12 +85,9 @@ CONNECT_KEYS: Final = (
         "Java class of the connector; filled in.",
         required=True,
     ),
-    _key(
-        "connector.plugin.version",
-        Type.STRING,
-        None,
-        "MEDIUM",
-        "Version of the plug-in; Java only.",
+    harmless(
+        _key("connector.plugin.version", Type.STRING, None, "MEDIUM", "Version of the plug-in."),
+        _PLUGINS,
     ),
     _key(
         "tasks.max",
@@ -72,39 +97,51 @@ CONNECT_KEYS: Final = (
         "Most parallel tasks of a connector.",
         check=between(1),
     ),
-    _key(
-        "tasks.max.enforce",
-        Type.BOOLEAN,
-        "true",
-        "LOW",
-        "Whether a connector with more tasks than that fails; Java only.",
+    harmless(
+        _key(
+            "tasks.max.enforce",
+            Type.BOOLEAN,
+            "true",
+            "LOW",
+            "Whether a connector with more tasks than that fails.",
+        ),
+        "there are never more tasks",
     ),
     *_converter("key"),
     *_converter("value"),
     *_converter("header"),
-    _key(
-        "transforms",
-        Type.LIST,
-        "",
-        "LOW",
-        "Names of Connect transforms to apply.",
-        check=items(),
+    refused(
+        _key(
+            "transforms",
+            Type.LIST,
+            "",
+            "LOW",
+            "Names of Connect transforms to apply.",
+            check=items(),
+        ),
+        _ARRIVES,
     ),
-    _key(
-        "predicates",
-        Type.LIST,
-        "",
-        "LOW",
-        "Names of the predicates that transforms use.",
-        check=items(),
+    refused(
+        _key(
+            "predicates",
+            Type.LIST,
+            "",
+            "LOW",
+            "Names of the predicates that transforms use.",
+            check=items(),
+        ),
+        _ARRIVES,
     ),
-    _key(
-        "config.action.reload",
-        Type.STRING,
-        "restart",
-        "LOW",
-        "What to do when a provider's value has expired.",
-        check=one_of("none", "restart"),
+    harmless(
+        _key(
+            "config.action.reload",
+            Type.STRING,
+            "restart",
+            "LOW",
+            "What to do when a provider's value has expired.",
+            check=one_of("none", "restart"),
+        ),
+        "values of Kafka's providers do not expire",
     ),
     _key(
         "errors.retry.timeout",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mm2.config.definition import Definition, Key, Type, items, one_of
+from mm2.config.definition import Definition, Key, Type, harmless, items, one_of, refused
 from mm2.config.keys_connect import CONNECT_KEYS
 from mm2.config.keys_connect import connector_key as _key
 
@@ -76,22 +76,29 @@ _FLOW: Final = (
         "true",
         "Whether internal topics are named with the separator too.",
     ),
-    _key(
-        _ALL,
-        "forwarding.admin.class",
-        Type.CLASS,
-        "org.apache.kafka.clients.admin.ForwardingAdmin",
-        "LOW",
-        "Class through which every administrative call goes.",
+    refused(
+        _key(
+            _ALL,
+            "forwarding.admin.class",
+            Type.CLASS,
+            "org.apache.kafka.clients.admin.ForwardingAdmin",
+            "LOW",
+            "Java class through which every administrative call goes.",
+        ),
+        "mm2 calls the clusters itself, and cannot load Java classes. Remove the key, or run the"
+        " flow in Kafka's own MirrorMaker",
     ),
-    _key(
-        _ALL,
-        "metric.reporters",
-        Type.LIST,
-        "org.apache.kafka.common.metrics.JmxReporter",
-        "LOW",
-        "Java classes to hand metrics to; they have no effect here.",
-        check=items(),
+    harmless(
+        _key(
+            _ALL,
+            "metric.reporters",
+            Type.LIST,
+            "org.apache.kafka.common.metrics.JmxReporter",
+            "LOW",
+            "Java classes to hand metrics to.",
+            check=items(),
+        ),
+        "mm2 cannot load Java classes; mm2 status, /metrics and the progress topic show figures",
     ),
 )
 
@@ -142,13 +149,16 @@ _SOURCE: Final = (
         "LOW",
         "Class that decides which topic settings are copied.",
     ),
-    _key(
-        _SC,
-        "consumer.poll.timeout.ms",
-        Type.LONG,
-        "1000",
-        "LOW",
-        "Longest wait of one fetch, in ms.",
+    harmless(
+        _key(
+            _SC,
+            "consumer.poll.timeout.ms",
+            Type.LONG,
+            "1000",
+            "LOW",
+            "Longest wait of one poll, in ms.",
+        ),
+        "mm2 waits for nothing but answers; fetch.max.wait.ms says how long a broker may take",
     ),
     _switch(_S, "refresh.topics.enabled", "true", "Whether to look for new topics and partitions."),
     _interval(
@@ -198,14 +208,17 @@ _SOURCE: Final = (
         "true",
         "Whether heartbeats topics are mirrored always.",
     ),
-    _key(
-        _SC,
-        "metric.names.formats",
-        Type.LIST,
-        "legacy",
-        "LOW",
-        "Formats in which metrics are named (KIP-1280).",
-        check=items(empty_allowed=False, allowed=("legacy", "new")),
+    harmless(
+        _key(
+            _SC,
+            "metric.names.formats",
+            Type.LIST,
+            "legacy",
+            "LOW",
+            "Formats in which metrics are named (KIP-1280).",
+            check=items(empty_allowed=False, allowed=("legacy", "new")),
+        ),
+        "there are no JMX metrics",
     ),
 )
 

@@ -135,23 +135,3 @@ PRODUCER_KEYS: Final = (
         between(0),
     ),
 )
-
-WITHOUT_EFFECT: Final[dict[str, str]] = {
-    "acks": "mm2 always waits for all in-sync replicas",
-    "check.crcs": "mm2 checks every batch",
-    "delivery.timeout.ms": "mm2 goes on trying, as Java does unless told otherwise",
-    "enable.idempotence": "mm2's producer is always idempotent",
-    "interceptor.classes": "mm2 cannot load Java classes",
-    "key.deserializer": "mm2 copies bytes",
-    "key.serializer": "mm2 copies bytes",
-    "linger.ms": "mm2 waits for nothing; what has piled up goes together",
-    "max.block.ms": "mm2 reads no more than it has room for",
-    "max.in.flight.requests.per.connection": "mm2 keeps order with five",
-    "max.poll.interval.ms": "mm2 reads without a consumer group",
-    "max.poll.records": "fetch.max.bytes limits what mm2 reads at a time",
-    "metric.reporters": "mm2 cannot load Java classes",
-    "partitioner.class": "records keep their partition",
-    "value.deserializer": "mm2 copies bytes",
-    "value.serializer": "mm2 copies bytes",
-}
-"""What users set for Java's sake, and why nothing comes of it here."""

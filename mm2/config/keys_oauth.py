@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mm2.config.definition import Check, Key, Type, between, items, one_of_any_case
+from mm2.config.definition import Check, Key, Type, between, harmless, items, one_of_any_case
 from mm2.config.keys_connection import client_key
 
 
@@ -20,7 +20,8 @@ def _oauth(  # noqa: PLR0917 - a row of a table
     doc: str,
     check: Check | None = None,
 ) -> Key:
-    return client_key(f"sasl.oauthbearer.{name}", type_, default, importance, doc, check)
+    key = client_key(f"sasl.oauthbearer.{name}", type_, default, importance, doc, check)
+    return harmless(key, "OAUTHBEARER is refused")
 
 
 OAUTH_KEYS: Final = (
@@ -130,14 +131,14 @@ OAUTH_KEYS: Final = (
         Type.CLASS,
         "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
         "MEDIUM",
-        "Java class that gets tokens; Java only.",
+        "Java class that gets tokens.",
     ),
     _oauth(
         "jwt.validator.class",
         Type.CLASS,
         "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
         "MEDIUM",
-        "Java class that checks tokens; Java only.",
+        "Java class that checks tokens.",
     ),
     _oauth("scope", Type.STRING, None, "MEDIUM", "Scope to ask for."),
     _oauth(

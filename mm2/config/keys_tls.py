@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from mm2.config.definition import Type, items
+from mm2.config.definition import Type, harmless, items, refused
 from mm2.config.keys_connection import client_key
+
+_JVM: Final = "it belongs to the JVM; TLS is OpenSSL's here"
 
 TLS_KEYS: Final = (
     client_key(
@@ -32,12 +34,16 @@ TLS_KEYS: Final = (
         "How a broker's host name is checked against its certificate; empty switches the "
         "check off.",
     ),
-    client_key(
-        "ssl.engine.factory.class",
-        Type.CLASS,
-        None,
-        "LOW",
-        "Java class that makes TLS engines; Java only.",
+    refused(
+        client_key(
+            "ssl.engine.factory.class",
+            Type.CLASS,
+            None,
+            "LOW",
+            "Java class that makes TLS engines.",
+        ),
+        "TLS is OpenSSL's here, and Java classes cannot be loaded. Remove the key",
+        "org.apache.kafka.common.security.ssl.DefaultSslEngineFactory",
     ),
     client_key(
         "ssl.key.password",
@@ -46,12 +52,15 @@ TLS_KEYS: Final = (
         "HIGH",
         "Password of the private key in the key store.",
     ),
-    client_key(
-        "ssl.keymanager.algorithm",
-        Type.STRING,
-        "SunX509",
-        "LOW",
-        "Key manager of the JVM; Java only.",
+    harmless(
+        client_key(
+            "ssl.keymanager.algorithm",
+            Type.STRING,
+            "SunX509",
+            "LOW",
+            "Key manager of the JVM.",
+        ),
+        _JVM,
     ),
     client_key(
         "ssl.keystore.certificate.chain",
@@ -85,22 +94,29 @@ TLS_KEYS: Final = (
         "Format of the key store: JKS, PKCS12 or PEM.",
     ),
     client_key("ssl.protocol", Type.STRING, "TLSv1.3", "MEDIUM", "Version of TLS to begin with."),
-    client_key(
-        "ssl.provider", Type.STRING, None, "MEDIUM", "Security provider of the JVM; Java only."
+    harmless(
+        client_key("ssl.provider", Type.STRING, None, "MEDIUM", "Security provider of the JVM."),
+        _JVM,
     ),
-    client_key(
-        "ssl.secure.random.implementation",
-        Type.STRING,
-        None,
-        "LOW",
-        "Random numbers of the JVM; Java only.",
+    harmless(
+        client_key(
+            "ssl.secure.random.implementation",
+            Type.STRING,
+            None,
+            "LOW",
+            "Random numbers of the JVM.",
+        ),
+        _JVM,
     ),
-    client_key(
-        "ssl.trustmanager.algorithm",
-        Type.STRING,
-        "PKIX",
-        "LOW",
-        "Trust manager of the JVM; Java only.",
+    harmless(
+        client_key(
+            "ssl.trustmanager.algorithm",
+            Type.STRING,
+            "PKIX",
+            "LOW",
+            "Trust manager of the JVM.",
+        ),
+        _JVM,
     ),
     client_key(
         "ssl.truststore.certificates",

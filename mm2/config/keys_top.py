@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from mm2.config.definition import Check, Definition, Key, Type, Value, items, java_trim, one_of
+from mm2.config.definition import (
+    Check,
+    Definition,
+    Key,
+    Type,
+    Value,
+    harmless,
+    items,
+    java_trim,
+    one_of,
+)
 
 _M: Final = frozenset({Definition.MAKER})
 _REST: Final = _M | {Definition.WORKER}
@@ -94,13 +104,16 @@ TOP_KEYS: Final = (
         required=True,
         check=items(),
     ),
-    Key(
-        name="dedicated.mode.enable.internal.rest",
-        type=Type.BOOLEAN,
-        default="false",
-        importance="HIGH",
-        doc="Whether nodes talk to each other through REST. No effect: they talk through Kafka.",
-        definitions=_M,
+    harmless(
+        Key(
+            name="dedicated.mode.enable.internal.rest",
+            type=Type.BOOLEAN,
+            default="false",
+            importance="HIGH",
+            doc="Whether nodes talk to each other through REST.",
+            definitions=_M,
+        ),
+        "nodes talk to each other through Kafka",
     ),
     Key(
         name="config.providers",

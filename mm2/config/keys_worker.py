@@ -1,8 +1,7 @@
 """
 The keys of the worker of a target cluster, written ``B.<key>``: Java's ``DistributedConfig``.
 
-Those marked "no effect" belong to machinery of Connect that does not exist here; they are accepted
-in silence.
+Those without effect belong to machinery of Connect that does not exist here.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from mm2.config.definition import (
     Type,
     Value,
     between,
+    harmless,
     one_of,
     one_of_any_case,
 )
@@ -107,7 +107,12 @@ _HONOURED: Final = (
         "How often positions are committed, in ms. Left out, it is 1000 here, where Java "
         "takes 60000.",
     ),
-    _key("offset.flush.timeout.ms", Type.LONG, "5000", "Longest wait for such a commit, in ms."),
+    harmless(
+        _key(
+            "offset.flush.timeout.ms", Type.LONG, "5000", "Longest wait for such a commit, in ms."
+        ),
+        "a commit is waited for, however long it takes; copying goes on meanwhile",
+    ),
     _key(
         "exactly.once.source.support",
         Type.STRING,
@@ -150,19 +155,25 @@ _CLIENT: Final = (
         "Age at which metadata is read anew, in ms.",
         between(0),
     ),
-    _key(
-        "metadata.recovery.rebootstrap.trigger.ms",
-        Type.LONG,
-        "300000",
-        "Time without any broker after which bootstrap.servers are asked again, in ms.",
-        between(0),
+    harmless(
+        _key(
+            "metadata.recovery.rebootstrap.trigger.ms",
+            Type.LONG,
+            "300000",
+            "Time without any broker after which bootstrap.servers are asked again, in ms.",
+            between(0),
+        ),
+        "bootstrap.servers are asked again as soon as no known broker answers",
     ),
-    _key(
-        "metadata.recovery.strategy",
-        Type.STRING,
-        "rebootstrap",
-        "What to do when no known broker answers. Any case.",
-        one_of_any_case("rebootstrap", "none"),
+    harmless(
+        _key(
+            "metadata.recovery.strategy",
+            Type.STRING,
+            "rebootstrap",
+            "What to do when no known broker answers. Any case.",
+            one_of_any_case("rebootstrap", "none"),
+        ),
+        "bootstrap.servers are always asked again when no known broker answers",
     ),
     _key(
         "receive.buffer.bytes", Type.INT, "32768", "Socket buffer; -1 is the system's.", between(-1)
@@ -200,12 +211,15 @@ _CLIENT: Final = (
         "First wait for a connection, in ms.",
         between(0),
     ),
-    _key(
-        "socket.connection.setup.timeout.max.ms",
-        Type.LONG,
-        "30000",
-        "Longest wait for a connection, in ms.",
-        between(0),
+    harmless(
+        _key(
+            "socket.connection.setup.timeout.max.ms",
+            Type.LONG,
+            "30000",
+            "Longest wait for a connection, in ms.",
+            between(0),
+        ),
+        "the time for an attempt to connect does not grow",
     ),
     _key(
         "session.timeout.ms", Type.INT, "10000", "Silence after which a node counts as gone, in ms."
@@ -213,39 +227,58 @@ _CLIENT: Final = (
     _key(
         "heartbeat.interval.ms", Type.INT, "3000", "How often a node reports to its group, in ms."
     ),
-    _key("rebalance.timeout.ms", Type.INT, "60000", "Longest time to join a rebalance, in ms."),
+    harmless(
+        _key("rebalance.timeout.ms", Type.INT, "60000", "Longest time to join a rebalance, in ms."),
+        "a node that hears of a rebalance joins it at once",
+    ),
 )
 
+_NO_INTERNAL_REST: Final = "nodes talk to each other through Kafka"
+_NO_METRICS: Final = "mm2 has metrics of its own"
+_NO_PLUGINS: Final = "Java plug-ins cannot be loaded"
+_NO_SHARING: Final = "tasks are divided by each flow's leader"
+_NO_TRACKING: Final = "topics are those of the assignment, and not collected"
 _IGNORED: Final = (
-    ("admin.listeners", Type.LIST, None),
-    ("connect.protocol", Type.STRING, "sessioned"),
-    ("inter.worker.key.generation.algorithm", Type.STRING, "HmacSHA256"),
-    ("inter.worker.key.size", Type.INT, None),
-    ("inter.worker.key.ttl.ms", Type.INT, "3600000"),
-    ("inter.worker.signature.algorithm", Type.STRING, "HmacSHA256"),
-    ("inter.worker.verification.algorithms", Type.LIST, "HmacSHA256"),
-    ("metrics.num.samples", Type.INT, "2"),
-    ("metrics.recording.level", Type.STRING, "INFO"),
-    ("metrics.sample.window.ms", Type.LONG, "30000"),
-    ("plugin.path", Type.LIST, None),
-    ("rest.extension.classes", Type.LIST, ""),
-    ("scheduled.rebalance.max.delay.ms", Type.INT, "300000"),
-    ("topic.creation.enable", Type.BOOLEAN, "true"),
-    ("topic.tracking.allow.reset", Type.BOOLEAN, "true"),
-    ("topic.tracking.enable", Type.BOOLEAN, "true"),
-    ("worker.sync.timeout.ms", Type.INT, "3000"),
-    ("worker.unsync.backoff.ms", Type.INT, "300000"),
+    ("admin.listeners", Type.LIST, None, "there is one set of listeners"),
+    ("connect.protocol", Type.STRING, "sessioned", _NO_SHARING),
+    ("inter.worker.key.generation.algorithm", Type.STRING, "HmacSHA256", _NO_INTERNAL_REST),
+    ("inter.worker.key.size", Type.INT, None, _NO_INTERNAL_REST),
+    ("inter.worker.key.ttl.ms", Type.INT, "3600000", _NO_INTERNAL_REST),
+    ("inter.worker.signature.algorithm", Type.STRING, "HmacSHA256", _NO_INTERNAL_REST),
+    ("inter.worker.verification.algorithms", Type.LIST, "HmacSHA256", _NO_INTERNAL_REST),
+    ("metrics.num.samples", Type.INT, "2", _NO_METRICS),
+    ("metrics.recording.level", Type.STRING, "INFO", _NO_METRICS),
+    ("metrics.sample.window.ms", Type.LONG, "30000", _NO_METRICS),
+    ("plugin.path", Type.LIST, None, _NO_PLUGINS),
+    ("scheduled.rebalance.max.delay.ms", Type.INT, "300000", _NO_SHARING),
+    ("topic.creation.enable", Type.BOOLEAN, "true", "mirroring creates its topics itself"),
+    ("topic.tracking.allow.reset", Type.BOOLEAN, "true", _NO_TRACKING),
+    ("topic.tracking.enable", Type.BOOLEAN, "true", _NO_TRACKING),
+    ("worker.sync.timeout.ms", Type.INT, "3000", _NO_SHARING),
+    ("worker.unsync.backoff.ms", Type.INT, "300000", _NO_SHARING),
 )
 
 WORKER_KEYS: Final = (
     *_HONOURED,
     *_CLIENT,
     _key(
-        "plugin.discovery",
-        Type.STRING,
-        "hybrid_warn",
-        "How plug-ins are found. Connect's own; no effect.",
-        one_of_any_case("only_scan", "service_load", "hybrid_warn", "hybrid_fail"),
+        "rest.extension.classes",
+        Type.LIST,
+        "",
+        "Extensions of the REST server; Kafka's basic authentication alone is known.",
     ),
-    *(_key(name, type_, default, "Connect's own; no effect.") for name, type_, default in _IGNORED),
+    harmless(
+        _key(
+            "plugin.discovery",
+            Type.STRING,
+            "hybrid_warn",
+            "How plug-ins are found.",
+            one_of_any_case("only_scan", "service_load", "hybrid_warn", "hybrid_fail"),
+        ),
+        _NO_PLUGINS,
+    ),
+    *(
+        harmless(_key(name, type_, default, "Connect's own."), reason)
+        for name, type_, default, reason in _IGNORED
+    ),
 )

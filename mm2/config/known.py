@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.definition import Definition, Key
+from mm2.config.definition import Definition, Key, Support
 from mm2.config.exactly_once import EXACTLY_ONCE_KEYS
 from mm2.config.keys import CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of, nearest
 from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
@@ -170,6 +170,8 @@ def _in_cluster(prefix: str, name: str) -> Advice:
     if name.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, "replication.policy")):
         return Advice()
     if name in _CONNECTOR_KEYS:
+        if TABLE[name].support is not Support.OBEYED:
+            return Advice()  # flows tell of it
         message = "no effect for a cluster, it belongs to flows."
         return Advice(message=message, suggestion=f"S->T.{name} or {name}")
     return _unknown(prefix, name, _CLUSTER_NAMES)

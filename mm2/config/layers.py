@@ -17,6 +17,7 @@ from mm2.errors import ConfigError
 
 TOP_LEVEL: Final = "top level"
 DEFAULT_LEVEL: Final = "default"
+WORKER_LEVEL: Final = "worker"
 # Java asks String.matches("^consumer.*|..."), whose dot stops at line ends (C047).
 _CLIENT_KEY: Final = re.compile(r"(?:consumer|producer|admin)[^\n\r\u0085\u2028\u2029]*")
 
@@ -29,7 +30,7 @@ class Setting:
     Attributes:
         value: as the map holds it.
         key: the key as written in the file; None for a default.
-        level: top level, cluster or flow; or that it is a default.
+        level: top level, cluster or flow, a Connect worker; or that it is a default.
     """
 
     value: str

@@ -76,6 +76,7 @@ def _of_maker(maker: MirrorMakerConfig, file: PropertiesFile) -> list[Finding]:
             if settings.source.enabled:
                 found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
             found += _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
+            found += [_finding(Severity.WARNING, doubt) for doubt in settings.doubts]
         found += _wrong_patterns(maker, flow)
     return found
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from mm2.config.definition import Definition, Key, Type
-from mm2.config.keys import CONNECTOR_DEFINITION, TABLE
-from mm2.config.keys_data import CONSUMER_KEYS, PRODUCER_KEYS, WITHOUT_EFFECT
+from mm2.config.definition import Definition, Key, Support, Type
+from mm2.config.keys import CONNECTOR_DEFINITION, PREFIXES, TABLE
+from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_ROWS
+from mm2.config.keys_data import CONSUMER_KEYS, PRODUCER_KEYS
 from mm2.config.keys_own import SPELLINGS
 
 _HEAD: Final = """\
@@ -40,6 +41,12 @@ which are Java's:
   The same holds for producers and admin clients.
 - A flow exists if `A->B.enabled` is exactly `true` (in any case), or heartbeats are on for it,
   which they are by default.
+
+A key that is marked "No effect" is read for Java's sake: what it asks for is not done, or done
+anyway, and records arrive all the same. `mm2 config validate` and the log of a start warn of it. A
+key that is marked "Refused" would change what arrives, and is not obeyed: a file that asks for it
+is refused, by `mm2 config validate` and by a start, and so is a connector of a Connect worker.
+Values that ask for nothing, Java's defaults among them, are always taken.
 
 Values may hold `${provider:key}` and `${provider:path:key}`; the providers are Kafka's
 `EnvVarConfigProvider`, `FileConfigProvider` and `DirectoryConfigProvider`. Lists are separated by
@@ -103,11 +110,13 @@ _SECTIONS: Final[tuple[tuple[str, Callable[[Key], bool]], ...]] = (
     ("Connection and security (written `A.key`, or at top level)", _security),
 )
 _TABLE_HEAD: Final = "| key | type | default | importance | |\n|---|---|---|---|---|\n"
-_WITHOUT_EFFECT_HEAD: Final = """
-These of Java's settings have no effect on them; a warning says so.
+_CLIENTS_HEAD: Final = """
+## All clients (written `A.consumer.key` and the like)
 
-| key | because |
-|---|---|
+These count for every client of that kind, beside the keys of connection and security.
+
+| key | producer | consumer | admin |
+|---|---|---|---|
 """
 _SPELLINGS_HEAD: Final = """\
 They are of KIP-382 or of older releases. Java ignores them at top level; here they are read as
@@ -121,12 +130,12 @@ below, with a warning. `mm2 config dump` shows what Java computes, and so leaves
 def reference_page() -> str:
     """The whole page, in Markdown."""
     parts = [_HEAD]
-    rows = sorted(TABLE.values(), key=lambda key: key.name)
+    rows = sorted((*TABLE.values(), *PREFIXES), key=lambda key: key.name)
     for title, belongs in _SECTIONS:
         parts += [f"\n## {title}\n\n", _TABLE_HEAD, *(_row(key) for key in rows if belongs(key))]
     parts += [_data("Consumer", "`A.consumer.key` or `A->B.source.consumer.key`", CONSUMER_KEYS)]
     parts += [_data("Producer", "`B.producer.key` or `A->B.producer.override.key`", PRODUCER_KEYS)]
-    parts += [_WITHOUT_EFFECT_HEAD, *_without_effect()]
+    parts += [_CLIENTS_HEAD, *_clients()]
     parts += ["\n## Spellings that Kafka's MirrorMaker 4.3 does not know\n\n", _SPELLINGS_HEAD]
     parts += _spellings()
     return "".join(parts)
@@ -137,9 +146,11 @@ def _data(client: str, written: str, keys: tuple[Key, ...]) -> str:
     return "".join([title, _TABLE_HEAD, *map(_row, sorted(keys, key=lambda key: key.name))])
 
 
-def _without_effect() -> Iterator[str]:
-    for name, reason in sorted(WITHOUT_EFFECT.items()):
-        yield f"| `{name}` | {reason} |\n"
+def _clients() -> Iterator[str]:
+    for name in sorted({name for rows in CLIENT_ROWS.values() for name in rows}):
+        cells = (CLIENT_ROWS[kind].get(name) for kind in CLIENT_KINDS)
+        told = " | ".join("" if key is None else _support(key) or "obeyed" for key in cells)
+        yield f"| `{name}` | {told} |\n"
 
 
 def _spellings() -> Iterator[str]:
@@ -151,8 +162,18 @@ def _spellings() -> Iterator[str]:
 
 def _row(key: Key) -> str:
     default = "required" if key.required else _default(key)
-    doc = key.doc.replace("|", "\\|")
-    return f"| `{key.name}` | {key.type.value} | {default} | {key.importance.lower()} | {doc} |\n"
+    doc = f"{key.doc} {_support(key)}".strip().replace("|", "\\|")
+    name = f"{key.name}*" if key.name.endswith(".") else key.name
+    return f"| `{name}` | {key.type.value} | {default} | {key.importance.lower()} | {doc} |\n"
+
+
+def _support(key: Key) -> str:
+    """What becomes of a key that is not obeyed, and why."""
+    if key.support is Support.OBEYED:
+        return ""
+    told = f"{key.support.value}: {key.reason}."
+    allowed = ", ".join(f"`{word}`" for word in sorted(key.accepted) if "." in word)
+    return f"{told} Allowed: {allowed}." if key.support is Support.REFUSED and allowed else told
 
 
 def _default(key: Key) -> str:

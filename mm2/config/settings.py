@@ -18,6 +18,7 @@ from mm2.config.keys_clients import ClientKind
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import CONNECTORS, SourceAndTarget
 from mm2.core.names import FlowNames
+from mm2.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,7 @@ class FlowConfig:
         spark: ``spark.*`` keys for the session, which all flows share.
         warnings: a sentence for each spelling that Java 4.3 does not know, and for each key that
             has no effect.
+        doubts: of these, what is said of keys that have no effect.
         parts: the connectors of the flow that are run here, by their simple names; a Connect
             worker's connector is one part.
         reverse: the flow the other way, whose copies this flow translates offsets back from; None
@@ -100,6 +102,7 @@ class FlowConfig:
     spark: Mapping[str, str]
     data: DataSettings = field(default_factory=DataSettings)
     warnings: tuple[str, ...] = ()
+    doubts: tuple[ConfigError, ...] = field(default=(), compare=False)
     parts: tuple[str, ...] = CONNECTORS
     reverse: FlowConfig | None = None
     maker: MirrorMakerConfig | None = field(default=None, compare=False, repr=False)

@@ -24,9 +24,6 @@ from mm2.core.model import (
 from mm2.errors import ConfigError, ConfigErrors
 
 _ALIASES: Final = ("source.cluster.alias", "target.cluster.alias")
-_BYTES: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
-_CONVERTERS: Final = ("key.converter", "value.converter")
-_CHANGERS: Final = ("transforms", "predicates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +66,6 @@ def read_connector(
         kind = connector_class(config.get("connector.class"))
     except ConfigError as error:
         mistakes.append(error)
-    mistakes += _changes_to_records(config)
     if mistakes:
         raise ConfigErrors(sorted((with_line(each, lines) for each in mistakes), key=by_line))
     layers = ConnectorLayers(name=name, kind=kind, own=config, lines=lines, worker=worker)
@@ -83,9 +79,7 @@ def read_connector(
         name=name,
         kind=kind,
         config=dict(config),
-        flow=replace(
-            flow, parts=(kind.part,), warnings=(*flow.warnings, *warnings, *_unheard(config))
-        ),
+        flow=replace(flow, parts=(kind.part,), warnings=(*flow.warnings, *warnings)),
     )
 
 
@@ -110,27 +104,3 @@ def _check_refusals(flow: FlowConfig, kind: ConnectorClass) -> None:
     }
     if refusals := settings[kind.part].refusals:
         raise ConfigErrors([ConfigError(refusal) for refusal in refusals])
-
-
-def _changes_to_records(config: Mapping[str, str]) -> list[ConfigError]:
-    """Transforms that mask or drop are not left out in silence: data would arrive as they are."""
-    return [
-        ConfigError(
-            f"{key} = {config[key]}: records are copied as bytes, unchanged; what is to be masked "
-            f"or left out would arrive as it is. Remove {key}, or run this connector in Kafka's "
-            "own Connect",
-            key=key,
-            value=config[key],
-        )
-        for key in _CHANGERS
-        if config.get(key, "").strip()
-    ]
-
-
-def _unheard(config: Mapping[str, str]) -> list[str]:
-    """What Connect's framework would do to records, and nobody does here."""
-    return [
-        f"{key} = {config[key]}: no effect, records are copied as bytes"
-        for key in _CONVERTERS
-        if config.get(key, _BYTES).strip() != _BYTES
-    ]

@@ -16,6 +16,7 @@ from typing import Final
 from mm2.config.clients import with_prefix
 from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.keys_security import CLIENT_NAMES
+from mm2.config.layers import WORKER_LEVEL as _WORKER
 from mm2.config.layers import Place, Setting, filled, plain, with_line
 from mm2.connect.classes import ConnectorClass
 from mm2.connect.servers import is_same_cluster
@@ -24,11 +25,10 @@ from mm2.core.model import HEARTBEAT_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.core.names import FlowNames, connector_names, topic_label
 from mm2.errors import ConfigError, ConfigErrors
 
-_WORKER: Final = "worker"
 _CONNECTOR: Final = "connector"
 _SERVERS: Final = "bootstrap.servers"
 _KINDS: Final = ("producer", "consumer", "admin")
-_OF_CONVERTERS: Final = ("key.converter", "value.converter", "header.converter")
+_HEADER_CONVERTER: Final = ("header.converter", "SimpleHeaderConverter")
 _OFF: Final = {"enabled": "false", "emit.heartbeats.enabled": "false"}
 
 
@@ -93,11 +93,7 @@ class ConnectorLayers:
     def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """The connector's keys, and from the worker what it leaves unsaid of the cluster there."""
         del flow
-        settings = {
-            key: setting
-            for key, setting in _settings(self.own, _CONNECTOR).items()
-            if not key.startswith(_OF_CONVERTERS)
-        }
+        settings = _settings(self.own, _CONNECTOR)
         settings |= {"name": Setting(self.name, "name", _CONNECTOR)}
         if self.kind.is_sink:
             settings |= self._source_consumer()
@@ -269,7 +265,12 @@ class ConnectorLayers:
 
 
 def _settings(properties: Mapping[str, str], level: str) -> dict[str, Setting]:
-    return {key: Setting(value, key, level) for key, value in properties.items()}
+    """The properties as settings, without a converter that is Connect's default in any case."""
+    return {
+        key: Setting(value, key, level)
+        for key, value in properties.items()
+        if (key, value.strip().rpartition(".")[2]) != _HEADER_CONVERTER
+    }
 
 
 def _below(prefix: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:

@@ -1,24 +1,25 @@
 """
 What a worker's properties say: Kafka Connect's own keys, of a standalone or a distributed worker.
 
-Connect's machinery that does not exist here (plug-ins, converters, sessions between workers) has
-keys that are accepted and have no effect.
+Connect's machinery that does not exist here (plug-ins, sessions between workers) has keys that have
+no effect, and are told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mm2.config.definition import Definition, by_line, parse_all, split_list
+from mm2.config.definition import Definition, Support, by_line, parse_all, split_list
 from mm2.config.keys import keys_of
 from mm2.config.known import doubts, worker_advice
-from mm2.config.layers import with_line
+from mm2.config.layers import TOP_LEVEL, Setting, with_line
 from mm2.config.properties import PropertiesFile
 from mm2.config.providers import Providers, listed_providers
 from mm2.config.reading import Parsed
 from mm2.config.rest import RestSettings, read_rest
+from mm2.config.unobeyed import unobeyed
 from mm2.errors import ConfigError, ConfigErrors
 
 STANDALONE_GROUP: Final = "connect-standalone"
@@ -75,6 +76,7 @@ class WorkerConfig:
             object.__setattr__(self, "rest", read_rest(properties))
         except ConfigErrors as errors:
             mistakes += errors.problems
+        mistakes += [problem for _, problem in _unobeyed(self.raw, resolved, Support.REFUSED)]
         if mistakes := [*mistakes, *_no_servers(properties)]:
             raise ConfigErrors(sorted(map(self.located, mistakes), key=by_line))
         object.__setattr__(self, "properties", properties)
@@ -96,12 +98,26 @@ class WorkerConfig:
         return listed_providers(names, self.raw, self.environment)
 
     def warnings(self) -> list[str]:
-        """A sentence for each key that nobody reads."""
-        return [str(self.located(each)) for each in doubts(self.raw, worker_advice)]
+        """A sentence for each key that nobody reads, or that has no effect."""
+        found = [problem for _, problem in _unobeyed(self.raw, self.properties, Support.NO_EFFECT)]
+        return [str(self.located(each)) for each in (*doubts(self.raw, worker_advice), *found)]
 
     def located(self, error: ConfigError) -> ConfigError:
         """The same mistake with the line of its key."""
         return with_line(error, self.lines)
+
+
+def _unobeyed(
+    raw: Mapping[str, str], resolved: Mapping[str, str], support: Support
+) -> Iterator[tuple[Support, ConfigError]]:
+    """What is to be said of a worker's keys; of its converters each connector may say otherwise."""
+    settings = {
+        key: Setting(value, key, TOP_LEVEL)
+        for key, value in raw.items()
+        if not key.endswith(".converter")
+    }
+    found = unobeyed(settings, resolved, raw, of_worker=True)
+    return ((each, problem) for each, problem in found if each is support)
 
 
 def _no_servers(properties: Mapping[str, str]) -> list[ConfigError]:

@@ -45,12 +45,11 @@ A.consumer.client.id = x
 B.offset.flush.interval.ms = 5000
 B.group.id = mine
 B.key.converter.schemas.enable = false
-A->B.source.consumer.max.poll.records = 5
+A->B.source.consumer.fetch.max.bytes = 5
 A->B.target.cluster.security.protocol = PLAINTEXT
-A->B.producer.override.linger.ms = 5
+A->B.producer.override.batch.size = 5
 use.defaults.from = source
 A->B.use.defaults.from = source
-A->B.transforms.x.type = y
 A->B.ssl.key.password = ${env:X}
 """
     assert _found(good) == []

@@ -19,6 +19,7 @@ from mm2.herder.exactly_once import transactional_id
 from mm2.herder.topics import internal_topics
 
 _SAMPLES = Path(__file__).resolve().parents[3] / "config"
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
 _WORKER = {
     "bootstrap.servers": "w:1",
     "group.id": "g",
@@ -284,9 +285,13 @@ def test_all_mistakes_are_told_at_once_as_the_user_would_write_them() -> None:
             {"emit.offset-syncs.enabled": "false", "offset-syncs.topic.location": "target"},
             "remove one of them",
         ),
-        ({"transforms": "mask"}, "transforms = mask: .* Remove transforms"),
-        ({"predicates": "isSecret"}, "predicates = isSecret: .* Remove predicates"),
+        ({"transforms": "mask"}, "transforms = mask: .* Remove the key"),
+        ({"predicates": "isSecret"}, "predicates = isSecret: .* Remove the key"),
         ({"transforms": " "}, None),
+        ({"value.converter": _JSON}, f"value.converter = {_JSON}: .* Write org"),
+        ({"header.converter": _JSON}, f"header.converter = {_JSON}: .* Write org"),
+        ({"header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter"}, None),
+        ({"producer.override.interceptor.classes": "x.Y"}, "without interceptors"),
         ({"topics": "${env:"}, None),
     ],
 )
@@ -303,14 +308,14 @@ def test_keys_without_effect_are_told_with_what_was_meant() -> None:
         **_SOURCE,
         "topcs": "a",
         "group.id": "x",
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "config.action.reload": "none",
         "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
     }
     warnings = "\n".join(_connector(config).flow.warnings)
     assert "topcs: unknown key" in warnings
     assert "Did you mean 'topics'" in warnings
     assert "group.id: no effect in a connector" in warnings
-    assert "value.converter = org.apache.kafka.connect.json.JsonConverter: no effect" in warnings
+    assert "config.action.reload = none: no effect" in warnings
     assert "key.converter" not in warnings
 
 
@@ -339,8 +344,28 @@ def test_keys_of_workers_that_nobody_reads_are_told() -> None:
     raw = {**_WORKER, "plugin.path": "/x", "topics": "a", "grup.id": "g", "listeners": "http://:1"}
     worker = WorkerConfig(raw=raw, is_distributed=True)
     told = worker.warnings()
-    assert [sentence.partition(":")[0] for sentence in told] == ["topics", "grup.id"]
+    assert [sentence.partition(":")[0] for sentence in told] == [
+        "topics",
+        "grup.id",
+        "plugin.path = /x",
+    ]
     assert "Did you mean 'group.id'" in told[1]
+
+
+def test_a_worker_s_converters_count_unless_a_connector_says_otherwise() -> None:
+    """Connect wants them in every worker's file, and connectors of MirrorMaker write others."""
+    worker = WorkerConfig(raw={**_WORKER, "value.converter": _JSON}, is_distributed=True)
+    own = {"value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter"}
+    assert read_connector({**_SOURCE, **own}, worker).flow.warnings == ()
+    with pytest.raises(ConfigErrors, match=f"value.converter = {_JSON}: records are copied"):
+        read_connector(_SOURCE, worker)
+
+
+def test_a_worker_that_asks_for_what_would_change_records_does_not_start() -> None:
+    with pytest.raises(ConfigErrors, match="without interceptors"):
+        WorkerConfig(
+            raw={**_WORKER, "producer.interceptor.classes": "com.acme.Mask"}, is_distributed=True
+        )
 
 
 @pytest.mark.parametrize(
