@@ -125,3 +125,10 @@ def root_cause(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def fatal_error(error: BaseException) -> FatalError | None:
+    """The first ``FatalError`` that an error is, or an exception group holds; None if none is."""
+    if isinstance(error, BaseExceptionGroup):
+        return next(filter(None, map(fatal_error, error.exceptions)), None)
+    return error if isinstance(error, FatalError) else None

@@ -55,7 +55,8 @@ def make(archive: Path) -> None:
 
 def main() -> None:
     """Makes the archive if there is none."""
-    from flows.spark.jvm import java_launcher, sparks_jars  # noqa: PLC0415
+    from flows.spark.installed import java_launcher  # noqa: PLC0415
+    from flows.spark.jvm import sparks_jars  # noqa: PLC0415
 
     java = java_launcher()
     if java is not None and not (archive := archive_of(java, sparks_jars())).exists():

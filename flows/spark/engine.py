@@ -23,9 +23,9 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
-from flows.spark.jvm import DEFAULTS, Jvm
+from flows.spark.installed import check_master
+from flows.spark.jvm import DEFAULTS, Jvm, not_started
 from mm2.core.slots import DEFAULT_MASTER, slots_of, with_cores
-from mm2.errors import FatalError
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.slots import Slots
 from mm2.telemetry.logs import relay
@@ -179,16 +179,19 @@ class SparkEngine:
         return self._context
 
     def _launch(self) -> SparkContext:
+        check_master(self._settings["spark.master"])
         jvm = self._jvm = self._jvm or Jvm(self._settings, environment=self._environment)
         # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
         jvm.listen(relay)
         try:
             context = context_of(jvm, self._settings)
-        except Py4JJavaError as error:
-            raise FatalError(f"Spark does not start: {_reason(error)}") from None
         except Exception as error:
+            # An error of Spark's can be asked only while its JVM runs.
+            said = _reason(error) if isinstance(error, Py4JJavaError) else None
+            # Who tries again needs another JVM: this one says only once where it listens.
+            self._jvm = None
             jvm.end()
-            raise FatalError(f"Spark does not start: {jvm.last_words()}") from error
+            raise not_started(said or jvm.last_words(), self._settings) from error
         slots = context.defaultParallelism
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
         self._needs_no_warming = threading.Event()

@@ -11,7 +11,6 @@ Imports nothing of PySpark, which takes longer to import than the JVM takes to s
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import os
 import shlex
@@ -27,6 +26,8 @@ from threading import Thread
 from typing import IO, Final
 
 from flows.spark.archive import archive_of
+from flows.spark.installed import java_launcher, require_java, spark_home
+from mm2.errors import FatalError
 
 DEFAULTS: Final = {
     "spark.app.name": "mm2",
@@ -71,6 +72,12 @@ _OPENED: Final = (
 _LINES_KEPT: Final = 50
 _LOOK_EVERY_S: Final = 0.01
 _ENDS_WITHIN_S: Final = 4.0
+_TELLING: Final = 4
+"""A value of so few characters may be anywhere in a text."""
+
+_NO_JVM: Final = "Could not create the Java Virtual Machine"
+_OF_JVM: Final = "spark.driver.extraJavaOptions, spark.driver.memory"
+_PREAMBLE: Final = ("Picked up ", "OpenJDK ", "WARNING: ", "NOTE: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,9 @@ class Jvm:
         settings: of Spark; those that are the JVM's take effect here.
         environment: more variables for it and for the Python processes that it starts.
         options: more options of the JVM.
+
+    Raises:
+        FatalError: there is no PySpark or no Java, or they cannot be run.
     """
 
     def __init__(
@@ -102,26 +112,36 @@ class Jvm:
         environment: Mapping[str, str] | None = None,
         options: tuple[str, ...] = (),
     ) -> None:
+        require_java()
+        command = direct_command(settings, options) or _spark_submit(settings)
         self._folder = Path(tempfile.mkdtemp(prefix="mm2-jvm-"))
         self._told = self._folder / "gateway"
-        command = direct_command(settings, options) or _spark_submit(settings)
-        self.process: Popen[bytes] = Popen(  # noqa: S603 - Java, with the user's own options
-            command,
-            stdin=PIPE,
-            stdout=DEVNULL,
-            stderr=PIPE,
-            start_new_session=True,
-            env={
-                **os.environ,
-                "SPARK_HOME": str(spark_home()),
-                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
-                # One memory arena of the C library a thread is what a JVM of many threads wastes.
-                "MALLOC_ARENA_MAX": "2",
-                **(environment or {}),
-            },
-        )
+        self.process = self._started(command, environment or {})
         self.chatter: deque[str] = deque(maxlen=_LINES_KEPT)
         self._listener: Thread | None = None
+
+    def _started(self, command: list[str], environment: Mapping[str, str]) -> Popen[bytes]:
+        try:
+            return Popen(  # noqa: S603 - Java, with the user's own options
+                command,
+                stdin=PIPE,
+                stdout=DEVNULL,
+                stderr=PIPE,
+                start_new_session=True,
+                env={
+                    **os.environ,
+                    "SPARK_HOME": str(spark_home()),
+                    "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
+                    # One memory arena of the C library a thread is what a JVM of many threads
+                    # wastes.
+                    "MALLOC_ARENA_MAX": "2",
+                    **environment,
+                },
+            )
+        except OSError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            message = f"Spark does not start: {command[0]} cannot be run: {error.strerror}"
+            raise FatalError(message) from error
 
     def listen(self, relay: Callable[[str], bool]) -> None:
         """Passes on the lines that tasks print; keeps the JVM's last words."""
@@ -156,6 +176,9 @@ class Jvm:
         if self._listener is not None:
             self._listener.join(_ENDS_WITHIN_S)
         words = [line for line in self.chatter if "Exception" in line or "Error" in line]
+        if any(_NO_JVM in line for line in words):
+            reasons = (line for line in self.chatter if line and not line.startswith(_PREAMBLE))
+            return f"Java says: {next(reasons)} (see {_OF_JVM}, JAVA_TOOL_OPTIONS)"
         return words[0] if words else f"the JVM ended with status {self.process.poll()}"
 
     def end(self, *, within_s: float = _ENDS_WITHIN_S) -> None:
@@ -170,14 +193,15 @@ class Jvm:
             self.process.wait()
 
 
-def spark_home() -> Path:
-    """The folder of the installed PySpark, or the user's own Spark."""
-    if own := os.environ.get("SPARK_HOME"):
-        return Path(own)
-    found = importlib.util.find_spec("pyspark")
-    if found is None or not found.submodule_search_locations:
-        raise ModuleNotFoundError("PySpark is not installed: pip install 'mm2[spark]'")
-    return Path(found.submodule_search_locations[0])
+def not_started(reason: str, settings: Mapping[str, str]) -> FatalError:
+    """Says why Spark does not start, and which settings have what the reason speaks of."""
+    keys = [
+        key
+        for key, value in settings.items()
+        if len(value) > _TELLING and value in reason and DEFAULTS.get(key) != value
+    ]
+    hint = f" (see {', '.join(sorted(keys))})" if keys else ""
+    return FatalError(f"Spark does not start: {reason}{hint}")
 
 
 def is_local(settings: Mapping[str, str]) -> bool:
@@ -212,14 +236,6 @@ def direct_command(settings: Mapping[str, str], options: tuple[str, ...] = ()) -
 def sparks_jars() -> list[Path]:
     """The class path, in a fixed order, as a class data archive demands."""
     return sorted((spark_home() / "jars").glob("*.jar"))
-
-
-def java_launcher() -> Path | None:
-    """Java, where Spark's own scripts look for it."""
-    if home := os.environ.get("JAVA_HOME"):
-        return Path(home) / "bin" / "java"
-    found = shutil.which("java")
-    return Path(found) if found else None
 
 
 def _spark_submit(settings: Mapping[str, str]) -> list[str]:

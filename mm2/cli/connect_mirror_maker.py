@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from mm2.errors import ConfigError, ConfigErrors
+from mm2.errors import ConfigError, ConfigErrors, FatalError
 
 _EXIT_ARGUMENTS: Final = 255
 _EXIT_NO_ARGUMENTS: Final = 1
 _EXIT_OTHER: Final = 2
+_EXIT_START: Final = 3
 
 
 class _Parser(argparse.ArgumentParser):
@@ -84,6 +85,9 @@ def _run(path: Path, clusters: Sequence[str] | None) -> int:
             print(f"{path}: {problem}", file=sys.stderr)
     except ConfigError as error:
         print(f"{path}: {error}", file=sys.stderr)
+    except FatalError as error:
+        print(error, file=sys.stderr)
+        return _EXIT_START
     return _EXIT_OTHER
 
 

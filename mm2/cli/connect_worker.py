@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from mm2.errors import ConfigErrors
+from mm2.errors import ConfigErrors, FatalError
 
 EXIT_USAGE: Final = 1
 _EXIT_OTHER: Final = 2
+_EXIT_START: Final = 3
 """Exit statuses of Java's ``AbstractConnectCli``."""
 
 
@@ -56,6 +57,9 @@ def _foreground(files: list[Path], run: Callable[[list[Path]], int]) -> int:
     except ConfigErrors as errors:
         for line in getattr(errors, "lines", map(str, errors.problems)):
             print(line, file=sys.stderr)
+    except FatalError as error:
+        print(error, file=sys.stderr)
+        return _EXIT_START
     return _EXIT_OTHER
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.spark.installed import require_java, require_pyspark
 from flows.spark.jvm import DEFAULTS, Jvm, is_local
 from flows.spark.zygote import Zygote
 from mm2.driver.flows_of_file import load_flows
@@ -30,6 +31,7 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
     Raises:
         ConfigErrors: the file is wrong.
         ConfigError: it holds no flow to run.
+        FatalError: there is no PySpark or no Java.
     """
     configs = load_flows(path, clusters)
     spark = {key: value for config in configs for key, value in config.spark.items()}
@@ -54,10 +56,15 @@ def foreground(
             and not before.
         spark: ``spark.*`` settings.
         copies: whether there is anything to copy yet; if not, Spark is not started.
+
+    Raises:
+        FatalError: there is no PySpark or no Java.
     """
+    require_pyspark()
     signals, settings = StopSignals(), {**DEFAULTS, **spark}
     if not copies:
         return _run(main, settings, signals, None, None)
+    require_java()
     zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
     jvm = Jvm(settings, environment=zygote.environment if zygote else None)
     try:

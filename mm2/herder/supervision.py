@@ -10,7 +10,8 @@ from typing import Final
 
 import structlog
 
-from mm2.errors import FatalError, root_cause
+from mm2.errors import fatal_error, root_cause
+from mm2.kafka.cancelling import cancellable
 
 log = structlog.get_logger()
 
@@ -45,22 +46,26 @@ async def keep_running(
     """
     Awaits ``run()``; when it raises, logs why and runs it again after a delay; ends when it ends.
 
-    A set ``stopping`` ends the waiting, and nothing is run again.
+    A set ``stopping`` ends the waiting, and nothing is run again. The same reason again is logged
+    only after a steady run.
 
     Raises:
-        FatalError: from ``run``, because running again would not help.
+        FatalError: from ``run``, alone or in a group, because running again would not help.
+        CancelledError: who waits is cancelled, also if ``run`` fails while it ends.
     """
-    backoff = Backoff()
+    backoff, told = Backoff(), ""
     while True:
         started = time.monotonic()
         try:
-            await run()
-        except FatalError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the task supervisor is where all errors end
-            reason = _reason(error)
-            delay = backoff.next_delay(time.monotonic() - started)
-            log.error("part.failed", part=part, error=reason, retry_in_s=round(delay, 1))
+            await cancellable(run())
+        except Exception as error:
+            if fatal_error(error):
+                raise
+            ran_for_s = time.monotonic() - started
+            delay, reason = backoff.next_delay(ran_for_s), _reason(error)
+            if reason != told or ran_for_s >= _STEADY_S:
+                log.error("part.failed", part=part, error=reason, retry_in_s=round(delay, 1))
+            told = reason
             if await is_set_within(stopping, delay):
                 return
         else:
@@ -121,7 +126,7 @@ async def every(
     while True:
         await asyncio.sleep(max(0.0, due - now()))
         try:
-            await job()
+            await cancellable(job())
         except Exception as error:  # noqa: BLE001 - a periodic job outlives its failures (C334)
             log.warning("job.failed", job=name, error=_reason(error))
         due = max(due + interval_s, now())

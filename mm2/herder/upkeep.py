@@ -16,6 +16,7 @@ from mm2.herder.clusters import FlowClusters
 from mm2.herder.discovery import Assigned, Discovery
 from mm2.herder.renewal import Renewed
 from mm2.herder.supervision import every
+from mm2.kafka.cancelling import cancellable
 
 log = structlog.get_logger()
 
@@ -88,12 +89,9 @@ class Upkeep:
         assigned, discovery = None, self._discovery
         while True:
             try:
-                found = await discovery.refresh()
-                if found != assigned:
-                    await assign(found)
-                    assigned = found
+                assigned = await cancellable(self._refresh(assign, assigned))
                 self._is_known.set()
-                await discovery.delete_orphans()
+                await cancellable(discovery.delete_orphans())
             except Exception as error:  # noqa: BLE001 - as any periodic job, it tries again
                 log.warning("job.failed", job="refresh-topics", error=str(error))
                 discovery.is_complete = False
@@ -102,6 +100,14 @@ class Upkeep:
                 await self._wait(_shorter(_RETRY_INCOMPLETE_S, interval))
             else:
                 await self._wait(None if interval is None else interval.total_seconds())
+
+    async def _refresh(
+        self, assign: Callable[[Assigned], Awaitable[None]], before: Assigned | None
+    ) -> Assigned:
+        found = await self._discovery.refresh()
+        if found != before:
+            await assign(found)
+        return found
 
     async def _wait(self, seconds: float | None) -> None:
         """Waits for the next refresh, or until a task misses a remote topic."""

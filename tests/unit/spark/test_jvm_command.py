@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from flows.spark.archive import archive_of
-from flows.spark.jvm import DEFAULTS, direct_command, java_launcher, sparks_jars
+from flows.spark.installed import java_launcher
+from flows.spark.jvm import DEFAULTS, direct_command, sparks_jars
 
 
 @pytest.fixture(autouse=True)

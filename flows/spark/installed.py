@@ -1,0 +1,94 @@
+"""
+What Spark needs and does not bring along, looked for before anything is started.
+
+Imports nothing of PySpark, which takes longer to import than the JVM takes to start.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+from pathlib import Path
+from typing import Final
+
+from mm2.errors import FatalError
+
+_ANSWERS_WITHIN_S: Final = 5.0
+
+
+def spark_home() -> Path:
+    """
+    The folder of the installed PySpark, or the user's own Spark.
+
+    Raises:
+        FatalError: there is none.
+    """
+    folder = require_pyspark()
+    if own := os.environ.get("SPARK_HOME"):
+        folder = Path(own)
+        if not (folder / "bin" / "spark-submit").is_file():
+            message = f"SPARK_HOME={own} has no bin/spark-submit: correct it, or unset it"
+            raise FatalError(message)
+    return folder
+
+
+def require_pyspark() -> Path:
+    """
+    The folder of the installed PySpark.
+
+    Raises:
+        FatalError: it is not installed.
+    """
+    found = importlib.util.find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        message = "PySpark is not installed in this Python environment: pip install 'mm2[spark]'"
+        raise FatalError(message)
+    return Path(found.submodule_search_locations[0])
+
+
+def require_java() -> None:
+    """
+    Makes sure that there is Java.
+
+    Raises:
+        FatalError: there is none where ``JAVA_HOME`` or ``PATH`` say.
+    """
+    java, home = java_launcher(), os.environ.get("JAVA_HOME")
+    if java is not None and os.access(java, os.X_OK) and java.is_file():
+        return
+    where = f"JAVA_HOME={home} has no bin/java" if home else "there is no java on the PATH"
+    raise FatalError(f"Spark needs Java 17 or 21, and {where}: install it, or correct JAVA_HOME")
+
+
+def check_master(master: str) -> None:
+    """
+    Makes sure that a standalone master answers, for which Spark would wait a minute.
+
+    Raises:
+        FatalError: none of its addresses can be connected to.
+    """
+    kind, _, addresses = master.partition("://")
+    if kind != "spark":
+        return
+    reasons = [reason for each in addresses.split(",") if (reason := _unreachable(each))]
+    if len(reasons) == len(addresses.split(",")):
+        raise FatalError(f"Spark does not start: spark.master={master}: {'; '.join(reasons)}")
+
+
+def _unreachable(address: str) -> str | None:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), _ANSWERS_WITHIN_S).close()
+    except (OSError, ValueError) as error:
+        return f"{address}: {error}"
+    return None
+
+
+def java_launcher() -> Path | None:
+    """Java, where Spark's own scripts look for it."""
+    if home := os.environ.get("JAVA_HOME"):
+        return Path(home) / "bin" / "java"
+    found = shutil.which("java")
+    return Path(found) if found else None
