@@ -206,7 +206,13 @@ class FlowLeading:
         )
 
     def _compare(self, lease: Lease) -> None:
-        """Says once that the leader has another configuration than this node's file."""
+        """
+        Says once that the leader has another configuration than this node's file.
+
+        What the topic tells at the start is the past; whoever leads now says so again soon.
+        """
+        if not self._board.caught_up.is_set():
+            return
         differs = not lease.is_released and lease.digest not in {"", self._digest}
         if differs and self._differing != lease.digest:
             log.warning("flow.config_differs", owner=lease.owner, theirs=lease.digest)
