@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -39,10 +40,19 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertiesFile:
-    """What one file says: for each key the value that counts, the last, and where that stands."""
+    """
+    What one file says: for each key the value that counts, the last, and where that stands.
+
+    Attributes:
+        values: by key.
+        lines: of these keys, counted from 1.
+        repeated: all lines of each key that is given more than once.
+        name: of the file.
+    """
 
     values: Mapping[str, str]
     lines: Mapping[str, int] = field(default_factory=dict)
+    repeated: Mapping[str, Sequence[int]] = field(default_factory=dict)
     name: str | None = None
 
 
@@ -61,20 +71,25 @@ def parse(data: bytes, *, name: str | None = None) -> PropertiesFile:
 def parse_text(text: str, *, name: str | None = None) -> PropertiesFile:
     """Parses text already decoded, as ``Properties.load(Reader)`` does."""
     values: dict[str, str] = {}
-    lines: dict[str, int] = {}
+    lines: defaultdict[str, list[int]] = defaultdict(list)
     line = 1
     source = io.StringIO(_PIECES.sub(_rewrite, text), newline="")
     try:
         for element in javaproperties.parse(source):
             if isinstance(element, javaproperties.KeyValue):
                 values[element.key] = element.value
-                lines[element.key] = line
+                lines[element.key].append(line)
             line += len(_LINE_END.findall(element.source))
     except javaproperties.InvalidUEscapeError as error:
         raise ConfigError(
             f"malformed escape {error.escape}: four hexadecimal digits must follow \\u", line=line
         ) from error
-    return PropertiesFile(values=values, lines=lines, name=name)
+    return PropertiesFile(
+        values=values,
+        lines={key: each[-1] for key, each in lines.items()},
+        repeated={key: each for key, each in lines.items() if len(each) > 1},
+        name=name,
+    )
 
 
 def load(path: Path) -> PropertiesFile:

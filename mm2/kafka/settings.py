@@ -12,12 +12,17 @@ from typing import Final
 
 from mm2.errors import ConfigError
 from mm2.kafka.jaas import KEY as JAAS
-from mm2.kafka.jaas import parse_jaas
-from mm2.kafka.tls import tls_context, tls_settings
+from mm2.kafka.jaas import LoginModule, parse_jaas
+from mm2.kafka.tls import tls_context, tls_parts, tls_settings
 
-_ADDRESS: Final = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?(\[?[0-9a-zA-Z\-%._:]*\]?):([0-9]+)")
+_ADDRESS: Final = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?[0-9a-zA-Z\-%._:]*\]?:([0-9]{1,9})")
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_MOST_PORT: Final = 65535
+_DNS_LOOKUPS: Final = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
+_PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_MODULES: Final = {"PLAIN": _PLAIN, "SCRAM-SHA-256": _SCRAM, "SCRAM-SHA-512": _SCRAM}
+"""The mechanisms that both libraries have, with the login module that Java needs for each."""
 
 _AIOKAFKA: Final[Mapping[str, tuple[str, int, int]]] = {
     "connections.max.idle.ms": ("connections_max_idle_ms", 1_000, 2**31 - 1),
@@ -83,15 +88,38 @@ def librdkafka_settings(properties: Mapping[str, str]) -> dict[str, str | int | 
         "security.protocol": protocol,
         **_numbers(properties, _LIBRDKAFKA),
     }
-    for key in ("client.id", "client.dns.lookup"):
-        if value := properties.get(key):
-            settings[key] = value
+    if client_id := properties.get("client.id"):
+        settings["client.id"] = client_id
+    if lookup := _dns_lookup(properties):
+        settings["client.dns.lookup"] = lookup
     if protocol in {"SSL", "SASL_SSL"}:
         settings |= tls_settings(properties)
     if protocol.startswith("SASL"):
         names = ("sasl.mechanism", "sasl.username", "sasl.password")
         settings |= dict(zip(names, _credentials(properties), strict=True))
     return settings
+
+
+def client_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
+    """All that the functions above would refuse in a client's settings, and not the first alone."""
+    parts: list[Callable[[Mapping[str, str]], object]] = [
+        bootstrap_servers,
+        _protocol,
+        _dns_lookup,
+        *(_number_of(key) for key in sorted(_AIOKAFKA.keys() | _LIBRDKAFKA.keys())),
+    ]
+    protocol = properties.get("security.protocol", "").strip().upper()
+    if protocol in {"SSL", "SASL_SSL"}:
+        parts += tls_parts(properties)
+    if protocol.startswith("SASL"):
+        parts.append(_credentials)
+    mistakes: dict[str, ConfigError] = {}
+    for part in parts:
+        try:
+            part(properties)
+        except ConfigError as error:
+            mistakes.setdefault(error.message, error)
+    return list(mistakes.values())
 
 
 def bootstrap_servers(properties: Mapping[str, str]) -> list[str]:
@@ -105,7 +133,9 @@ def bootstrap_servers(properties: Mapping[str, str]) -> list[str]:
     addresses = [part.strip() for part in properties.get(key, "").split(",") if part.strip()]
     if not addresses:
         raise ConfigError(f"{key} is missing: name at least one broker as host:port.", key=key)
-    return [_address(key, address) for address in addresses]
+    if wrong := [complaint for each in addresses if (complaint := _wrong_address(each))]:
+        raise ConfigError(f"{key}: {'; '.join(wrong)}.", key=key, value=properties[key])
+    return [address.rpartition("://")[2] for address in addresses]
 
 
 def milliseconds(properties: Mapping[str, str], key: str, default: int) -> int:
@@ -124,17 +154,25 @@ def milliseconds(properties: Mapping[str, str], key: str, default: int) -> int:
         raise ConfigError(f"{key}={text} is not a whole number.", key=key, value=text) from error
 
 
-def _address(key: str, address: str) -> str:
+def _wrong_address(address: str) -> str | None:
     match = _ADDRESS.fullmatch(address)
     if match is None:
-        raise ConfigError(f"{key}: {address} is not host:port.", key=key, value=address)
-    return f"{match[1]}:{match[2]}"
+        return f"{address} is not host:port, for example {address.strip(':')}:9092"
+    if not 0 < int(match[1]) <= _MOST_PORT:
+        return f"the port of {address} must be 1 to {_MOST_PORT}"
+    return None
 
 
 def _protocol(properties: Mapping[str, str]) -> str:
     key = "security.protocol"
     given = properties.get(key, "PLAINTEXT")
     return _one_of(key, given.strip().upper(), _PROTOCOLS)
+
+
+def _dns_lookup(properties: Mapping[str, str]) -> str | None:
+    key = "client.dns.lookup"
+    value = properties.get(key, "").strip()
+    return _one_of(key, value, _DNS_LOOKUPS) if value else None
 
 
 def _one_of(key: str, value: str, allowed: Iterable[str]) -> str:
@@ -154,19 +192,44 @@ def _numbers(
     return found
 
 
+def _number_of(key: str) -> Callable[[Mapping[str, str]], int]:
+    return lambda properties: milliseconds(properties, key, 0)
+
+
 def _credentials(properties: Mapping[str, str]) -> tuple[str, str, str]:
     mechanism = _mechanism(properties)
     if not properties.get(JAAS):
-        raise ConfigError(f"sasl.mechanism={mechanism} needs {JAAS}.", key=JAAS)
-    options = parse_jaas(properties[JAAS]).options
-    get: Callable[[str], str | None] = options.get
+        message = (
+            f"sasl.mechanism={mechanism} needs {JAAS}: write "
+            f'{JAAS} = {_MODULES[mechanism]} required username="..." password="...";'
+        )
+        raise ConfigError(message, key=JAAS)
+    module = parse_jaas(properties[JAAS])
+    _check_module(mechanism, module)
+    get: Callable[[str], str | None] = module.options.get
     user, password = get("username"), get("password")
     if user is None or password is None:
         raise ConfigError(f"{JAAS} must name username and password.", key=JAAS)
     return mechanism, user, password
 
 
+def _check_module(mechanism: str, module: LoginModule) -> None:
+    """PLAIN is content with Java's module for SCRAM, but not the other way round."""
+    fitting = {_MODULES[mechanism], _SCRAM}
+    if module.name not in fitting:
+        message = (
+            f"{JAAS} names the login module {module.name}, which does not do"
+            f" sasl.mechanism={mechanism}: write {_MODULES[mechanism]}."
+        )
+        raise ConfigError(message, key=JAAS)
+
+
 def _mechanism(properties: Mapping[str, str]) -> str:
     key = "sasl.mechanism"
-    # Java's default cannot work here either, and is named for what it is.
-    return _one_of(key, properties.get(key, "GSSAPI").strip(), _MECHANISMS)
+    if key not in properties:
+        message = (
+            f"{key} is missing, and Kafka's default, GSSAPI, is not supported:"
+            f" use one of {', '.join(_MODULES)}."
+        )
+        raise ConfigError(message, key=key)
+    return _one_of(key, properties[key].strip(), _MODULES)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import secrets
 import ssl
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from cryptography.hazmat.primitives.serialization import (
@@ -34,7 +34,10 @@ def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext:
         ConfigError: stores that cannot be read, no usable version of TLS.
     """
     trusted = trusted_certificates(properties)
-    context = ssl.create_default_context(cadata=trusted)
+    try:
+        context = ssl.create_default_context(cadata=trusted)
+    except ssl.SSLError as error:
+        raise _not_trusted(error) from error
     context.check_hostname = checks_host_names(properties)
     versions = _versions(properties)
     context.minimum_version, context.maximum_version = min(versions), max(versions)
@@ -71,7 +74,10 @@ def server_tls_context(properties: Mapping[str, str], *, client_auth: str) -> ss
     _load(context, identity)
     context.verify_mode = _CLIENT_AUTH[client_auth]
     if trusted := trusted_certificates(properties):
-        context.load_verify_locations(cadata=trusted)
+        try:
+            context.load_verify_locations(cadata=trusted)
+        except ssl.SSLError as error:
+            raise _not_trusted(error) from error
     return context
 
 
@@ -97,9 +103,33 @@ def tls_settings(properties: Mapping[str, str]) -> dict[str, str]:
     return settings
 
 
+def tls_parts(properties: Mapping[str, str]) -> list[Callable[[Mapping[str, str]], object]]:
+    """
+    What to call with the settings to hear of all mistakes in them.
+
+    Stores are opened once where nothing is wrong, for that takes long.
+    """
+    try:
+        tls_context(properties)
+    except ConfigError:
+        parts = [checks_host_names, _versions, trusted_certificates, own_identity]
+        return [*parts, tls_context]
+    return []
+
+
 def checks_host_names(properties: Mapping[str, str]) -> bool:
-    """Whether a broker's name must stand in its certificate; an empty setting switches it off."""
-    return bool(properties.get("ssl.endpoint.identification.algorithm", "https").strip())
+    """
+    Whether a broker's name must stand in its certificate; an empty setting switches it off.
+
+    Raises:
+        ConfigError: the setting is neither empty nor https, of which Java knows only LDAPS more.
+    """
+    key = "ssl.endpoint.identification.algorithm"
+    algorithm = properties.get(key, "https").strip()
+    if algorithm.lower() not in {"", "https"}:
+        message = f"{key}={algorithm} is not supported: write https, or nothing to check no names."
+        raise ConfigError(message, key=key, value=algorithm)
+    return bool(algorithm)
 
 
 def _versions(properties: Mapping[str, str]) -> list[ssl.TLSVersion]:
@@ -112,6 +142,11 @@ def _versions(properties: Mapping[str, str]) -> list[ssl.TLSVersion]:
     return versions
 
 
+def _not_trusted(error: ssl.SSLError) -> ConfigError:
+    key = "ssl.truststore.certificates"
+    return ConfigError(f"{key} holds what is no certificate: {error.reason or error}.", key=key)
+
+
 def _load(context: ssl.SSLContext, identity: Identity) -> None:
     """Python reads keys from files only: the file is short-lived, and its key encrypted."""
     password = secrets.token_urlsafe(24)
@@ -121,4 +156,9 @@ def _load(context: ssl.SSLContext, identity: Identity) -> None:
     with tempfile.NamedTemporaryFile(prefix="mm2-") as file:
         file.write(key + identity.chain.encode())
         file.flush()
-        context.load_cert_chain(file.name, password=password)
+        try:
+            context.load_cert_chain(file.name, password=password)
+        except ssl.SSLError as error:
+            named = "ssl.keystore.location"
+            message = f"the private key and the certificate of {named} do not fit: {error.reason}."
+            raise ConfigError(message, key=named) from error

@@ -14,12 +14,15 @@ from mm2.kafka.keystores import normalised_pem
 from mm2.kafka.settings import (
     aiokafka_settings,
     bootstrap_servers,
+    client_mistakes,
     librdkafka_settings,
 )
 from mm2.kafka.tls import tls_context, tls_settings
 from tests.support.certificates import PASSWORD, Certified
 
 _BASE = {"bootstrap.servers": "h:1"}
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def test_numbers_and_names_reach_both_clients() -> None:
@@ -74,7 +77,9 @@ def test_addresses_as_java_takes_them(text: str, expected: list[str]) -> None:
     assert bootstrap_servers({"bootstrap.servers": text}) == expected
 
 
-@pytest.mark.parametrize("text", ["", " , ", "host", "host:", "host:port", "a:1,b"])
+@pytest.mark.parametrize(
+    "text", ["", " , ", "host", "host:", "host:port", "a:1,b", "a:0", "a:99192", "a:9999999999"]
+)
 def test_other_addresses_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"bootstrap.servers"):
         bootstrap_servers({"bootstrap.servers": text})
@@ -85,7 +90,7 @@ def test_the_protocol_is_read_in_any_case_c010() -> None:
         **_BASE,
         "security.protocol": "Sasl_Plaintext",
         "sasl.mechanism": "PLAIN",
-        "sasl.jaas.config": "M required username=u password=p;",
+        "sasl.jaas.config": f"{_PLAIN} required username=u password=p;",
     }
     assert aiokafka_settings(properties)["security_protocol"] == "SASL_PLAINTEXT"
     assert librdkafka_settings(properties)["sasl.username"] == "u"
@@ -101,7 +106,8 @@ def test_mechanisms_that_we_lack_are_named(mechanism: str | None) -> None:
     properties = {**_BASE, "security.protocol": "SASL_SSL", "sasl.jaas.config": "M required;"}
     if mechanism:
         properties["sasl.mechanism"] = mechanism
-    with pytest.raises(ConfigError, match=f"sasl.mechanism={mechanism or 'GSSAPI'}"):
+    message = f"sasl.mechanism={mechanism}" if mechanism else "sasl.mechanism is missing.*GSSAPI"
+    with pytest.raises(ConfigError, match=message):
         librdkafka_settings(properties)
 
 
@@ -115,6 +121,52 @@ def test_missing_credentials_are_told(jaas: str) -> None:
     }
     with pytest.raises(ConfigError, match=r"sasl.jaas.config"):
         librdkafka_settings(properties)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "module", "fits"),
+    [
+        ("PLAIN", _PLAIN, True),
+        ("PLAIN", _SCRAM, True),
+        ("SCRAM-SHA-256", _SCRAM, True),
+        ("SCRAM-SHA-512", _PLAIN, False),
+        ("PLAIN", "com.example.Login", False),
+    ],
+)
+def test_a_login_module_must_do_the_mechanism(mechanism: str, module: str, *, fits: bool) -> None:
+    """Java's client for PLAIN is the JVM's own; that for SCRAM comes with its module alone."""
+    properties = {
+        **_BASE,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f"{module} required username=u password=geheim;",
+    }
+    mistakes = [str(mistake) for mistake in client_mistakes(properties)]
+    assert [module in mistake for mistake in mistakes] == ([] if fits else [True])
+    assert "geheim" not in "".join(mistakes)
+
+
+def test_all_mistakes_of_a_client_come_together() -> None:
+    properties = {
+        "bootstrap.servers": "kafka1, b:99192",
+        "security.protocol": "SASL_SSL",
+        "client.dns.lookup": "default",
+        "retry.backoff.ms": "soon",
+        "ssl.truststore.location": "no/such/file",
+        "ssl.keystore.location": "nor/this",
+        "ssl.endpoint.identification.algorithm": "http",
+    }
+    assert {mistake.key for mistake in client_mistakes(properties)} == {
+        *properties.keys() - {"security.protocol"},
+        "sasl.mechanism",
+    }
+
+
+def test_what_is_no_certificate_is_told() -> None:
+    inline = "-----BEGIN CERTIFICATE-----AAAA-----END CERTIFICATE-----"
+    properties = {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": inline}
+    (mistake,) = client_mistakes({**_BASE, **properties, "security.protocol": "SSL"})
+    assert mistake.key == "ssl.truststore.certificates"
 
 
 def test_an_empty_algorithm_switches_the_host_name_check_off() -> None:
