@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from mm2.cli.options import flows_of, run
+from mm2.cli.options import CHECK_FAILED, USAGE, flows_of, run
 from mm2.config.altering import tolerated
 from mm2.config.dump import Dump, Rejected, dump
 from mm2.config.explain import Section, explain
 from mm2.config.maker import MirrorMakerConfig
-from mm2.config.problems import Finding, Severity, findings
+from mm2.config.problems import Finding, Severity
 from mm2.config.properties import PropertiesFile, load
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
@@ -132,8 +132,8 @@ def validate_command(files: tuple[Path, ...], format_: str) -> None:
     """
     Reports everything that is wrong in a file, all at once.
 
-    Exit status: 0 nothing wrong (notes on older spellings do not count), 1 problems, 2 a file
-    cannot be read.
+    Exit status: 0 nothing wrong (notes on older spellings do not count), 1 warnings alone, which
+    Kafka's MirrorMaker would run with, 2 errors, or a file cannot be read.
     """
     found = {file: _found(file) for file in files}
     for file, list_ in found.items():
@@ -152,15 +152,23 @@ def validate_command(files: tuple[Path, ...], format_: str) -> None:
                 click.echo(json.dumps(details))
             else:
                 click.echo(f"{file}: {finding.severity.value}: {problem}")
-    bad = any(f.severity is not Severity.NOTE for list_ in found.values() for f in list_)
-    if not bad and format_ == "table":
-        click.echo("No problems found.")
-    sys.exit(1 if bad else 0)
+    all_ = [finding.severity for list_ in found.values() for finding in list_]
+    errors, warnings = all_.count(Severity.ERROR), all_.count(Severity.WARNING)
+    if format_ == "table":
+        click.echo(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+    sys.exit(USAGE if errors else CHECK_FAILED if warnings else 0)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _found(file: Path) -> list[Finding]:
+    # It makes all that a run needs, whose libraries no other command of these has to import.
+    from mm2.driver.validation import validate  # noqa: PLC0415
+
     try:
-        return findings(load(file))
+        return validate(load(file))
     except ConfigError as error:
         if error.line is None:
             raise click.UsageError(str(error)) from error

@@ -29,7 +29,7 @@ from mm2.config.definition import Definition, Support, by_line, parse_all, split
 from mm2.config.exactly_once import WORKER_KEY, exactly_once_mistakes, misplaced
 from mm2.config.keys import CONNECTOR_DEFINITION, CONNECTOR_NAMES, MAKER_KEYS, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
-from mm2.config.layers import TOP_LEVEL, FlowLayers, Setting, plain
+from mm2.config.layers import TOP_LEVEL, FlowLayers, Setting, in_users_words, plain
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.providers import automatic_providers
 from mm2.config.reading import (
@@ -150,6 +150,18 @@ def effective_settings(
     return own_at_top(layers.raw, translated(settings, found))
 
 
+def resolved(layers: FlowLayers, settings: Mapping[str, Setting]) -> dict[str, str]:
+    """
+    The values of a connector's settings, without expressions.
+
+    Raises:
+        ConfigError: a provider fails.
+        ConfigErrors: a provider fails.
+    """
+    properties = layers.resolve(plain(settings))
+    return automatic_providers(properties, layers.environment).resolve_all(properties)
+
+
 def spark_properties(layers: FlowLayers) -> dict[str, str]:
     """The keys for the Spark session, resolved; none if a cluster is called "spark"."""
     if SPARK_PREFIX.rstrip(".") in layers.clusters:
@@ -185,6 +197,7 @@ class _Draft:
             settings = {}
         values, mistakes = parse_all(_WORKER_KEYS, plain(settings))
         self._add(mistakes if settings else [], settings)
+        self._check_expressions(settings)
         return Parsed(values=values, properties=plain(settings))
 
     def connector(self, connector: str) -> Parsed:
@@ -192,15 +205,14 @@ class _Draft:
         settings = effective_settings(self.layers, self.flow, connector, self.warnings)
         properties = plain(settings)
         try:
-            properties = self.layers.resolve(properties)
-            own = automatic_providers(properties, self.layers.environment)
-            properties = own.resolve_all(properties)
+            properties = resolved(self.layers, settings)
         except ConfigErrors as errors:
             self._add(errors.problems, settings)
         except ConfigError as error:
             self._add([error], settings)
         values, mistakes = parse_connector(CONNECTOR_DEFINITION[connector], properties)
         self._add(mistakes, settings)
+        self._check_expressions(settings)
         return Parsed(values=values, properties=properties)
 
     def data_clients(self, worker: Parsed, source: Parsed) -> DataSettings:
@@ -229,6 +241,10 @@ class _Draft:
         self._add(parse_all(_CLIENT_KEYS, with_prefix(properties, prefix))[1], settings)
         servers = client_properties(properties, side, "admin", None).get("bootstrap.servers", "")
         if self.layers.needs(side) and not any(split_list(servers)):
+            if "#" in alias:
+                message = f"clusters: '{alias}' is no alias: give what follows # a line of its own"
+                self._add([ConfigError(message, key="clusters", value=alias)], {})
+                return
             key = self.layers.written(self.flow, side, "bootstrap.servers")
             message = f"cluster {alias} has no {key}: write {key} = host:port"
             self._add([ConfigError(message, key=key)], {})
@@ -279,12 +295,16 @@ class _Draft:
             own = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
             self._add(mistakes, own)
 
+    def _check_expressions(self, settings: Mapping[str, Setting]) -> None:
+        """Java goes on with the text of an expression that has no value, to no use."""
+        for key in dict.fromkeys(each.key for each in settings.values()):
+            text = self.layers.raw.get(key or "", "")
+            if "${" in text and (expression := self.layers.unanswered(text)):
+                message = f"{key}: nobody has a value for {expression}"
+                self._add([ConfigError(message, key=key, value=expression)], {})
+
     def _add(self, mistakes: Iterable[ConfigError], settings: Mapping[str, Setting]) -> None:
         """Remembers mistakes once each, under the keys that the user wrote."""
         for mistake in mistakes:
-            setting = settings.get(mistake.key or "")
-            key = setting.key if setting and setting.key else mistake.key
-            written = ConfigError(
-                mistake.message, key=key, value=mistake.value, suggestion=mistake.suggestion
-            )
-            self.mistakes.setdefault((key, mistake.message), self.layers.located(written))
+            written = in_users_words(mistake, settings)
+            self.mistakes.setdefault((written.key, written.message), self.layers.located(written))

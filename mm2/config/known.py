@@ -212,6 +212,10 @@ def _cluster_keys(written: str, clusters: tuple[str, ...]) -> frozenset[str]:
 def _unknown_flow(written: str, clusters: tuple[str, ...]) -> Advice:
     """``A->X.enabled`` where X is none of the clusters: the flow that was meant does not exist."""
     flow, _, name = written.partition(".")
+    source, _, target = flow.partition("->")
+    if source == target:
+        message = f"a flow goes from one cluster to another, not from {source} to itself."
+        return Advice(message=message, wrong=True)
     flows = [f"{s}->{t}" for s in clusters for t in clusters if s != t]
     near = nearest(flow, flows)
     return Advice(
@@ -242,4 +246,6 @@ def _old(spelling: Spelling, prefix: str) -> Advice:
 def _unknown(prefix: str, name: str, known: frozenset[str]) -> Advice:
     near = nearest(name, known)
     message = "unknown key, which has no effect."
+    if near == "topics":
+        message = "unknown key, which has no effect: without topics, all topics are mirrored."
     return Advice(message=message, suggestion=f"{prefix}{near}" if near else None)

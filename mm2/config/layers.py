@@ -73,6 +73,9 @@ class FlowLayers(Protocol):
     def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Replaces expressions by what the configured providers say."""
 
+    def unanswered(self, text: str) -> str | None:
+        """The first expression in a text that its provider has no value for."""
+
     def located(self, error: ConfigError) -> ConfigError:
         """The same mistake with the line of its key."""
 
@@ -123,6 +126,27 @@ def with_line(error: ConfigError, lines: Mapping[str, int]) -> ConfigError:
         line=lines[error.key],
         suggestion=error.suggestion,
     )
+
+
+def in_users_words(error: ConfigError, settings: Mapping[str, Setting]) -> ConfigError:
+    """
+    The same mistake with the keys in its message as the user has written them.
+
+    Args:
+        error: names keys as those who read them know them.
+        settings: by these names, with the keys of the file.
+    """
+    written = {name: each.key for name, each in settings.items() if each.key not in (None, name)}
+    if error.key is None or not written:
+        return error
+    names = "|".join(map(re.escape, sorted(written, key=len, reverse=True)))
+    message = re.sub(
+        rf"(?<![\w.>-])(?:{names})(?![\w-]|\.\w)",
+        lambda found: written[found[0]] or "",
+        error.message,
+    )
+    key = written.get(error.key) or error.key
+    return ConfigError(message, key=key, value=error.value, suggestion=error.suggestion)
 
 
 def with_role(role: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:

@@ -201,6 +201,10 @@ class MirrorMakerConfig:
         except ConfigError as error:
             raise ConfigErrors([self.located(error)]) from error
 
+    def unanswered(self, text: str) -> str | None:
+        """The first expression in a text that its provider has no value for."""
+        return self._providers().unanswered(text)
+
     def needs(self, place: Place) -> bool:
         """Whether anything of a flow talks to that cluster: something does to both."""
         del place

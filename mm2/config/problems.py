@@ -11,22 +11,17 @@ import enum
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from mm2.config.definition import Key, by_line, lenient_boolean, split_list
-from mm2.config.flow import effective_settings, flow_config
+from mm2.config.definition import Key, by_line, lenient_boolean
+from mm2.config.doubts import aliases, doubts_of_flows, doubts_of_text
+from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.known import Advice, advice
-from mm2.config.layers import plain
+from mm2.config.layers import Setting, in_users_words
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import PropertiesFile
 from mm2.config.redact import shown
 from mm2.config.rest import rest_of_file
-from mm2.core.java_regex import JavaPattern
-from mm2.core.model import CHECKPOINT_CONNECTOR, SOURCE_CONNECTOR, SourceAndTarget
+from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
-
-_PATTERN_LISTS = {
-    SOURCE_CONNECTOR: ("topics", "topics.exclude", "config.properties.exclude"),
-    CHECKPOINT_CONNECTOR: ("groups", "groups.exclude"),
-}
 
 
 class Severity(enum.Enum):
@@ -50,15 +45,18 @@ def findings(file: PropertiesFile, environment: Mapping[str, str] | None = None)
     try:
         maker = MirrorMakerConfig.of(file, environment)
     except ConfigErrors as errors:
-        clusters = [alias for alias in split_list(file.values.get("clusters", "")) if alias]
-        found = [*_errors(errors), *_about_keys(file, clusters)]
+        found = _errors(errors)
     else:
-        found = _of_maker(maker, file)
-    return _in_order(found, file)
+        found = _of_maker(maker)
+    text = [_finding(Severity.WARNING, doubt) for doubt in doubts_of_text(file)]
+    told = {each.problem.key for each in text}
+    about_keys = [each for each in _about_keys(file, aliases(file)) if each.problem.key not in told]
+    return in_order([*found, *text, *about_keys], file)
 
 
-def _of_maker(maker: MirrorMakerConfig, file: PropertiesFile) -> list[Finding]:
-    found = _about_keys(file, maker.clusters)
+def _of_maker(maker: MirrorMakerConfig) -> list[Finding]:
+    found: list[Finding] = []
+    good: list[FlowConfig] = []
     try:
         rest_of_file(maker)
     except ConfigErrors as errors:
@@ -73,11 +71,12 @@ def _of_maker(maker: MirrorMakerConfig, file: PropertiesFile) -> list[Finding]:
         except ConfigErrors as errors:
             found += _errors(errors)
         else:
+            good.append(settings)
             if settings.source.enabled:
                 found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
             found += _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
             found += [_finding(Severity.WARNING, doubt) for doubt in settings.doubts]
-        found += _wrong_patterns(maker, flow)
+    found += [_finding(Severity.WARNING, doubt) for doubt in doubts_of_flows(maker, good)]
     return found
 
 
@@ -97,25 +96,7 @@ def _refusals(
     return [_finding(severity, ConfigError(f"{told}: {refusal}")) for refusal in refusals]
 
 
-def _wrong_patterns(maker: MirrorMakerConfig, flow: SourceAndTarget) -> Iterator[Finding]:
-    for connector, names in _PATTERN_LISTS.items():
-        settings = effective_settings(maker, flow, connector, [])
-        try:
-            properties = maker.resolve(plain(settings))
-        except ConfigErrors:
-            return  # reported with the flow
-        for name in names:
-            if name not in properties:
-                continue
-            try:
-                JavaPattern("|".join(split_list(properties[name])))
-            except ConfigError as error:
-                key = settings[name].key or name
-                problem = ConfigError(error.message, key=key, value=settings[name].value)
-                yield _finding(Severity.ERROR, maker.located(problem))
-
-
-def _about_keys(file: PropertiesFile, clusters: tuple[str, ...] | list[str]) -> list[Finding]:
+def _about_keys(file: PropertiesFile, clusters: Collection[str]) -> list[Finding]:
     """Keys that nobody reads, spellings of another age, and flow keys whose text is wrong."""
     found: list[Finding] = []
     targets = _targets(file, clusters)
@@ -154,10 +135,11 @@ def _mistyped(written: str, value: str, key: Key) -> Iterator[Finding]:
     try:
         key.parse(value)
     except ConfigError as error:
-        yield _finding(Severity.ERROR, ConfigError(error.message, key=written, value=error.value))
+        setting = Setting(value, written, "")
+        yield _finding(Severity.ERROR, in_users_words(error, {key.name: setting}))
 
 
-def _in_order(found: list[Finding], file: PropertiesFile) -> list[Finding]:
+def in_order(found: list[Finding], file: PropertiesFile) -> list[Finding]:
     """By line, each once, the graver of two alike; lines filled in."""
     unique: dict[tuple[str | None, str], Finding] = {}
     for finding in sorted(found, key=lambda f: list(Severity).index(f.severity)):

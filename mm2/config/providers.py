@@ -151,6 +151,13 @@ class Providers:
                 raise ConfigError(f"{key}: {error.message}", key=key, value=text) from error
         return resolved
 
+    def unanswered(self, text: str) -> str | None:
+        """The first expression in a text that a provider is asked for and has no value for."""
+        for found in _EXPRESSION.finditer(text):
+            if found[1] in self._providers and self._replacement(found) == found[0]:
+                return found[0]
+        return None
+
     def _replacement(self, expression: re.Match[str]) -> str:
         provider = self._providers.get(expression[1])
         value = provider.get(expression[2] or "", expression[3]) if provider else None

@@ -19,6 +19,7 @@ from mm2.config.definition import Definition, Value, parse_all
 from mm2.config.keys import keys_of
 from mm2.config.keys_own import OWN_KEYS
 from mm2.config.settings import HerderSettings
+from mm2.config.values import impossible_values
 from mm2.core.model import SourceAndTarget
 from mm2.core.names import FlowNames
 from mm2.core.starts import RULES_KEY, parse_rules
@@ -31,14 +32,6 @@ _DEFAULT_FACTOR: Final = -1
 """Not a number of replicas: the default, of whomever."""
 
 _LONGEST: Final = timedelta.max // timedelta(seconds=1)
-# Java runs these through a scheduler, which cannot run a job every 0 s.
-_SCHEDULED: Final = (
-    "refresh.topics",
-    "sync.topic.configs",
-    "sync.topic.acls",
-    "refresh.groups",
-    "sync.group.offsets",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +93,7 @@ def parse_connector(
         # Not in Java's definition, but its topic filter reads them all the same (C097).
         keys |= {name: keys_of(Definition.SOURCE)[name] for name in ("topics", "topics.exclude")}
     values, mistakes = parse_all(keys, properties)
-    for name in _SCHEDULED:
-        if values.get(f"{name}.interval.seconds") == 0 and values.get(f"{name}.enabled") is True:
-            key = f"{name}.interval.seconds"
-            message = f"{key} must not be 0: write {name}.enabled = false to switch it off"
-            mistakes.append(ConfigError(message, key=key, value="0"))
-    return values, mistakes
+    return values, [*mistakes, *impossible_values(values, properties)]
 
 
 def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:

@@ -121,6 +121,10 @@ class ConnectorLayers:
         except ConfigError as error:
             raise ConfigErrors([self.located(error)]) from error
 
+    def unanswered(self, text: str) -> str | None:
+        """The first expression in a text that its provider has no value for."""
+        return self.worker.providers().unanswered(text)
+
     def located(self, error: ConfigError) -> ConfigError:
         """The same mistake with the line of its key in the connector's file."""
         return with_line(error, self.lines)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from mm2.config.flow import FlowConfig
-from mm2.core.filters import build_config_property_filter, build_group_filter
+from mm2.core.filters import (
+    build_config_property_filter,
+    build_group_filter,
+    build_topic_filter,
+)
+from mm2.core.policy import build_policy
 from mm2.errors import ConfigError
-from mm2.herder.topics import accepted_topics
 
 
 def class_problem(config: FlowConfig) -> ConfigError | None:
@@ -14,10 +20,21 @@ def class_problem(config: FlowConfig) -> ConfigError | None:
 
     The configuration's own checks load no code, because they also run where the flow does not.
     """
-    try:
-        accepted_topics(config)
-        build_config_property_filter(config.source.properties)
-        build_group_filter(config.checkpoint.properties)
-    except ConfigError as error:
-        return error
-    return None
+    parts = (config.source.properties, config.checkpoint.properties)
+    return next((mistake for part in parts for mistake in class_mistakes(part)), None)
+
+
+def class_mistakes(properties: Mapping[str, str]) -> Iterator[ConfigError]:
+    """
+    Makes the policy and the filters that a connector's properties name; says what cannot be made.
+    """
+    for build in (
+        build_policy,
+        build_topic_filter,
+        build_group_filter,
+        build_config_property_filter,
+    ):
+        try:
+            build(properties)
+        except ConfigError as error:
+            yield error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mm2.config.rest import RestSettings
 from mm2.kafka.tls import server_tls_context
@@ -45,12 +45,19 @@ def prepare(settings: RestSettings) -> Entrance:
         FatalError: a listener that was asked for cannot be had.
         ConfigError: stores of certificates, passwords or patterns of origins cannot be used.
     """
-    tls = _tls(settings)
+    return replace(read_files(settings), bound=bind(settings))
+
+
+def read_files(settings: RestSettings) -> Entrance:
+    """
+    Reads the files that the settings name, and takes no port.
+
+    Raises:
+        ConfigError: stores of certificates, passwords or patterns of origins cannot be used.
+    """
     passwords = Passwords.of_file(settings.passwords_file) if settings.passwords_file else None
     origins = Origins(settings.origins, settings.methods)
-    return Entrance(
-        settings=settings, bound=bind(settings), tls=tls, passwords=passwords, origins=origins
-    )
+    return Entrance(settings=settings, tls=_tls(settings), passwords=passwords, origins=origins)
 
 
 def _tls(settings: RestSettings) -> ssl.SSLContext | None:

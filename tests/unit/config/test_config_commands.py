@@ -77,7 +77,7 @@ def test_explain_of_a_rejected_file_shows_why(tmp_path: Path) -> None:
 
 def test_validate_is_content_with_a_good_file(good: Path) -> None:
     result = _run("validate", good)
-    assert (result.exit_code, result.stdout) == (0, "No problems found.\n")
+    assert (result.exit_code, result.stdout) == (0, "0 errors, 0 warnings\n")
 
 
 def test_validate_shows_problems_with_their_lines(tmp_path: Path) -> None:
@@ -85,18 +85,27 @@ def test_validate_shows_problems_with_their_lines(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "warning: line 6: topcs: unknown key" in result.stdout
     assert "Did you mean 'topics'?" in result.stdout
+    assert result.stdout.endswith("\n0 errors, 1 warning\n")
+
+
+def test_errors_end_a_validation_with_2(tmp_path: Path) -> None:
+    """Warnings, with which Kafka's MirrorMaker runs, end it with 1."""
+    result = _run("validate", _written(tmp_path, "bad", _GOOD + "tasks.max = no\ntopcs = x\n"))
+    assert result.exit_code == 2
+    assert result.stdout.endswith("\n1 error, 1 warning\n")
 
 
 def test_validate_prints_json(tmp_path: Path) -> None:
     bad = _written(tmp_path, "bad", _GOOD + "topcs = x\n")
     finding = json.loads(_run("validate", bad, "--format", "json").stdout)
+    nothing = "topcs: unknown key, which has no effect: without topics, all topics are mirrored."
     assert finding == {
         "file": str(bad),
         "severity": "warning",
         "key": "topcs",
         "value": "x",
         "line": 6,
-        "message": "topcs: unknown key, which has no effect.",
+        "message": nothing,
         "suggestion": "topics",
     }
 
@@ -108,7 +117,7 @@ def test_notes_do_not_fail_a_validation(tmp_path: Path) -> None:
 
 
 def test_a_malformed_file_is_a_problem_and_a_missing_one_wrong_usage(tmp_path: Path) -> None:
-    assert _run("validate", _written(tmp_path, "bad", "a=\\u12")).exit_code == 1
+    assert _run("validate", _written(tmp_path, "bad", "a=\\u12")).exit_code == 2
     assert _run("validate", tmp_path / "none").exit_code == 2
     assert _run("explain", tmp_path / "none").exit_code == 2
     assert _run("validate").exit_code == 2

@@ -292,7 +292,7 @@ def test_all_mistakes_are_told_at_once_as_the_user_would_write_them() -> None:
         ({"header.converter": _JSON}, f"header.converter = {_JSON}: .* Write org"),
         ({"header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter"}, None),
         ({"producer.override.interceptor.classes": "x.Y"}, "without interceptors"),
-        ({"topics": "${env:"}, None),
+        ({"topics": "${env:"}, "topics: Invalid pattern"),
     ],
 )
 def test_what_connect_refuses_is_refused(change: Mapping[str, str], told: str | None) -> None:

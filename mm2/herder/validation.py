@@ -1,0 +1,164 @@
+"""
+Makes what a flow will need when it runs, to hear at once of all that can never be made.
+
+Clients' settings, key stores, logins and classes are made by the very functions that the run calls;
+nothing is connected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Self, TypeAlias
+
+from mm2.config.clients import (
+    Side,
+    client_properties,
+    data_producer_properties,
+    worker_client_properties,
+)
+from mm2.config.definition import Value
+from mm2.config.flow import effective_settings, resolved
+from mm2.config.keys import CONNECTOR_DEFINITION
+from mm2.config.keys_clients import CLIENT_KINDS, ClientKind
+from mm2.config.layers import FlowLayers, Setting, in_users_words, plain
+from mm2.config.reading import parse_connector
+from mm2.core.model import CONNECTORS, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, SourceAndTarget
+from mm2.errors import ConfigError, ConfigErrors
+from mm2.herder.plugins import class_mistakes
+from mm2.kafka.settings import client_mistakes
+
+_Properties: TypeAlias = Mapping[str, str]
+_Client: TypeAlias = Callable[[_Properties, _Properties], _Properties]
+"""Chooses a client's properties from those of the worker and of a connector."""
+
+_PROTOCOL: Final = "security.protocol"
+_SERVERS: Final = "bootstrap.servers"
+_OTHER_CLIENT_KEYS: Final = ("client.id", "key.", "value.")
+
+
+class FlowValidation:
+    """Looks at flows of one configuration; what they share is made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[frozenset[tuple[str, str]], list[ConfigError]] = {}
+
+    def mistakes(self, layers: FlowLayers, flow: SourceAndTarget) -> list[ConfigError]:
+        """
+        All that a flow could never begin with, under the keys that the user has written.
+
+        Values that cannot be read hide nothing of the rest; an expression that cannot be resolved
+        does.
+
+        Args:
+            layers: where its settings come from.
+            flow: its name.
+        """
+        try:
+            worker = layers.worker_settings(flow)
+            parts = [_Part.of(layers, flow, connector) for connector in CONNECTORS]
+        except (ConfigError, ConfigErrors):
+            return []
+        found: dict[tuple[str | None, str], ConfigError] = {}
+        for part in parts:
+            mistakes = [
+                in_users_words(each, part.settings) for each in class_mistakes(part.properties)
+            ]
+            for client in part.clients():
+                origins = client(_origins(worker), _origins(part.settings))
+                of_client = self._of_client(client(plain(worker), part.properties))
+                mistakes += [_at(layers, each, origins) for each in of_client]
+            for mistake in mistakes:
+                found.setdefault((mistake.key, mistake.message), layers.located(mistake))
+        return list(found.values())
+
+    def _of_client(self, properties: _Properties) -> list[ConfigError]:
+        if not properties.get(_SERVERS):
+            return []  # told of the cluster
+        relevant = frozenset(
+            (key, value)
+            for key, value in properties.items()
+            if not key.startswith(_OTHER_CLIENT_KEYS)
+        )
+        if relevant not in self._known:
+            self._known[relevant] = client_mistakes(properties)
+        return self._known[relevant]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """
+    One connector of a flow.
+
+    Attributes:
+        connector: its simple name.
+        settings: where its properties come from.
+        properties: resolved.
+        values: of those of its keys that can be read.
+    """
+
+    connector: str
+    settings: Mapping[str, Setting]
+    properties: _Properties
+    values: Mapping[str, Value]
+
+    @classmethod
+    def of(cls, layers: FlowLayers, flow: SourceAndTarget, connector: str) -> Self:
+        """
+        Reads what can be read.
+
+        Raises:
+            ConfigError: an expression cannot be resolved.
+            ConfigErrors: the same.
+        """
+        settings = effective_settings(layers, flow, connector, [])
+        properties = resolved(layers, settings)
+        values, _ = parse_connector(CONNECTOR_DEFINITION[connector], properties)
+        return cls(connector, settings, properties, values)
+
+    def clients(self) -> list[_Client]:
+        """Those that it opens; the herder's are counted to the heartbeats, which are always on."""
+        if self.connector == HEARTBEAT_CONNECTOR:
+            return [*(_of_worker(kind) for kind in CLIENT_KINDS), _of("target", "producer")]
+        if self.values.get("enabled") is not True:
+            return []
+        admins = [_of("source", "admin"), _of("target", "admin")]
+        if self.connector == SOURCE_CONNECTOR:
+            at = self.values.get("offset-syncs.topic.location")
+            syncs: Side = "source" if at == "source" else "target"
+            clients = [_of("source", "consumer"), _of(syncs, "producer"), _of(syncs, "admin")]
+            return [*admins, *clients, _data_producer]
+        if self.values.get("emit.checkpoints.enabled") is not True:
+            return []
+        return [*admins, _of("target", "consumer"), _of("target", "producer")]
+
+
+def _of(side: Side, kind: ClientKind) -> _Client:
+    return lambda _, connector: client_properties(connector, side, kind, None)
+
+
+def _of_worker(kind: ClientKind) -> _Client:
+    return lambda worker, _: worker_client_properties(worker, kind, "herder")
+
+
+def _data_producer(worker: _Properties, connector: _Properties) -> _Properties:
+    return data_producer_properties(worker, connector, 0).properties
+
+
+def _origins(settings: Mapping[str, Setting]) -> dict[str, str]:
+    """The key of the file for each setting, to be chosen from as values are."""
+    return {name: setting.key or name for name, setting in settings.items()}
+
+
+def _at(layers: FlowLayers, mistake: ConfigError, origins: _Properties) -> ConfigError:
+    """A mistake under the key that was written, or beside which the missing one belongs."""
+    key = mistake.key or _PROTOCOL
+    beside = origins.get(_PROTOCOL, _PROTOCOL)
+    prefix = beside.removesuffix(_PROTOCOL)
+    written = {name: origin for name, origin in origins.items() if name != "client.id"}
+    written.setdefault(key, f"{prefix}{key}")
+    settings = {name: Setting("", origin, "") for name, origin in written.items()}
+    told = in_users_words(mistake, settings)
+    if key not in origins:
+        told.line = layers.located(ConfigError("", key=beside)).line
+    return told
