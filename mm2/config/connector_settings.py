@@ -107,6 +107,8 @@ class SourceSettings(ConnectorSettings):
             that of the target's brokers.
         starts: where partitions without a position begin, before ``auto.offset.reset`` is asked.
         acls_prefixed: whether rules for prefixes are copied too.
+        acls_same_name_all: whether copies that keep their topic's name get all rules, and not only
+            those of reading.
         acls_deleted: whether copied rules go when the source's are gone.
         deletes_topics: whether remote topics go when the source's are gone.
         gaps_fail: whether a partition stops when data are missing from the source.
@@ -137,6 +139,7 @@ class SourceSettings(ConnectorSettings):
     replication_factor_of_source: bool
     starts: tuple[StartRule, ...]
     acls_prefixed: bool
+    acls_same_name_all: bool
     acls_deleted: bool
     deletes_topics: bool
     gaps_fail: bool

@@ -188,6 +188,16 @@ OWN_KEYS: Final = (
         "Whether rules for topics that begin with a prefix, or for all (*), are copied too.",
     ),
     _source(
+        "sync.topic.acls.same.name",
+        Type.STRING,
+        "read",
+        "Which rules are copied where the copy keeps its topic's name (IdentityReplicationPolicy):"
+        " read (READ and DESCRIBE of single topics) or all (what other copies get, and Java copies:"
+        " also ALTER, DELETE and ALTER_CONFIGS, and with sync.topic.acls.prefixed.enabled rules of"
+        " many topics, which then hold for the target's own topics too).",
+        check=one_of("read", "all"),
+    ),
+    _source(
         "sync.topic.acls.delete.enabled",
         Type.BOOLEAN,
         "false",

@@ -112,6 +112,7 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         and parsed.text("replication.factor.default.from") == "source",
         starts=parse_rules(parsed.words(RULES_KEY)),
         acls_prefixed=parsed.switch("sync.topic.acls.prefixed.enabled"),
+        acls_same_name_all=parsed.text("sync.topic.acls.same.name") == "all",
         acls_deleted=parsed.switch("sync.topic.acls.delete.enabled"),
         deletes_topics=parsed.text("source.topic.deleted.policy") == "delete",
         gaps_fail=parsed.text("source.gap.policy") == "fail",

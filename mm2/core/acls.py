@@ -7,7 +7,7 @@ Nobody but the mirror writes to a remote topic, so the right to write is not cop
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -59,6 +59,8 @@ class AclPermission(StrEnum):
     DENY = "DENY"
 
 
+_READING: Final = (AclOperation.READ, AclOperation.DESCRIBE)
+
 _EVERY_TOPIC: Final = "*"
 """As the literal name of a resource, Kafka's word for any resource."""
 
@@ -83,9 +85,14 @@ def target_acls(
     policy: ReplicationPolicy,
     alias: ClusterAlias,
     mirrored: Collection[TopicName] | None = None,
+    same_name_all: bool = False,
 ) -> frozenset[AclBinding]:
     """
     Returns the rules that the target is to have because the source has them (C186-C191).
+
+    A copy that keeps its topic's name may be a topic that the target's own clients use. Unless
+    ``same_name_all``, such a copy gets the rules of reading that name the topic alone: where the
+    source denies everything, the target denies to read and to describe.
 
     Args:
         source: rules of the source cluster, of any kind.
@@ -94,15 +101,31 @@ def target_acls(
         alias: the source cluster's alias.
         mirrored: the topics that the flow mirrors now, to copy rules for prefixes and for all
             topics too, which Java never does; None leaves those out.
+        same_name_all: whether copies that keep their topic's name get all rules, as in Java.
     """
     copied: set[AclBinding] = set()
     for binding in filter(_is_replicated, source):
         if mirrored is not None and _is_of_many(binding):
-            copied |= _prefixed(binding, mirrored, policy, alias)
+            rules = _prefixed(binding, mirrored, policy, alias)
         elif binding.pattern_type is PatternType.LITERAL and accepts(TopicName(binding.name)):
             name = policy.format_remote_topic(alias, TopicName(binding.name))
-            copied.add(_on_target(binding, name, PatternType.LITERAL))
+            rules = {_on_target(binding, name, PatternType.LITERAL)}
+        else:
+            continue
+        keeps_name = any(rule.name == binding.name for rule in rules)
+        copied |= _of_reading(rules) if keeps_name and not same_name_all else rules
     return frozenset(copied)
+
+
+def _of_reading(rules: Iterable[AclBinding]) -> set[AclBinding]:
+    """Returns what is left of rules if they may only be about reading a single topic."""
+    return {
+        replace(rule, operation=operation)
+        for rule in rules
+        if not _is_of_many(rule)
+        for operation in _READING
+        if rule.operation in (operation, AclOperation.ALL)
+    }
 
 
 def _is_replicated(binding: AclBinding) -> bool:

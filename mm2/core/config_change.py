@@ -53,6 +53,7 @@ _CONNECTOR: Final[Mapping[str, Effects]] = {
             "sync.topic.acls.enabled",
             "sync.topic.acls.interval.seconds",
             "sync.topic.acls.prefixed.enabled",
+            "sync.topic.acls.same.name",
             "sync.topic.configs.enabled",
             "sync.topic.configs.interval.seconds",
             "use.defaults.from",

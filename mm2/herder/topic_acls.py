@@ -28,6 +28,8 @@ from mm2.kafka.errors import SecurityDisabled
 log = structlog.get_logger()
 
 _KIND: Final = "acls"
+_SHOWN: Final = 10
+"""Rules named in one log line."""
 
 
 class TopicAcls:
@@ -58,6 +60,7 @@ class TopicAcls:
         self._accepts = accepts
         self._memory = memory
         self._has_no_authorizer = False
+        self._not_copied: frozenset[AclBinding] = frozenset()
 
     async def sync(self, mirrored: Collection[TopicName]) -> None:
         """
@@ -75,16 +78,41 @@ class TopicAcls:
         except SecurityDisabled:
             self._say_that_there_is_no_authorizer()
             return
-        desired = target_acls(
+        desired = self._desired(source, mirrored, same_name_all=self._settings.acls_same_name_all)
+        self._warn_of_rules_not_copied(
+            self._desired(source, mirrored, same_name_all=True) - desired
+        )
+        await self._create(desired - existing)
+        if self._settings.acls_deleted:
+            await self._delete_lost(desired, existing, mirrored)
+
+    def _desired(
+        self,
+        source: Collection[AclBinding],
+        mirrored: Collection[TopicName],
+        *,
+        same_name_all: bool,
+    ) -> frozenset[AclBinding]:
+        return target_acls(
             source,
             accepts=self._accepts,
             policy=self._policy,
             alias=self._alias,
             mirrored=mirrored if self._settings.acls_prefixed else None,
+            same_name_all=same_name_all,
         )
-        await self._create(desired - existing)
-        if self._settings.acls_deleted:
-            await self._delete_lost(desired, existing, mirrored)
+
+    def _warn_of_rules_not_copied(self, rules: frozenset[AclBinding]) -> None:
+        """Warns when there are others than at the last sync."""
+        if rules - self._not_copied:
+            log.warning(
+                "topic_acls.only_reading_copied",
+                bindings=[str(rule) for rule in sorted(rules)[:_SHOWN]],
+                left_out=len(rules),
+                advice="Copies keep their names, so these rules would hold for the target's own"
+                " topics. To copy them all the same: sync.topic.acls.same.name=all",
+            )
+        self._not_copied = rules
 
     async def _create(self, missing: Collection[AclBinding]) -> None:
         if missing:

@@ -225,6 +225,8 @@ EVENTS: Final = {
     "topic_acl.deleted": "A rule that had been copied was deleted on the target: the source has it "
     "no more.",
     "topic_acls.not_synced": "An ACL could not be created or deleted on the target.",
+    "topic_acls.only_reading_copied": "Copies keep their topics' names, so only the rights to read "
+    "and to describe single topics were copied; sync.topic.acls.same.name decides.",
     "topic_acls.synced": "ACLs were created on the target.",
     "topic_config.not_synced": "The target does not take a setting of a remote topic; its others "
     "are applied.",

@@ -88,3 +88,48 @@ async def test_rules_stay_by_default_and_rules_of_prefixes_are_passed_over(
         await eventually_async(flow.rules, until=lambda rules: expected in rules)
         await flow.clusters.source.delete_acls([prefixed])
         await flow.clusters.target.delete_acls(sorted(await flow.rules()))
+
+
+async def test_where_names_stay_the_target_gets_the_rights_to_read_only(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    """A prefix or an ALTER copied under the same name would hold for the target's own topics."""
+    create_topic(cluster_a.bootstrap, unique)
+    read = alices_rule(unique, AclOperation.READ)
+    others = [
+        alices_rule(unique, AclOperation.ALTER),
+        alices_rule(unique, AclOperation.DELETE),
+        alices_rule(unique[:-2], AclOperation.DELETE, pattern_type=PatternType.PREFIXED),
+    ]
+    settings = {
+        "replication.policy.class": "IdentityReplicationPolicy",
+        "sync.topic.acls.prefixed.enabled": "true",
+    }
+
+    async with taskless_flow(cluster_a, cluster_b, unique, settings) as flow:
+        source = flow.clusters.source
+        await source.create_acls([read, *others])
+        await eventually_async(
+            source.describe_topic_acls, until=lambda rules: {read, *others} <= set(rules)
+        )
+        with capture_logs() as logs:
+            assert await _copied(flow, until=read) == {read}
+        (warning,) = [e for e in logs if e["event"] == "topic_acls.only_reading_copied"]
+        assert warning["left_out"] == len(others)
+    settings["sync.topic.acls.same.name"] = "all"
+    async with taskless_flow(cluster_a, cluster_b, unique, settings) as flow:
+        assert await _copied(flow, until=others[-1]) == {read, *others}
+        for cluster in (flow.clusters.source, flow.clusters.target):
+            assert await cluster.delete_acls([read, *others]) == {}
+
+
+async def _copied(flow: TasklessFlow, *, until: AclBinding) -> set[AclBinding]:
+    """Rules of the topic, or a prefix of it, in the target after a sync."""
+    await flow.discovery.refresh()
+    await flow.discovery.sync_acls()
+
+    async def found() -> set[AclBinding]:
+        rules = await flow.clusters.target.describe_topic_acls()
+        return {rule for rule in rules if flow.topic.startswith(rule.name)}
+
+    return await eventually_async(found, until=lambda rules: until in rules)

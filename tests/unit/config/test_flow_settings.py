@@ -288,6 +288,7 @@ def test_what_goes_beyond_java_is_off_by_default() -> None:
     assert source.replication_factor == -1
     assert not source.replication_factor_of_source
     assert not source.acls_prefixed
+    assert not source.acls_same_name_all
     assert not source.acls_deleted
     assert not source.deletes_topics
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from mm2.core.acls import (
     AclBinding,
     AclOperation,
@@ -36,6 +38,7 @@ def copied(
     *source: AclBinding,
     mirrored: tuple[str, ...] | None = None,
     policy: ReplicationPolicy = POLICY,
+    same_name_all: bool = False,
 ) -> list[AclBinding]:
     return sorted(
         target_acls(
@@ -44,6 +47,7 @@ def copied(
             policy=policy,
             alias=SOURCE,
             mirrored=None if mirrored is None else [TopicName(topic) for topic in mirrored],
+            same_name_all=same_name_all,
         )
     )
 
@@ -109,10 +113,33 @@ def test_a_rule_for_every_topic_becomes_one_for_every_copy_on_demand() -> None:
     assert copied(every, mirrored=()) == []
 
 
-def test_rules_for_many_topics_stay_as_they_are_where_names_do() -> None:
-    rules = [prefixed("ord"), acl(AclOperation.READ, name="*")]
+@pytest.mark.parametrize("mirrored", [None, ("orders", "heartbeats")])
+def test_where_names_stay_only_the_rights_to_read_single_topics_are_copied(
+    mirrored: tuple[str, ...] | None,
+) -> None:
+    safe = [acl(operation) for operation in (AclOperation.DESCRIBE, AclOperation.READ)]
+    of_many = [prefixed("ord"), acl(AclOperation.READ, name="*"), acl(AclOperation.ALTER, name="*")]
+    others = set(AclOperation) - {AclOperation.READ, AclOperation.DESCRIBE, AclOperation.ALL}
+    allowed = [acl(operation) for operation in others]
+    denied = [acl(operation, AclPermission.DENY) for operation in others]
+    found = copied(*safe, *of_many, *allowed, *denied, mirrored=mirrored, policy=IDENTITY)
+    assert found == safe
+
+
+def test_where_names_stay_all_rights_become_reading_and_all_denials_too() -> None:
+    assert copied(acl(AclOperation.ALL), policy=IDENTITY) == [acl(AclOperation.READ)]
+    denied = copied(acl(AclOperation.ALL, AclPermission.DENY), policy=IDENTITY)
+    assert denied == [
+        acl(AclOperation.DESCRIBE, AclPermission.DENY),
+        acl(AclOperation.READ, AclPermission.DENY),
+    ]
+
+
+def test_where_names_stay_all_rules_are_copied_on_demand() -> None:
+    rules = [prefixed("ord"), acl(AclOperation.READ, name="*"), acl(AclOperation.ALTER)]
     topics = ("orders", "heartbeats")
-    assert copied(*rules, mirrored=topics, policy=IDENTITY) == sorted(rules)
+    found = copied(*rules, mirrored=topics, policy=IDENTITY, same_name_all=True)
+    assert found == sorted(rules)
 
 
 def test_no_rule_is_made_for_a_prefix_that_copies_do_not_keep() -> None:
