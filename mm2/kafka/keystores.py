@@ -2,16 +2,12 @@
 Java's key stores and trust stores as PEM, which both client libraries read.
 
 PEM, PKCS12 and JKS. A file's first bytes tell PKCS12 from JKS, whatever the type says: the JVM
-reads either under both names. JKS goes through the JDK's keytool.
+reads either under both names.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +26,8 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
 )
 
 from mm2.errors import ConfigError
+from mm2.kafka import jks
 
-_JKS_MAGICS: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
-_KEYTOOL_TIMEOUT_S: Final = 30
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _LINE: Final = 64
 
@@ -197,55 +192,13 @@ def _pem(certificates: Sequence[x509.Certificate]) -> str:
 def _open(
     properties: Mapping[str, str], prefix: str, location: str, data: bytes
 ) -> PKCS12KeyAndCertificates:
-    password = properties.get(f"{prefix}.password", "")
-    if data.startswith(_JKS_MAGICS):
-        # Only a key store's entries have passwords of their own.
-        own = properties.get("ssl.key.password") if prefix == "ssl.keystore" else None
-        data = _converted(prefix, location, password, own or password)
+    password = properties.get(f"{prefix}.password")
     try:
+        if data.startswith(jks.MAGIC):
+            # Only a key store's entries have passwords of their own.
+            key = properties.get("ssl.key.password", password)
+            return jks.load_jks(data, password, key if prefix == "ssl.keystore" else None)
         return load_pkcs12(data, password.encode() if password else None)
     except ValueError as error:
         message = f"{prefix}.location={location} cannot be opened with {prefix}.password."
         raise ConfigError(message, key=f"{prefix}.location", value=location) from error
-
-
-def _converted(prefix: str, location: str, password: str, key_password: str) -> bytes:
-    """A JKS file as PKCS12 with the same password, made by the JDK's keytool."""
-    keytool = shutil.which("keytool")
-    if keytool is None:
-        raise ConfigError(
-            f"{prefix}.location={location} is a JKS file, which needs the JDK's keytool: install a"
-            " JDK, or convert the file to PKCS12.",
-            key=f"{prefix}.location",
-            value=location,
-        )
-    with tempfile.TemporaryDirectory(prefix="mm2-") as folder:
-        target = Path(folder) / "converted.p12"
-        done = _run_keytool(keytool, location, target, password, key_password)
-        if done.returncode or not target.exists():
-            raise ConfigError(
-                f"{prefix}.location={location} cannot be opened with {prefix}.password.",
-                key=f"{prefix}.location",
-                value=location,
-            )
-        return target.read_bytes()
-
-
-def _run_keytool(
-    keytool: str, location: str, target: Path, password: str, key_password: str
-) -> subprocess.CompletedProcess[str]:
-    # Passwords go through the environment and standard input: everybody can see arguments.
-    command = [keytool, "-importkeystore", "-noprompt"]
-    command += ["-srckeystore", location, "-srcstoretype", "JKS", "-srcstorepass:env", "MM2_STORE"]
-    command += ["-destkeystore", str(target), "-deststoretype", "PKCS12"]
-    command += ["-deststorepass:env", "MM2_STORE"]
-    return subprocess.run(  # noqa: S603  # the program is the JDK's, the rest are arguments
-        command,
-        env={**os.environ, "MM2_STORE": password},
-        # Asked once for each key whose password is not the store's.
-        input=f"{key_password}\n" * 3,
-        capture_output=True,
-        text=True,
-        timeout=_KEYTOOL_TIMEOUT_S,
-        check=False,
-    )
