@@ -42,6 +42,12 @@ _LOCAL: Final = {
     "spark.executor.heartbeatInterval": "30s",
 }
 
+_FORCED: Final = {
+    # A task's function holds its bundle's passwords; PySpark would write a longer one to a file.
+    "spark.broadcast.UDFCompressionThreshold": "1g",
+}
+"""Settings that the user's do not replace."""
+
 _MOST_JOBS: Final = 4096
 """Of a cluster, which may give more slots while jobs wait for them; threads come as needed."""
 
@@ -84,7 +90,7 @@ class SparkEngine:
         environment: Mapping[str, str] | None = None,
         warm_after_s: float = _WARM_AFTER_S,
     ) -> None:
-        self._settings = {**DEFAULTS, **settings}
+        self._settings = {**DEFAULTS, **settings, **_FORCED}
         master = self._settings.get("spark.master", DEFAULT_MASTER)
         self._settings["spark.master"] = with_cores(master, os.cpu_count() or 1)
         cpus = self._settings.get("spark.task.cpus", "1")
@@ -215,12 +221,14 @@ class SparkEngine:
     def _submit(self, context: SparkContext, spec: BundleSpec) -> Mapping[str, int]:
         task = self._task
 
-        def run(specs: Iterable[BundleSpec]) -> Iterator[Mapping[str, int]]:
-            return (task(each) for each in specs)
+        # The specification, with its passwords, is part of the function, which goes to the JVM
+        # over a socket: PySpark writes the data of ``parallelize`` to a file (docs/adr/0018).
+        def run(_: Iterable[int]) -> Iterator[Mapping[str, int]]:
+            return iter([task(spec)])
 
         try:
             context.setJobGroup(spec.name, f"mirrors bundle {spec.name}", interruptOnCancel=True)
-            (totals,) = context.parallelize([spec], 1).mapPartitions(run).collect()
+            (totals,) = context.parallelize([0], 1).mapPartitions(run).collect()
         except Py4JJavaError as error:
             raise BundleFailed(_reason(error)) from None
         except (Py4JNetworkError, Py4JError, OSError, EOFError) as error:

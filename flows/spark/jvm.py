@@ -25,6 +25,8 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from typing import IO, Final
 
+import javaproperties
+
 from flows.spark.archive import archive_of
 from flows.spark.installed import java_launcher, require_java, spark_home
 from mm2.errors import FatalError
@@ -113,9 +115,10 @@ class Jvm:
         options: tuple[str, ...] = (),
     ) -> None:
         require_java()
-        command = direct_command(settings, options) or _spark_submit(settings)
+        command = direct_command(settings, options)
         self._folder = Path(tempfile.mkdtemp(prefix="mm2-jvm-"))
         self._told = self._folder / "gateway"
+        command = command or spark_submit(settings, self._folder)
         self.process = self._started(command, environment or {})
         self.chatter: deque[str] = deque(maxlen=_LINES_KEPT)
         self._listener: Thread | None = None
@@ -238,8 +241,19 @@ def sparks_jars() -> list[Path]:
     return sorted((spark_home() / "jars").glob("*.jar"))
 
 
-def _spark_submit(settings: Mapping[str, str]) -> list[str]:
-    words = [str(spark_home() / "bin" / "spark-submit")]
-    for key, value in settings.items():
-        words += ["--conf", f"{key}={value}"]
-    return [*words, "pyspark-shell"]
+def spark_submit(settings: Mapping[str, str], folder: Path) -> list[str]:
+    """
+    The command line of Spark's script.
+
+    Settings are in a file of ``folder``: everybody on the machine can read a command line, and
+    ``spark.authenticate.secret`` is among the settings.
+
+    Args:
+        settings: of Spark; they take precedence over those of ``spark-defaults.conf``.
+        folder: of this user alone.
+    """
+    file = folder / "spark.properties"
+    file.touch(mode=0o600)
+    file.write_text(javaproperties.dumps(settings, timestamp=None), encoding="latin-1")
+    script = str(spark_home() / "bin" / "spark-submit")
+    return [script, "--properties-file", str(file), "--load-spark-defaults", "pyspark-shell"]

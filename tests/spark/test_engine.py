@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +29,8 @@ from tests.support.specs import sample_spec
 pytestmark = pytest.mark.spark
 
 Totals = Mapping[str, int]
+
+_SECRET = "v3ry-s3cret-of-the-test"
 
 
 @asynccontextmanager
@@ -90,6 +95,66 @@ async def test_the_settings_of_the_user_reach_spark_and_its_jvm() -> None:
         assert context.appName == "of-the-test"
         started = await _started_since(before)
         assert "-Xmx600m" in [word for jvm in javas(started) for word in started[jvm]]
+
+
+async def test_a_bundles_passwords_are_written_to_no_file() -> None:
+    def task(spec: BundleSpec) -> Totals:
+        return {"characters": len(spec.source["sasl.jaas.config"])}
+
+    long = _SECRET * 100_000  # PySpark has another way for functions of more than a megabyte
+    spec = replace(sample_spec(), source={"sasl.jaas.config": long})
+    async with _engine(task, {"spark.broadcast.UDFCompressionThreshold": "1m"}) as engine:
+        await engine.start()
+        with _files_written() as written:
+            assert await engine.run(spec) == {"characters": len(long)}
+    assert written
+    assert not [each for each in written if _SECRET.encode() in each]
+
+
+@pytest.mark.parametrize("more", [{}, {"spark.driver.extraClassPath": "/nothing.jar"}])
+async def test_settings_of_spark_are_on_no_command_line(more: dict[str, str]) -> None:
+    def task(_: BundleSpec) -> Totals:
+        return {}
+
+    words: set[str] = set()
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.01):
+            for process in psutil.Process().children(recursive=True):
+                with suppress(psutil.Error):
+                    words.update(process.cmdline())
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        async with _engine(task, {"spark.hidden.password": _SECRET, **more}) as engine:
+            await engine.start()
+            assert engine._context is not None
+            assert engine._context.getConf().get("spark.hidden.password") == _SECRET
+            assert await engine.run(sample_spec(index=0)) == {}
+    finally:
+        done.set()
+        looking.join()
+    assert "org.apache.spark.api.python.PythonGatewayServer" in words or "pyspark-shell" in words
+    assert not [word for word in words if _SECRET in word]
+
+
+@contextmanager
+def _files_written() -> Iterator[list[bytes]]:
+    """Collects what is in files that this process deletes, as PySpark does with those it makes."""
+
+    def hook(event: str, words: tuple[object, ...]) -> None:
+        if active and event == "os.remove":
+            with suppress(OSError):
+                written.append(Path(str(words[0])).read_bytes())
+
+    active, written = [True], list[bytes]()
+    sys.addaudithook(hook)
+    try:
+        yield written
+    finally:
+        active.clear()
 
 
 async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -> None:
