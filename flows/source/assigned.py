@@ -131,6 +131,8 @@ class Assigned:
                 mirrored.continue_from(stored.offset, stored.lineage)
                 mirrored.committed = stored.offset if stored.is_complete else None
                 mirrored.overlap = overlaps.get(mirrored.lane.target)
+                mirrored.elsewhere_ms = stored.elsewhere_ms
+                mirrored.is_contested = stored.is_contested
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.watch.wake()

@@ -39,7 +39,7 @@ def make_committer(
         before_commit: is waited for before positions are written that follow the batches.
         now_ms: the clock.
     """
-    topic = _positions_topic(spec, producer, now_ms)
+    topic = _positions_topic(spec, connections, producer, now_ms)
     if gate is None or spec.exactly_once is None:
         return Positions(
             topic,
@@ -69,13 +69,16 @@ def make_committer(
 
 
 def _positions_topic(
-    spec: BundleSpec, producer: Producer, now_ms: Callable[[], int]
+    spec: BundleSpec,
+    connections: Connections,
+    producer: Producer,
+    now_ms: Callable[[], int],
 ) -> PositionsTopic:
     return PositionsTopic(
         producer,
         connector=spec.connector,
         source=spec.flow.source,
         topic=TopicName(spec.offsets_topic),
-        partitions=spec.offsets_partitions,
+        partitions=lambda: connections.target.partitions_of(spec.offsets_topic),
         now_ms=now_ms,
     )

@@ -64,6 +64,9 @@ class Mirrored:
         error: why it does not go on.
         retry_at: when it tries again, by the monotonic clock in seconds; None is never.
         runs: where the target has its records; None if nobody wants to know.
+        elsewhere_ms: time of a position in another partition of the positions topic than it is
+            written to; what is written must be newer; -1 for none.
+        is_contested: the positions topic says different things of it.
     """
 
     source: TopicPartition
@@ -102,6 +105,8 @@ class Mirrored:
     error: str | None = None
     retry_at: float | None = None
     runs: RunTracker | None = None
+    elsewhere_ms: int = -1
+    is_contested: bool = False
 
     @property
     def lag(self) -> int:
@@ -294,5 +299,6 @@ class Mirrored:
             diverged=self.diverged,
             gaps=tuple(self.gaps.values()),
             skipped=self.skipped,
+            contested=self.is_contested,
             error=self.error or self.lane.last_error,
         )

@@ -34,8 +34,8 @@ log = structlog.get_logger()
 
 _COMMIT_WITHIN_S: Final = 5.0
 
-Position = tuple[TopicPartition, int, Lineage]
-"""A source partition, the offset of its last mirrored record, and the logs that it speaks of."""
+Position = tuple[Mirrored, int, Lineage]
+"""A partition, the offset of its last mirrored record, and the logs that this speaks of."""
 
 Settled = Callable[[Mirrored, Outgoing], None]
 """Learns of each batch that will not be undone any more, in order."""
@@ -53,7 +53,7 @@ def has_moved(partition: Mirrored) -> bool:
 
 def position_of(partition: Mirrored, offset: int) -> Position:
     """The position at ``offset``, to be stored as it is now whatever happens meanwhile."""
-    return partition.source, offset, partition.lineage
+    return partition, offset, partition.lineage
 
 
 class Committer(Protocol):
@@ -80,7 +80,7 @@ class PositionsTopic:
         producer: the task's.
         source: alias of the source cluster.
         topic: the positions topic.
-        partitions: how many partitions that topic has.
+        partitions: says how many partitions that topic has; as many as before, if that is 0.
         now_ms: the clock.
         connector: whose positions they are.
 
@@ -94,7 +94,7 @@ class PositionsTopic:
         *,
         source: ClusterAlias,
         topic: TopicName,
-        partitions: int,
+        partitions: Callable[[], int],
         now_ms: Callable[[], int],
         connector: str = SOURCE_CONNECTOR,
     ) -> None:
@@ -102,10 +102,10 @@ class PositionsTopic:
         self._source = source
         self._connector = connector
         self._now_ms = now_ms
-        self._lanes = [
-            Lane(TopicPartition(topic, number), on_refused=self._refuse)
-            for number in range(partitions)
-        ]
+        self._topic = topic
+        self._partitions = partitions
+        self._count = 0
+        self._lanes: dict[int, Lane] = {}
         self._places: dict[TopicPartition, tuple[bytes, Lane]] = {}
         self.refusal: int | None = None
 
@@ -117,8 +117,12 @@ class PositionsTopic:
         """Sends positions, which must be of this lane, as one batch."""
         now = self._now_ms()
         records = [
-            Record(number, now, _body(self._place(source)[0], offset, lineage))
-            for number, (source, offset, lineage) in enumerate(positions)
+            Record(
+                number,
+                max(now, each.elsewhere_ms + 1),
+                _body(self._place(each.source)[0], offset, lineage),
+            )
+            for number, (each, offset, lineage) in enumerate(positions)
         ]
         batch = encode(records, UNCOMPRESSED)
         self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
@@ -136,12 +140,29 @@ class PositionsTopic:
             )
 
     def _place(self, partition: TopicPartition) -> tuple[bytes, Lane]:
-        """Key and lane; they are asked for at each commit and never change."""
+        """Key and lane; they are asked for at each commit, and change if the topic grows."""
+        self._look_how_many()
         if (place := self._places.get(partition)) is None:
             key = encode_key(self._connector, SourcePartition(self._source, *partition))
-            place = key, self._lanes[partition_for(key, len(self._lanes))]
+            place = key, self._lane(partition_for(key, self._count))
             self._places[partition] = place
         return place
+
+    def _lane(self, number: int) -> Lane:
+        if (lane := self._lanes.get(number)) is None:
+            lane = Lane(TopicPartition(self._topic, number), on_refused=self._refuse)
+            self._lanes[number] = lane
+        return lane
+
+    def _look_how_many(self) -> None:
+        if (count := self._partitions()) in {0, self._count}:
+            return
+        if self._count:
+            log.warning(
+                "positions.partitions_changed", topic=self._topic, before=self._count, now=count
+            )
+        self._count = count
+        self._places.clear()
 
     def _refuse(self, _batch: Outgoing, code: int) -> Verdict:
         self.refusal = code

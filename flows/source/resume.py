@@ -18,7 +18,7 @@ import structlog
 from mm2.core.exactly_once import latest_positions
 from mm2.core.lineage import Lineage
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.positions import last_positions, lineages_of
+from mm2.core.positions import last_positions, lineages_of, newest_records
 from mm2.errors import Unavailable
 from mm2.herder.bundle import BundleSpec
 from mm2.kafka.coordinators import Coordinators
@@ -30,6 +30,7 @@ from mm2.kafka.wire.list_offsets import LATEST
 log = structlog.get_logger()
 
 _LOOK_EVERY_S: Final = 0.02
+_TOLD: Final = 10
 _ANSWER_WITHIN_S: Final = 30.0
 _STABLE_WITHIN_S: Final = 75.0
 """Longer than transactions stay open that nobody ends: 60 s, by Kafka's default."""
@@ -44,11 +45,16 @@ class Resumed:
         offset: upstream offset of the last record that the target has.
         lineage: the logs that it speaks of.
         is_complete: whether it stands in every place where it should.
+        elsewhere_ms: time of its newest record in another partition of the positions topic than it
+            is written to; -1 for none.
+        is_contested: the positions topic says different things in different partitions.
     """
 
     offset: int
     lineage: Lineage
     is_complete: bool
+    elsewhere_ms: int = -1
+    is_contested: bool = False
 
 
 async def read_positions(
@@ -66,18 +72,34 @@ async def read_positions(
         Unavailable: exactly once, a transaction hides positions; they may be seen later.
         ClusterError: the target does not answer, or refuses.
     """
-    await _wait_until_stable(spec, target)
-    source = spec.flow.source
-    records = await read_to_end(spec.flow.target, spec.target, spec.offsets_topic, newest_only=True)
+    source, count = spec.flow.source, _partitions_of(spec, target)
+    await _wait_until_stable(spec, target, count)
+    found = await read_to_end(spec.flow.target, spec.target, spec.offsets_topic, newest_only=True)
+    newest = newest_records(found, source, spec.connector, partitions=count)
+    records = newest.records
     stored = last_positions(((r.key, r.value) for r in records), source, spec.connector)
     lineages = lineages_of(((r.key, r.value, r.headers) for r in records), source, spec.connector)
     group = await _group_offsets(spec, partitions)
+    if contested := sorted(newest.contested & partitions.keys()):
+        chosen = {str(where): stored[where] for where in contested[:_TOLD]}
+        log.warning(
+            "positions.contested",
+            topic=spec.offsets_topic,
+            partitions=len(contested),
+            chosen=chosen,
+        )
 
     def resumed(where: TopicPartition, offset: int) -> Resumed:
         is_complete = stored.get(where) == offset and (
             spec.exactly_once is None or group.get(where) == offset + 1
         )
-        return Resumed(offset, lineages.get(where, Lineage()), is_complete)
+        return Resumed(
+            offset,
+            lineages.get(where, Lineage()),
+            is_complete,
+            newest.elsewhere_ms.get(where, -1),
+            where in newest.contested,
+        )
 
     positions = latest_positions(stored, lineages, group)
     return {where: resumed(where, at) for where, at in positions.items() if where in partitions}
@@ -99,14 +121,26 @@ async def _group_offsets(
     return {p: offsets[remote].offset for p, remote in remotes.items() if remote in offsets}
 
 
-async def _wait_until_stable(spec: BundleSpec, target: WireClient) -> None:
+def _partitions_of(spec: BundleSpec, target: WireClient) -> int:
+    """
+    How many partitions the positions topic has, whatever the configuration says.
+
+    Raises:
+        Unavailable: the target does not tell.
+    """
+    if count := target.partitions_of(spec.offsets_topic):
+        return count
+    raise Unavailable(spec.flow.target, f"no partitions of {spec.offsets_topic} are known")
+
+
+async def _wait_until_stable(spec: BundleSpec, target: WireClient, count: int) -> None:
     """
     A reader of committed records would stop before the first one that is undecided.
 
     At least once it may: what the positions behind that tell would be copied again.
     """
     topic = TopicName(spec.offsets_topic)
-    where = [TopicPartition(topic, number) for number in range(spec.offsets_partitions)]
+    where = [TopicPartition(topic, number) for number in range(count)]
     ends: dict[TopicPartition, int] = {}
     try:
         async with asyncio.timeout(_STABLE_WITHIN_S):

@@ -22,7 +22,7 @@ from mm2.core import topology as names
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.positions import positions_of
+from mm2.core.positions import newest_records, positions_of
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import read_to_end, records_to_end
 from mm2.kafka.offsets import OffsetAt
@@ -290,7 +290,8 @@ class MirrorClient:
         records = await read_to_end(
             self._config.alias, self._config.client("consumer"), topic, newest_only=True
         )
-        positions = positions_of(((r.key, r.value) for r in records), ClusterAlias(upstream))
+        newest = newest_records(records, ClusterAlias(upstream)).records
+        positions = positions_of(((r.key, r.value) for r in newest), ClusterAlias(upstream))
         ends = await source.end_offsets(positions)
         return {where: max(0, end - positions[where] - 1) for where, end in ends.items()}
 

@@ -80,7 +80,7 @@ def _storage(what: str, topic: str, partitions: str | None) -> tuple[Key, ...]:
     )
     if partitions is None:
         return keys
-    doc = "Partitions of that topic; -1 is the broker's default."
+    doc = "Partitions of that topic when it is created; -1 is the broker's default."
     return (
         *keys,
         _key(f"{what}.storage.partitions", Type.INT, partitions, doc, _positive_or_default),

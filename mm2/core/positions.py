@@ -8,7 +8,8 @@ mirrored record.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Generic, Protocol, TypeVar
 
 from mm2.core.connect_offsets import (
     SourcePartition,
@@ -18,6 +19,7 @@ from mm2.core.connect_offsets import (
 )
 from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicPartition
+from mm2.core.murmur2 import partition_for
 from mm2.errors import SchemaError
 
 _NOTHING_YET: Final = encode_offset(NO_OFFSET)
@@ -27,6 +29,94 @@ The position of a partition of which nothing is mirrored yet, and which begins a
 Java takes it for no position (C207). It keeps ``auto.offset.reset=latest`` from passing over what
 was written between a first look at an empty partition and a restart.
 """
+
+
+class StoredRecord(Protocol):
+    """A record of the positions topic, as ``mm2.kafka.log`` reads it."""
+
+    @property
+    def partition(self) -> int:
+        """Of the positions topic."""
+        ...
+
+    @property
+    def timestamp_ms(self) -> int:
+        """When it was written."""
+        ...
+
+    @property
+    def key(self) -> bytes | None:
+        """What it is about."""
+        ...
+
+    @property
+    def value(self) -> bytes | None:
+        """The position; None resets it."""
+        ...
+
+
+R = TypeVar("R", bound=StoredRecord)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewestRecords(Generic[R]):
+    """
+    The records that count, one for each source partition.
+
+    Attributes:
+        records: these, in no order.
+        contested: source partitions of which the positions topic says different things in different
+            partitions of its own.
+        elsewhere_ms: of source partitions, the time of the newest record that is not where the
+            position is written now; what is written is to be newer.
+    """
+
+    records: list[R] = field(default_factory=list)
+    contested: set[TopicPartition] = field(default_factory=set)
+    elsewhere_ms: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+def newest_records(
+    records: Iterable[R],
+    source: ClusterAlias,
+    connector: str = SOURCE_CONNECTOR,
+    *,
+    partitions: int | None = None,
+) -> NewestRecords[R]:
+    """
+    Finds the record that counts for each source partition.
+
+    A key is in one partition of the topic, where the order of the log says what is the newest,
+    unless the topic was given more partitions, or was written to by somebody who took it to have
+    another number of them. Then it is in several, between which only the records' timestamps can
+    tell; of equal ones the higher partition counts, where a key goes if partitions are added.
+
+    Args:
+        records: of the positions topic, those of each of its partitions in their order.
+        source: whose partitions.
+        connector: whose positions.
+        partitions: how many the topic has; None if nothing is to be written.
+    """
+    found: dict[TopicPartition, dict[int, R]] = {}
+    for record in records:
+        for where in last_positions([(record.key, record.value)], source, connector):
+            found.setdefault(where, {})[record.partition] = record
+    newest: NewestRecords[R] = NewestRecords()
+    for where, places in found.items():
+        counts = max(places.values(), key=lambda each: (each.timestamp_ms, each.partition))
+        newest.records.append(counts)
+        if any(_offset(each) != _offset(counts) for each in places.values()):
+            newest.contested.add(where)
+        if partitions is not None:
+            home = partition_for(counts.key or b"", partitions)
+            others = [each.timestamp_ms for each in places.values() if each.partition != home]
+            if others:
+                newest.elsewhere_ms[where] = max(others)
+    return newest
+
+
+def _offset(record: StoredRecord) -> int | None:
+    return decode_offset(record.value)
 
 
 def positions_of(

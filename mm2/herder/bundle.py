@@ -160,7 +160,6 @@ class BundleSpec:
         connector: whose positions they are in Connect's records.
         transactional_id: gives the producer id that fences an earlier task of this bundle.
         offsets_topic: Connect's records of positions, on the target.
-        offsets_partitions: how many partitions that topic has.
         control_topic: leases and assignments, on the target.
         progress_topic: what tasks report, on the target.
         byte_rate_limit: bytes per second of the whole flow, shared by its bundles; negative: none.
@@ -174,6 +173,8 @@ class BundleSpec:
         offset_syncs: None when ``emit.offset-syncs.enabled=false``.
         errors: what becomes of records that cannot be mirrored.
         exactly_once: None mirrors at least once.
+        generation: of the last assignment that its leader has written for it; older ones that still
+            come do not count.
     """
 
     flow: SourceAndTarget
@@ -183,7 +184,6 @@ class BundleSpec:
     target: Mapping[str, str]
     transactional_id: str
     offsets_topic: str
-    offsets_partitions: int
     control_topic: str
     progress_topic: str
     connector: str = SOURCE_CONNECTOR
@@ -198,6 +198,7 @@ class BundleSpec:
     offset_syncs: OffsetSyncSpec | None = None
     errors: ErrorSpec = field(default_factory=ErrorSpec)
     exactly_once: ExactlyOnceSpec | None = None
+    generation: int = 0
 
     @property
     def name(self) -> str:

@@ -22,6 +22,7 @@ def problems_of(view: FlowView) -> list[str]:
         *_heartbeats(view),
         *_nodes(view),
         *_gaps(view),
+        *_positions(view),
     ]
 
 
@@ -70,3 +71,9 @@ def _nodes(view: FlowView) -> Iterator[str]:
 def _gaps(view: FlowView) -> Iterator[str]:
     if count := view.totals.with_gaps:
         yield f"data are missing in {count} partition{'s' if count > 1 else ''}"
+
+
+def _positions(view: FlowView) -> Iterator[str]:
+    if count := sum(each.contested for each in view.partitions):
+        of = f"{count} partition{'s' if count > 1 else ''}"
+        yield f"positions of {of} stand in several partitions of their topic; the newest count"

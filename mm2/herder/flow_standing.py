@@ -277,6 +277,7 @@ def _partition(
         gaps=last.gaps,
         error=last.error,
         reported_ms=known.at_ms,
+        contested=last.contested,
     )
 
 

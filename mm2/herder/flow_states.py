@@ -125,6 +125,7 @@ class PartitionView:
         gaps: what was found missing, the last of each kind.
         error: why the partition stands; None while it does not.
         reported_ms: when the task spoke of it last, ms since the epoch; None if it never has.
+        contested: the positions topic said different things of it; it went on at the newest.
     """
 
     source: TopicPartition
@@ -142,6 +143,7 @@ class PartitionView:
     gaps: tuple[GapReport, ...] = ()
     error: str | None = None
     reported_ms: int | None = None
+    contested: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

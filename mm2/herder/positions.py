@@ -8,6 +8,7 @@ mirror exactly once also in the offsets of a group; a task may go on at either, 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
@@ -19,7 +20,7 @@ from mm2.core.exactly_once import latest_positions
 from mm2.core.lineage import Lineage
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.positions import last_positions, lineages_of
+from mm2.core.positions import last_positions, lineages_of, newest_records
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.topics import accepted_topics
 from mm2.kafka.log import Record, read_to_end
@@ -61,8 +62,8 @@ class PositionStore:
         Raises:
             ClusterError: the target does not answer, or has no such topic.
         """
-        records = await self._records()
         source, connector = self._flow.source, self._connector
+        records = newest_records(await self._records(), source, connector).records
         return (
             last_positions(((r.key, r.value) for r in records), source, connector),
             lineages_of(((r.key, r.value, r.headers) for r in records), source, connector),
@@ -81,6 +82,9 @@ class PositionStore:
     async def save(self, positions: Mapping[TopicPartition, int | None]) -> None:
         """
         Writes positions, where Java's partitioner puts them; None deletes one.
+
+        They are the newest of their keys, also where another clock was ahead of ours, and where a
+        key stands in several partitions of the topic.
 
         Raises:
             ClusterError: the target does not take one; those before it are written.
@@ -121,10 +125,24 @@ class PositionStore:
     async def _write(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         if not (entries := list(records)):
             return
+        stored: dict[bytes | None, list[Record]] = {}
+        for record in await self._records():
+            stored.setdefault(record.key, []).append(record)
         properties = self._herder.client("producer", "positions")
         async with Writer(self._flow.target, properties) as writer:
             for key, value in entries:
-                await writer.send(self._herder.offsets_topic, key, value)
+                await self._write_newest(writer, key, value, stored.get(key, []))
+
+    async def _write_newest(
+        self, writer: Writer, key: bytes, value: bytes | None, stored: Collection[Record]
+    ) -> None:
+        topic, now_ms = self._herder.offsets_topic, time.time_ns() // 1_000_000
+        newest_ms = max([now_ms, *(each.timestamp_ms + 1 for each in stored)])
+        await writer.send(topic, key, value, timestamp_ms=newest_ms)
+        if value is None:
+            # Brokers forget deletions: what is older elsewhere would count again then.
+            for place in {each.partition for each in stored if each.value is not None}:
+                await writer.send(topic, key, None, partition=place, timestamp_ms=newest_ms)
 
 
 class FlowPositions:

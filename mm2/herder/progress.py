@@ -63,6 +63,7 @@ class PartitionProgress:
         gaps: what was found missing since the task started, the last of each kind.
         skipped: records that were passed over, as ``errors.tolerance`` says.
         error: why the partition does not go on; None while it does.
+        contested: the positions topic says different things of it, in partitions of its own.
     """
 
     topic: str
@@ -80,6 +81,7 @@ class PartitionProgress:
     gaps: tuple[GapReport, ...] = ()
     skipped: int = 0
     error: str | None = None
+    contested: bool = False
 
     @property
     def source(self) -> TopicPartition:

@@ -40,7 +40,6 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         target=producer,
         transactional_id=transactional_id(config, index),
         offsets_topic=herder.offsets_topic,
-        offsets_partitions=herder.offsets_partitions,
         control_topic=herder.names.control_topic,
         progress_topic=herder.names.progress_topic,
         connector=herder.names.connector,

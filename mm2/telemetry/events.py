@@ -34,6 +34,8 @@ EVENTS: Final = {
     "resumed.",
     "connector.restarted": "An operator has a connector, or one of its tasks, start anew.",
     "connector.refused": "A connector does not run because its settings contradict each other.",
+    "control.assignment_outdated": "An assignment came behind a newer one, because it was written "
+    "a second time; it is not obeyed.",
     "control.unreadable": "A record of the control topic is damaged; it is passed over.",
     "driver.failed": "The process ends because of an error; see the exit status.",
     "driver.started": "The process runs these flows.",
@@ -146,6 +148,10 @@ EVENTS: Final = {
     "offset_runs.unread": "The topic of exact runs is not there, or may not be read; offsets of "
     "groups are translated by offset syncs alone.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
+    "positions.contested": "Positions stand in several partitions of their topic, and differ; the "
+    "one with the newest timestamp counts.",
+    "positions.partitions_changed": "The positions topic has another number of partitions now; "
+    "positions go where Java's partitioner puts them.",
     "positions.late": "Positions could not be written in time; they are written again later.",
     "positions.group_refused": "The target does not take an offset for the mirror's group; the "
     "position stands in the positions topic alone.",

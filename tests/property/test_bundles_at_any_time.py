@@ -314,7 +314,6 @@ def _spec(index: int) -> BundleSpec:
         target={},
         transactional_id="",
         offsets_topic="",
-        offsets_partitions=1,
         control_topic="control",
         progress_topic="",
     )

@@ -63,7 +63,7 @@ class _Task:
                 client, flow="A->B", transactional_id="id", identity=identity, group=GroupId("g")
             ),
             topic=PositionsTopic(
-                self._producer, source=_A, topic=_POSITIONS, partitions=2, now_ms=lambda: 0
+                self._producer, source=_A, topic=_POSITIONS, partitions=lambda: 2, now_ms=lambda: 0
             ),
             partitions=self.partitions,
             on_settled=self._settle,

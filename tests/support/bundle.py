@@ -46,6 +46,7 @@ class Bench:
         unique: part of all names.
         fetch: how the source is read.
         exactly_once: whether it writes in transactions.
+        offsets_partitions: of the positions topic.
         connect: makes the client of the target.
         topics: topics of the source and their numbers of partitions.
         remote_configs: settings of their copies.
@@ -66,6 +67,7 @@ class Bench:
     client_ids: tuple[str, str] = ("test-consumer", "test-producer")
     changes: Mapping[str, Any] = field(default_factory=dict)
     exactly_once: bool = False
+    offsets_partitions: int = 2
     connect: Connect = WireClient
 
     def __post_init__(self) -> None:
@@ -74,7 +76,7 @@ class Bench:
         self._generation = 0
         compacted = {"cleanup.policy": "compact"}
         self._create(self._name("control"), 1, compacted)
-        self._create(self._name("offsets"), 2, compacted)
+        self._create(self._name("offsets"), self.offsets_partitions, compacted)
         self._create(self._name("progress"), 1, {})
         for topic, partitions in self.topics.items():
             self._create(self.remote(topic), partitions, self.remote_configs)
@@ -194,7 +196,6 @@ class Bench:
             target={"bootstrap.servers": self.target.bootstrap, "client.id": producer},
             transactional_id=self._name("task"),
             offsets_topic=self._name("offsets"),
-            offsets_partitions=2,
             control_topic=self._name("control"),
             progress_topic=self._name("progress"),
             flush_interval_s=0.2,

@@ -16,7 +16,6 @@ _PLAIN: Final = BundleSpec(
     target={},
     transactional_id="t",
     offsets_topic="o",
-    offsets_partitions=1,
     control_topic="c",
     progress_topic="p",
 )

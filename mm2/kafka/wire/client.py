@@ -93,6 +93,11 @@ class WireClient:
         """A tracked topic as of the last refresh, its id and its errors; None if not yet known."""
         return self._client.topic(name)
 
+    def partitions_of(self, topic: str) -> int:
+        """How many partitions a tracked topic has as of the last refresh; 0 if not known."""
+        found = self._client.topic(topic)
+        return 0 if found is None else len(found.partitions)
+
     def partition(self, partition: TopicPartition) -> PartitionMetadata | None:
         """A tracked partition as of the last refresh, with its leader epoch."""
         topic = self._client.topic(partition.topic)

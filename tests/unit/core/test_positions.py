@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import pytest
+
 from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
-from mm2.core.positions import last_positions, lineages_of, positions_of
+from mm2.core.murmur2 import partition_for
+from mm2.core.positions import last_positions, lineages_of, newest_records, positions_of
 
 _A = ClusterAlias("A")
 
@@ -73,3 +78,61 @@ def test_a_position_of_others_has_no_lineage_though_ours_before_it_had() -> None
     ]
     lineages = {_where("t", 1): Lineage(leader_epoch=3), _where("t", 2): Lineage()}
     assert lineages_of(records, _A) == lineages
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A record in a partition of the positions topic."""
+
+    partition: int
+    timestamp_ms: int
+    value: bytes | None
+    key: bytes | None = _key("A", "t", 0)
+
+
+def _found(*records: _Stored) -> dict[TopicPartition, int | None]:
+    newest = newest_records(records, _A)
+    return last_positions([(each.key, each.value) for each in newest.records], _A)
+
+
+def test_of_one_partition_the_last_record_counts_whatever_the_clocks_said() -> None:
+    behind, ahead = _Stored(1, 9_000, b'{"offset":9}'), _Stored(1, 5_000, b'{"offset":4}')
+    assert _found(behind, ahead) == {_where("t", 0): 4}
+    assert newest_records([behind, ahead], _A).contested == set()
+
+
+@pytest.mark.parametrize("newest_is_behind", [False, True])
+def test_of_several_partitions_the_newest_record_counts_in_any_order(
+    *, newest_is_behind: bool
+) -> None:
+    """A rewind is the newest, and as good as what went before."""
+    offsets = (4, 9) if newest_is_behind else (9, 4)
+    new = _Stored(0, 7_000, b'{"offset":%d}' % offsets[0])
+    old = _Stored(3, 6_999, b'{"offset":%d}' % offsets[1])
+    for records in ([new, old], [old, new]):
+        assert _found(*records) == {_where("t", 0): offsets[0]}
+        assert newest_records(records, _A).contested == {_where("t", 0)}
+
+
+def test_of_equally_old_records_that_in_the_higher_partition_counts() -> None:
+    """Partitions were added, and the key has its home there since."""
+    records = _Stored(28, 7_000, b'{"offset":9}'), _Stored(3, 7_000, b'{"offset":4}')
+    assert _found(*records) == _found(*reversed(records)) == {_where("t", 0): 9}
+
+
+def test_a_reset_that_is_the_newest_counts() -> None:
+    records = _Stored(0, 7_000, None), _Stored(3, 6_000, b'{"offset":4}')
+    assert _found(*records) == _found(*reversed(records)) == {_where("t", 0): None}
+
+
+def test_what_says_the_same_in_two_partitions_is_no_contradiction() -> None:
+    records = _Stored(0, 7_000, b'{"offset":4}'), _Stored(3, 6_000, b'{"offset":4}')
+    assert newest_records(records, _A).contested == set()
+
+
+def test_what_is_written_next_must_be_newer_than_what_stands_elsewhere() -> None:
+    home = partition_for(_key("A", "t", 0), 50)
+    records = [_Stored(home, 9_000, b'{"offset":4}'), _Stored(home + 1, 7_000, b'{"offset":5}')]
+    newest = newest_records(records, _A, partitions=50)
+    assert newest.elsewhere_ms == {_where("t", 0): 7_000}
+    assert newest_records(records[:1], _A, partitions=50).elsewhere_ms == {}

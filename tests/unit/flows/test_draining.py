@@ -34,7 +34,7 @@ def _topic(producer: Producer) -> PositionsTopic:
         producer,
         source=ClusterAlias("A"),
         topic=_POSITIONS.topic,
-        partitions=1,
+        partitions=lambda: 1,
         now_ms=lambda: 0,
     )
 

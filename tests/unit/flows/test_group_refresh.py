@@ -44,7 +44,7 @@ def _transactions(cluster: TransactionalCluster, spec: ExactlyOnceSpec) -> list[
                 producer,
                 source=ClusterAlias("A"),
                 topic=_POSITIONS.topic,
-                partitions=1,
+                partitions=lambda: 1,
                 now_ms=lambda: 0,
             ),
             partitions={_SOURCE: idle},

@@ -19,6 +19,10 @@ from tests.support.virtual_time import run
 class _Undecided:
     """A positions topic with a transaction that nobody ends."""
 
+    def partitions_of(self, topic: str) -> int:
+        del topic
+        return 2
+
     async def list_offsets(
         self, partitions: Iterable[TopicPartition], at: int, *, read_committed: bool = False
     ) -> dict[TopicPartition, int]:
@@ -29,8 +33,23 @@ class _Undecided:
 def test_exactly_once_no_position_is_read_that_an_open_transaction_may_hide() -> None:
     spec = sample_spec(
         offsets_topic="positions",
-        offsets_partitions=2,
         exactly_once=ExactlyOnceSpec(group=GroupId("g")),
     )
     with pytest.raises(Unavailable, match="positions stays open"):
         run(read_positions(spec, cast("WireClient", _Undecided()), {}))
+
+
+def test_no_position_is_read_as_long_as_the_target_does_not_say_how_many_partitions_there_are() -> (
+    None
+):
+    class _Unknown(_Undecided):
+        def partitions_of(self, topic: str) -> int:
+            del topic
+            return 0
+
+    with pytest.raises(Unavailable, match="no partitions of positions are known"):
+        run(
+            read_positions(
+                sample_spec(offsets_topic="positions"), cast("WireClient", _Unknown()), {}
+            )
+        )

@@ -122,3 +122,12 @@ def test_missing_data_are_counted() -> None:
     assert problems_of(some) == ["data are missing in 2 partitions"]
     one = replace(_VIEW, partitions=partitions[:1])
     assert problems_of(one) == ["data are missing in 1 partition"]
+
+
+def test_positions_that_contradict_each_other_are_told() -> None:
+    partition = PartitionView(
+        source=TopicPartition(TopicName("t"), 0), remote=TopicName("A.t"), task=0, contested=True
+    )
+    other = replace(partition, source=TopicPartition(TopicName("t"), 1), contested=False)
+    told = "positions of 1 partition stand in several partitions of their topic; the newest count"
+    assert problems_of(replace(_VIEW, partitions=(partition, other))) == [told]
