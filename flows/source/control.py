@@ -39,7 +39,8 @@ class ControlFollower:
     Follows the control topic on behalf of one bundle.
 
     A task that was started again sees all assignments of its epoch, of which only the last counts:
-    earlier ones may speak of partitions that another bundle has now.
+    earlier ones may speak of partitions that another bundle has now. A write that is repeated may
+    put an earlier one behind the last; its generation tells, for they grow within an epoch.
 
     The flow's byte rate is shared by the bundles that have partitions (``mm2.core.shares``).
 
@@ -67,6 +68,8 @@ class ControlFollower:
         self._rate = FlowRate(spec.index, spec.byte_rate_limit)
         self._tail = LogTail(spec.flow.target, spec.target, spec.control_topic)
         self._running: Assignment | None = None
+        self._generations = {spec.index: spec.generation}
+        self._numbers: dict[str, int] = {}
         self._is_stopped = False
         self._steering = Steering()
         self._is_left = asyncio.Event()
@@ -126,7 +129,7 @@ class ControlFollower:
     def _steer(self, entry: Wanted | SteeringEntry | None) -> None:
         """Hears what operators want, whether a leader is there to pass it on or not."""
         self._steering = self._steering.then(entry)
-        if isinstance(entry, LiveSettings) and entry.epoch == self._spec.epoch:
+        if isinstance(entry, LiveSettings) and self._is_newest("settings", entry):
             self._rate.configured = entry.byte_rate_limit
             self._paced(entry)
             self._share()
@@ -137,14 +140,31 @@ class ControlFollower:
         return self._steering.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING
 
     def _divide(self, division: Division | None) -> None:
-        if division is not None and division.epoch == self._spec.epoch:
+        if division is not None and self._is_newest("shares", division):
             self._rate.divided(division.portions)
             self._share()
+
+    def _is_newest(self, kind: str, entry: LiveSettings | Division) -> bool:
+        """Not of another leader, and not an earlier one that was written a second time."""
+        if entry.epoch != self._spec.epoch or entry.number < self._numbers.get(kind, 0):
+            return False
+        self._numbers[kind] = entry.number
+        return True
 
     def _share(self) -> None:
         self._limit.change(self._rate.share)
 
     def _assigned(self, entry: Assignment) -> None:
+        newest = self._generations.get(entry.index, 0)
+        if entry.generation < newest:
+            log.warning(
+                "control.assignment_outdated",
+                bundle=entry.index,
+                generation=entry.generation,
+                newest=newest,
+            )
+            return
+        self._generations[entry.index] = entry.generation
         self._rate.holds(entry.index, something=bool(entry.partitions))
         self._share()
         if entry.index != self._spec.index:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -72,6 +73,8 @@ class Bundles:
         self._handover = Handover()
         self._remotes: dict[TopicPartition, TopicName] = {}
         self._untold: set[int] = set()
+        self._written: dict[int, int] = {}
+        self._heard: dict[int, tuple[int, int]] = {}
         self._telling = asyncio.Lock()
         self._keepers: dict[int, Keeper] = {}
         # Those of them that have copied nothing yet, because Spark or a slot is waited for.
@@ -167,6 +170,8 @@ class Bundles:
             finally:
                 self._resting.discard(index)
                 self._untold.add(index)
+                # The word to stop may come a second time, and is older than this one then.
+                self._handover.generation += 1
             await self._tell()
         finally:
             keeper.go_on()
@@ -182,14 +187,18 @@ class Bundles:
         if self._handover.carried_out(bundle, generation) or self._untold:
             await self._tell()
 
-    def retell(self, bundle: int) -> None:
+    def heard(self, entry: Assignment) -> None:
         """
-        Has a bundle's assignment written again, soon after: an older leader has written over it.
+        Has a bundle's assignment written again, soon after, if an older one has come behind it.
 
-        In a compacted topic, and to a task that starts, only the last word counts.
+        An older leader wrote that, or it was written twice because an answer was lost. In a
+        compacted topic, and to a task that starts, only the last word counts.
         """
-        if bundle < len(self._handover.held):
-            self._untold.add(bundle)
+        age = entry.epoch, entry.generation
+        if age >= self._heard.get(entry.index, (self._epoch, 0)):
+            self._heard[entry.index] = age
+        elif entry.index < len(self._handover.held):
+            self._untold.add(entry.index)
 
     def _moved(self) -> list[TopicPartition]:
         """Partitions that are wanted in another bundle than they are in."""
@@ -242,7 +251,8 @@ class Bundles:
                     await keeper.run()
 
         async def job() -> None:
-            totals = await self._runner.run(self._spec_of(index))
+            generation = self._written.get(index, 0)
+            totals = await self._runner.run(replace(self._spec_of(index), generation=generation))
             log.info("bundle.ended", bundle=name, **totals)
 
         keeper = self._keepers[index] = Keeper(name, job)
@@ -291,14 +301,15 @@ class Bundles:
     async def _write(self, index: int, state: BundleState) -> None:
         # A stopped bundle's record keeps its partitions: the next leader leaves them where they
         # are.
-        held = self._handover.held[index]
+        held, generation = self._handover.held[index], self._handover.generation
         key, value = encode_assignment(
             Assignment(
                 index=index,
                 epoch=self._epoch,
-                generation=self._handover.generation,
+                generation=generation,
                 state=state,
                 partitions={each: self._remotes[each] for each in held},
             )
         )
         await self._writer.send(self._topic, key, value, partition=0)
+        self._written[index] = generation

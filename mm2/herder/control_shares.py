@@ -21,16 +21,23 @@ class Division:
     Attributes:
         epoch: of the leader.
         portions: of the flow's byte rate, by numbers of tasks; together they are 1.
+        number: grows with each division of an epoch.
     """
 
     epoch: int
     portions: Mapping[int, float] = field(default_factory=dict)
+    number: int = 0
 
 
 def encode_division(division: Division) -> tuple[bytes, bytes]:
     """Key and value of the record."""
     portions = {str(task): round(each, 4) for task, each in division.portions.items()}
-    fields = {"version": VERSION, "epoch": division.epoch, "portions": portions}
+    fields = {
+        "version": VERSION,
+        "epoch": division.epoch,
+        "portions": portions,
+        "number": division.number,
+    }
     return _KEY, json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -46,6 +53,8 @@ def decode_division(key: bytes | None, value: bytes | None) -> Division | None:
     try:
         fields = json.loads(value)
         portions = {int(task): float(each) for task, each in fields["portions"].items()}
-        return Division(epoch=int(fields["epoch"]), portions=portions)
+        return Division(
+            epoch=int(fields["epoch"]), portions=portions, number=int(fields.get("number", 0))
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SchemaError(f"control record 'shares' cannot be read: {error!r}") from error

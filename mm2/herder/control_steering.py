@@ -92,12 +92,14 @@ class LiveSettings:
         byte_rate_limit: ``flow.byte.rate.limit`` of the whole flow; negative: none.
         flush_interval_s: ``offset.flush.interval.ms``, in seconds.
         transaction_s: longest time until a transaction ends, in seconds; None at least once.
+        number: grows with each change of an epoch.
     """
 
     epoch: int
     byte_rate_limit: int
     flush_interval_s: float
     transaction_s: float | None = None
+    number: int = 0
 
 
 SteeringEntry: TypeAlias = ConnectorWanted | Alterations | Restart | LiveSettings
@@ -178,6 +180,7 @@ def _decoded(name: str, fields: dict[str, Any]) -> SteeringEntry:
                 byte_rate_limit=int(fields["byte_rate_limit"]),
                 flush_interval_s=float(fields["flush_interval_s"]),
                 transaction_s=None if transaction_s is None else float(transaction_s),
+                number=int(fields.get("number", 0)),
             )
 
 

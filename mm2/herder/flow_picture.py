@@ -116,7 +116,9 @@ class FlowPicture:
                 if self.lease is None or lease.epoch >= self.lease.epoch:
                     self.lease, self.lease_ms = lease, record.timestamp_ms
             case Assignment() as assignment:
-                self.assignments[assignment.index] = assignment
+                known = self.assignments.get(assignment.index)
+                if known is None or _age(assignment) >= _age(known):
+                    self.assignments[assignment.index] = assignment
             case _:
                 pass
 
@@ -235,3 +237,8 @@ class FlowPicture:
             known.last, known.at_ms = each, report.time_ms
             known.records.observe(each.records, run=run, at_ms=report.time_ms)
             known.bytes.observe(each.bytes, run=run, at_ms=report.time_ms)
+
+
+def _age(assignment: Assignment) -> tuple[int, int]:
+    """Tells which of a bundle's assignments is the newer one."""
+    return assignment.epoch, assignment.generation

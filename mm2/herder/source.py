@@ -77,6 +77,7 @@ class SourceFlow:
         self._interrupted = asyncio.Event()
         self._state = ConnectorState.RUNNING
         self._epoch = 0
+        self._told = 0
         self._partitions = 0
         self._bundles: Bundles | None = None
         self._watch: Watch | None = None
@@ -138,8 +139,8 @@ class SourceFlow:
         match entry:
             case MissingTopic() if entry.epoch == self._epoch:
                 self._upkeep.look()
-            case Assignment() if entry.epoch < self._epoch and self._bundles is not None:
-                self._bundles.retell(entry.index)
+            case Assignment() if entry.epoch <= self._epoch and self._bundles is not None:
+                self._bundles.heard(entry)
             case Wanted() | ConnectorWanted():
                 if self._term.board.steering.state_of(SOURCE_CONNECTOR) is not self._state:
                     self._interrupted.set()
@@ -239,7 +240,8 @@ class SourceFlow:
         await keep_running("watch", self._watch.run)
 
     async def _tell_shares(self, portions: Mapping[int, float]) -> None:
-        division = Division(epoch=self._epoch, portions=portions)
+        self._told += 1
+        division = Division(epoch=self._epoch, portions=portions, number=self._told)
         topic = self._config.herder.names.control_topic
         await self._term.writer.send(topic, *encode_division(division), partition=0)
 
@@ -268,12 +270,14 @@ class SourceFlow:
 
     async def _tell_tasks(self) -> None:
         """Tells tasks that run what those that start find in their specification."""
+        self._told += 1
         spec = self._spec(0)
         settings = LiveSettings(
             epoch=self._epoch,
             byte_rate_limit=spec.byte_rate_limit,
             flush_interval_s=spec.flush_interval_s,
             transaction_s=None if spec.exactly_once is None else spec.exactly_once.boundary.most_s,
+            number=self._told,
         )
         key, value = encode_steering(settings)
         await self._term.writer.send(spec.control_topic, key, value, partition=0)

@@ -1,4 +1,4 @@
-"""What an older leader wrote late over an assignment is written over again."""
+"""What was written late over an assignment is written over again, and does not count meanwhile."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class _Topic(EndlessRunner):
     def __init__(self) -> None:
         super().__init__()
         self.written: list[Assignment] = []
+        self.generations: list[int] = []
+        self.began = asyncio.Event()
         self.stopped = asyncio.Event()
 
     async def send(self, _topic: str, key: bytes, value: bytes, *, partition: int) -> int:
@@ -39,13 +41,28 @@ class _Topic(EndlessRunner):
             self.written.append(entry)
         return partition
 
-    async def run(self, _spec: BundleSpec) -> Mapping[str, int]:
+    async def run(self, spec: BundleSpec) -> Mapping[str, int]:
+        self.generations.append(spec.generation)
+        self.began.set()
         await self.stopped.wait()
         return {}
 
 
-@pytest.mark.parametrize(("bundle", "times"), [(0, 2), (7, 1)])
-def test_an_overwritten_assignment_is_written_again(bundle: int, times: int) -> None:
+def _assignment(*, index: int = 0, epoch: int, generation: int) -> Assignment:
+    return Assignment(index=index, epoch=epoch, generation=generation, state=BundleState.RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("late", "times"),
+    [
+        ([_assignment(epoch=2, generation=9)], 2),
+        ([_assignment(epoch=3, generation=1), _assignment(epoch=3, generation=0)], 2),
+        ([_assignment(epoch=3, generation=0), _assignment(epoch=3, generation=1)], 1),
+        ([_assignment(index=7, epoch=2, generation=9)], 1),
+    ],
+    ids=["of-an-older-leader", "written-twice", "in-order", "of-nobody"],
+)
+def test_an_overwritten_assignment_is_written_again(late: list[Assignment], times: int) -> None:
     topic = _Topic()
 
     async def work() -> None:
@@ -61,11 +78,14 @@ def test_an_overwritten_assignment_is_written_again(bundle: int, times: int) -> 
                 group=group,
             )
             await bundles.assign({_PARTITION: _REMOTE})
-            bundles.retell(bundle)
+            for each in late:
+                bundles.heard(each)
             await bundles.carried_out(0, 0)
+            await topic.began.wait()
             await bundles.stop()
 
     run(work())
     assert [(each.epoch, each.partitions) for each in topic.written] == [
         (3, {_PARTITION: _REMOTE})
     ] * times
+    assert topic.generations == [1]

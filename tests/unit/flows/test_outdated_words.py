@@ -1,0 +1,134 @@
+"""What comes a second time in the control topic, behind what has replaced it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from flows.source.control import ControlFollower
+from flows.source.lease import TaskLease
+from flows.source.pace import RateLimit
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.control import Assignment, BundleState, encode_assignment
+from mm2.herder.control_shares import Division, encode_division
+from mm2.herder.control_steering import LiveSettings, encode_steering
+from mm2.kafka.records import Record
+from tests.support.specs import sample_spec
+from tests.support.virtual_time import run
+
+_P, _Q = (TopicPartition(TopicName("t"), number) for number in range(2))
+_EPOCH = 7
+
+
+class _Tail:
+    """A control topic that holds some records."""
+
+    def __init__(self, *written: tuple[bytes, bytes]) -> None:
+        self._written = written
+        self.caught_up = asyncio.Event()
+
+    async def __aiter__(self) -> AsyncIterator[Record]:
+        for offset, (key, value) in enumerate(self._written):
+            yield Record(
+                topic="c", partition=0, offset=offset, timestamp_ms=0, key=key, value=value
+            )
+        self.caught_up.set()
+        await asyncio.get_running_loop().create_future()
+
+
+class _Follower:
+    """One that has read everything that was written."""
+
+    def __init__(self, *written: tuple[bytes, bytes], generation: int = 0) -> None:
+        self.limit = RateLimit(lambda: 0.0)
+        self.paced: list[LiveSettings] = []
+        spec = sample_spec(epoch=_EPOCH, generation=generation, byte_rate_limit=1000)
+        lease = TaskLease(lambda: 0.0)
+        self.control = ControlFollower(spec, self.limit, lease, self.paced.append)
+        self._tail = _Tail(*written)
+        self.control._tail = self._tail  # type: ignore[assignment]
+
+    async def read(self) -> None:
+        task = asyncio.create_task(self.control.follow())
+        await self._tail.caught_up.wait()
+        task.cancel()
+
+
+def _assigned(
+    generation: int,
+    *partitions: TopicPartition,
+    index: int = 0,
+    state: BundleState = BundleState.RUNNING,
+) -> tuple[bytes, bytes]:
+    remotes = dict.fromkeys(partitions, TopicName("A.t"))
+    return encode_assignment(
+        Assignment(
+            index=index, epoch=_EPOCH, generation=generation, state=state, partitions=remotes
+        )
+    )
+
+
+def test_an_older_assignment_is_not_obeyed() -> None:
+    """The other partition is in another bundle by now."""
+
+    async def work() -> None:
+        older, newer = _assigned(4, _P, _Q), _assigned(5, _Q)
+        follower = _Follower(older, newer, older)
+        await follower.read()
+        assigned = await follower.control.next_assignment()
+        assert (assigned.generation, set(assigned.partitions)) == (5, {_Q})
+
+    run(work())
+
+
+def test_an_older_word_to_stop_does_not_stop_the_task_that_was_started_since() -> None:
+    async def work() -> None:
+        stop = _assigned(4, _P, state=BundleState.STOPPED)
+        follower = _Follower(stop, _assigned(5, _P), stop)
+        await follower.read()
+        assert not follower.control.stop.is_set()
+
+    run(work())
+
+
+def test_a_task_waits_for_the_assignment_that_its_leader_wrote_before_it_started() -> None:
+    """The topic has been compacted: only what came a second time is left."""
+
+    async def work() -> None:
+        follower = _Follower(_assigned(4, _P, _Q), _assigned(5, _Q), generation=5)
+        await follower.read()
+        assert (await follower.control.next_assignment()).generation == 5
+        follower = _Follower(_assigned(4, _P, _Q), generation=5)
+        await follower.read()
+        assert follower.control._running is None
+
+    run(work())
+
+
+def test_older_settings_and_shares_are_not_taken_over() -> None:
+    def settings(number: int, limit: int) -> tuple[bytes, bytes]:
+        return encode_steering(
+            LiveSettings(epoch=_EPOCH, byte_rate_limit=limit, flush_interval_s=1.0, number=number)
+        )
+
+    def shares(number: int, portion: float) -> tuple[bytes, bytes]:
+        return encode_division(
+            Division(epoch=_EPOCH, portions={0: portion, 1: 1 - portion}, number=number)
+        )
+
+    async def work() -> None:
+        follower = _Follower(
+            _assigned(1, _P),
+            _assigned(1, _Q, index=1),
+            settings(1, 100),
+            settings(2, 400),
+            settings(1, 100),
+            shares(3, 0.25),
+            shares(4, 0.5),
+            shares(3, 0.25),
+        )
+        await follower.read()
+        assert [each.byte_rate_limit for each in follower.paced] == [100, 400]
+        assert follower.limit.rate == 200
+
+    run(work())
