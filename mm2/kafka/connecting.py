@@ -5,6 +5,7 @@ from __future__ import annotations
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from mm2.kafka.cancelling import cancellable
+from mm2.kafka.odd_records import read_odd_records
 from mm2.kafka.wire.nodes import NodesClient
 
 
@@ -17,4 +18,5 @@ async def connected(client: AIOKafkaConsumer | AIOKafkaProducer) -> None:
     """
     theirs = client._client if isinstance(client, AIOKafkaConsumer) else client.client  # noqa: SLF001 - consumers do not show it
     NodesClient.take_over(theirs)
+    read_odd_records()
     await cancellable(client.start())

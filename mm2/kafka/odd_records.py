@@ -1,0 +1,154 @@
+"""
+Has aiokafka's consumers read what is allowed in a log, and what they fail at for good.
+
+That is: a control batch that the cleaner has emptied and kept (KAFKA-7467), as compacted topics
+have that are written to in transactions; and header keys that are not UTF-8, which whoever may
+write to a topic can put there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from struct import Struct
+from typing import Any, Final
+
+from aiokafka.consumer import fetcher
+from aiokafka.errors import CorruptRecordException
+from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import decode_varint
+
+from mm2.kafka.wire.codecs import decompress
+
+_LENGTH: Final = Struct(">qi")
+_HEADER: Final = Struct(">qiibIhiqqqhii")
+_CODEC: Final = 0b111
+_LOG_APPEND_TIME: Final = 1 << 3
+
+
+@dataclass(frozen=True, slots=True)
+class OddRecord:
+    """A record with the attributes of aiokafka's."""
+
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    checksum: None = None
+
+
+class TolerantRecords:
+    """
+    The batches of a fetch, in place of aiokafka's class of the same methods.
+
+    Args:
+        data: what the broker sent.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._known = MemoryRecords(data)
+        self._data = memoryview(data)
+        self._at = 0
+
+    def size_in_bytes(self) -> int:
+        """Of all that was sent."""
+        return len(self._data)
+
+    def has_next(self) -> bool:
+        """Whether there is another whole batch."""
+        return bool(self._known.has_next())
+
+    def next_batch(self) -> TolerantBatch:
+        """
+        The next whole batch.
+
+        Raises:
+            CorruptRecordException: the bytes are no batch.
+        """
+        known, begin = self._known.next_batch(), self._at
+        _, length = _LENGTH.unpack_from(self._data, begin)
+        self._at = begin + _LENGTH.size + length
+        return TolerantBatch(known, self._data[begin : self._at])
+
+
+class TolerantBatch:
+    """
+    A batch of aiokafka's, whose records can be read in any case.
+
+    Args:
+        known: aiokafka's.
+        data: its bytes.
+    """
+
+    def __init__(self, known: Any, data: memoryview) -> None:
+        self._known = known
+        self._data = data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._known, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        count = 0
+        try:
+            for record in self._known:
+                yield record
+                count += 1
+        except UnicodeDecodeError:
+            # Of the formats that aiokafka reads, only the newest has headers.
+            yield from islice(_records(self._data), count, None)
+
+
+class TolerantPartition(fetcher.PartitionRecords):
+    """The records of a partition that a consumer hands out."""
+
+    def _contains_abort_marker(self, next_batch: TolerantBatch) -> bool:
+        # Transactions of a producer do not overlap: any marker of it ends the one that is open.
+        return True
+
+
+def read_odd_records() -> None:
+    """Has all of aiokafka's consumers in this process do so; there is no way to ask one."""
+    fetcher.MemoryRecords = TolerantRecords
+    fetcher.PartitionRecords = TolerantPartition
+
+
+def _records(data: memoryview) -> Iterator[OddRecord]:
+    base, _, _, _, _, attributes, _, first_ms, max_ms, _, _, _, count = _HEADER.unpack_from(data)
+    try:
+        payload = decompress(attributes & _CODEC, data[_HEADER.size :])
+        append_ms = max_ms if attributes & _LOG_APPEND_TIME else None
+        at = 0
+        for _ in range(count):
+            size, at = decode_varint(payload, at)
+            yield _record(payload[at : at + size], base, first_ms, append_ms)
+            at += size
+    except (ValueError, IndexError) as error:
+        raise CorruptRecordException(f"the batch at offset {base} cannot be read") from error
+
+
+def _record(data: bytes, base: int, first_ms: int, append_ms: int | None) -> OddRecord:
+    delta_ms, at = decode_varint(data, 1)  # after attributes that nobody uses
+    delta, at = decode_varint(data, at)
+    key, at = _nullable(data, at)
+    value, at = _nullable(data, at)
+    count, at = decode_varint(data, at)
+    headers = []
+    for _ in range(count):
+        name, at = _nullable(data, at)
+        content, at = _nullable(data, at)
+        headers.append(((name or b"").decode(errors="replace"), content))
+    is_append_time = append_ms is not None
+    timestamp = append_ms if append_ms is not None else first_ms + delta_ms
+    return OddRecord(base + delta, timestamp, int(is_append_time), key, value, tuple(headers))
+
+
+def _nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
+    size, at = decode_varint(data, at)
+    if size < 0:
+        return None, at
+    if at + size > len(data):
+        raise ValueError("a record ends early")
+    return data[at : at + size], at + size

@@ -1,0 +1,86 @@
+"""What is allowed in a log, and what aiokafka's own consumer fails at for good."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any, Final
+
+import pytest
+from aiokafka.consumer import fetcher
+from aiokafka.consumer.fetcher import READ_COMMITTED
+from aiokafka.structs import TopicPartition
+
+from flows.source.batch import restamp
+from flows.source.recode import Record, encode, keyed_body
+from mm2.kafka.odd_records import read_odd_records
+from mm2.kafka.wire.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression
+from tests.support.odd_batches import EMPTY_CONTROL_BATCH
+
+_FIRST: Final = Struct(">q")
+_PRODUCER = 42
+_ABORTED = [(_PRODUCER, 0)]
+
+
+def _read(data: bytes, aborted: list[tuple[int, int]] | None = None) -> tuple[list[Any], int]:
+    """What a consumer of committed records hands out, and where it fetches next."""
+    read_odd_records()
+    records = fetcher.MemoryRecords(data)
+    assert records.has_next()
+    assert records.size_in_bytes() == len(data)
+    where = TopicPartition("mm2-offsets.A.internal", 0)
+    partition = fetcher.PartitionRecords(
+        where, records, aborted, 0, None, None, True, READ_COMMITTED
+    )
+    return list(partition), partition.next_fetch_offset
+
+
+def _batch(
+    offset: int,
+    *bodies: bytes,
+    codec: int = NONE,
+    transactional: bool = False,
+    timestamp_ms: int = 1_700_000_000_000,
+) -> bytes:
+    records = [Record(number, timestamp_ms + number, body) for number, body in enumerate(bodies)]
+    data = encode(records, Compression(codec)).data
+    stamped = restamp(data, producer_id=_PRODUCER, epoch=3, sequence=0, transactional=transactional)
+    _FIRST.pack_into(stamped, 0, offset)  # The checksum begins behind it.
+    return bytes(stamped)
+
+
+def test_an_emptied_control_batch_is_passed_over() -> None:
+    """KAFKA-7467: the cleaner keeps it as long as its producer is known."""
+    plain = _batch(6, keyed_body(b"k", b"v"))
+    records, after = _read(EMPTY_CONTROL_BATCH + plain)
+    assert [(record.offset, record.value) for record in records] == [(6, b"v")]
+    assert after == 7
+
+
+def test_an_emptied_control_batch_ends_what_was_aborted_before_it() -> None:
+    aborted = _batch(4, keyed_body(b"k", b"aborted"), transactional=True)
+    committed = _batch(6, keyed_body(b"k", b"committed"), transactional=True)
+    records, _ = _read(aborted + EMPTY_CONTROL_BATCH + committed, _ABORTED)
+    assert [record.value for record in records] == [b"committed"]
+
+
+@pytest.mark.parametrize("codec", [NONE, GZIP, SNAPPY, LZ4, ZSTD])
+def test_header_keys_that_are_not_utf_8_are_read(codec: int) -> None:
+    plain, odd = keyed_body(b"a", b"1", [(b"name", b"x")]), keyed_body(None, None, [(b"\xff", b"")])
+    data = _batch(5, plain, odd, plain, codec=codec)
+    records, after = _read(data)
+    assert [
+        (each.offset, each.timestamp, each.key, each.value, tuple(each.headers)) for each in records
+    ] == [
+        (5, 1_700_000_000_000, b"a", b"1", (("name", b"x"),)),
+        (6, 1_700_000_000_001, None, None, (("\ufffd", b""),)),
+        (7, 1_700_000_000_002, b"a", b"1", (("name", b"x"),)),
+    ]
+    assert after == 8
+
+
+def test_several_batches_are_told_apart() -> None:
+    odd = keyed_body(b"k", b"v", [(b"\xff\xfe", b"")])
+    data = _batch(0, odd) + _batch(1, keyed_body(b"k", b"v")) + _batch(2, odd)
+    records, after = _read(data + data[:40])
+    assert [record.offset for record in records] == [0, 1, 2]
+    assert after == 3
