@@ -13,6 +13,7 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from mm2.config.expressions import RESOLVED
 from tests.support.at_once import FailuresAtOnce
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.providers import provided
@@ -96,6 +97,13 @@ def _logs_as_before() -> Iterator[None]:
     """Takes back how a command that ran in this process has set up the logs."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_resolved() -> Iterator[None]:
+    """Forgets what config providers of one test have read, which would be hidden in the next."""
+    yield
+    RESOLVED.clear()
 
 
 @pytest.fixture

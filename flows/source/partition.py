@@ -10,6 +10,7 @@ import structlog
 
 from flows.source.lane import Lane, Outgoing
 from flows.source.overlap import Overlap
+from mm2.config.expressions import hide
 from mm2.core.continuity import CatchingUp, GapKind, Pinned
 from mm2.core.lineage import UNKNOWN_EPOCH, Lineage
 from mm2.core.model import NO_OFFSET, TopicPartition
@@ -284,6 +285,7 @@ class Mirrored:
 
     def progress(self) -> PartitionProgress:
         """What the task reports of it."""
+        error = self.error or self.lane.last_error
         return PartitionProgress(
             topic=self.source.topic,
             partition=self.source.partition,
@@ -300,5 +302,5 @@ class Mirrored:
             gaps=tuple(self.gaps.values()),
             skipped=self.skipped,
             contested=self.is_contested,
-            error=self.error or self.lane.last_error,
+            error=error and hide(error),
         )

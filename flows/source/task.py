@@ -41,6 +41,7 @@ from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
 from flows.source.report import Reporter
 from flows.source.retention import with_refresh
 from flows.source.tolerance import Tolerance
+from mm2.config.expressions import RESOLVED
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
 from mm2.herder.bundle import BundleSpec
@@ -62,6 +63,7 @@ def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
         ClusterError: a cluster cannot be reached at the start.
     """
     configure_task_logs()
+    RESOLVED.take(spec.hidden)
     with structlog.contextvars.bound_contextvars(flow=str(spec.flow), task=spec.index):
         return uvloop.run(_run(spec))
 

@@ -25,6 +25,7 @@ from pyspark.java_gateway import launch_gateway
 
 from flows.spark.installed import check_master
 from flows.spark.jvm import DEFAULTS, Jvm, not_started
+from mm2.config.expressions import hide
 from mm2.core.slots import DEFAULT_MASTER, slots_of, with_cores
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.slots import Slots
@@ -34,6 +35,10 @@ log = structlog.get_logger()
 
 BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 """Runs in a Python worker until told to stop, and returns its totals; must be picklable."""
+
+_REDACTION: Final = "spark.redaction.regex"
+_REDACTED_BY_DEFAULT: Final = "(?i)secret|password|token|access[.]?key"
+"""Spark's own default of that key."""
 
 _LOCAL: Final = {
     # Spark would make one thread for each slot at once, for messages of which there are few.
@@ -227,7 +232,8 @@ class SparkEngine:
             return iter([task(spec)])
 
         try:
-            context.setJobGroup(spec.name, f"mirrors bundle {spec.name}", interruptOnCancel=True)
+            shown = hide(f"mirrors bundle {spec.name}")
+            context.setJobGroup(spec.name, shown, interruptOnCancel=True)
             (totals,) = context.parallelize([0], 1).mapPartitions(run).collect()
         except Py4JJavaError as error:
             raise BundleFailed(_reason(error)) from None
@@ -271,7 +277,7 @@ def context_of(jvm: Jvm, settings: Mapping[str, str]) -> SparkContext:
     SparkContext._jvm = None  # noqa: SLF001
     SparkContext._active_spark_context = None  # noqa: SLF001
     conf = SparkConf(loadDefaults=False)
-    for key, value in settings.items():
+    for key, value in with_redaction(settings).items():
         conf.set(key, value)
     listens = jvm.gateway()
     # PySpark's way to be told of a JVM that runs already.
@@ -281,6 +287,15 @@ def context_of(jvm: Jvm, settings: Mapping[str, str]) -> SparkContext:
         return SparkContext(conf=conf, gateway=launch_gateway(conf))  # type: ignore[no-untyped-call]
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+
+def with_redaction(settings: Mapping[str, str]) -> dict[str, str]:
+    """Has Spark's web interface and event logs hide the keys whose values are of providers."""
+    if not (keys := [key for key, value in settings.items() if hide(value) != value]):
+        return dict(settings)
+    written = settings.get(_REDACTION, _REDACTED_BY_DEFAULT)
+    named = "|".join(rf"^\Q{key}\E$" for key in sorted(keys))
+    return {**settings, _REDACTION: f"{written}|{named}"}
 
 
 def _reason(error: Py4JJavaError) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import click
 
 from mm2.cli.rows import FORMATS
+from mm2.config.expressions import hide
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import load
@@ -48,7 +49,7 @@ def end(status: int, *messages: str) -> NoReturn:
 def tell(messages: Iterable[str]) -> None:
     """Says something to people, beside the rows for programs."""
     for message in messages:
-        click.echo(message, err=True)
+        click.echo(hide(message), err=True)
 
 
 def refuse_usage(problems: Iterable[str]) -> None:

@@ -155,7 +155,7 @@ def lenient_boolean(text: str | None) -> bool:
 def split_list(text: str) -> tuple[str, ...]:
     """Splits at commas, without the blanks around them; empty items stay, blank text has none."""
     trimmed = java_trim(text)
-    return tuple(_COMMA.split(trimmed)) if trimmed else ()
+    return tuple(item.strip(_BLANKS) for item in trimmed.split(",")) if trimmed else ()
 
 
 def one_of(*allowed: str) -> Check:
@@ -199,13 +199,13 @@ def items(*, empty_allowed: bool = True, allowed: tuple[str, ...] = ()) -> Check
 
 
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
-_COMMA: Final = re.compile(r"\s*,\s*", re.ASCII)
+_BLANKS: Final = " \t\n\x0b\f\r"
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 _FLOAT: Final = re.compile(
-    r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII
+    r"[+-]?(?:NaN|Infinity|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII
 )
 _HEX_FLOAT: Final = re.compile(
-    r"([+-]?)0[xX]((?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII
+    r"([+-]?)0[xX]((?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII
 )
 
 

@@ -8,12 +8,13 @@ from mm2.config.definition import Definition, Key, Type
 
 REST_ENABLED: Final = "rest.enabled"
 REST_READ_ONLY: Final = "rest.read.only"
+REST_PROVIDERS: Final = "rest.config.providers.enabled"
 REST_PASSWORDS: Final = "rest.basic.auth.file"
 TLS_PREFIX: Final = "listeners.https."
 """Begins the TLS keys of the REST interface alone (C363)."""
 
 
-def _key(name: str, type_: Type, default: str, doc: str) -> Key:
+def _key(name: str, type_: Type, default: str | None, doc: str) -> Key:
     return Key(
         name=name,
         type=type_,
@@ -31,6 +32,15 @@ REST_KEYS: Final = (
         Type.BOOLEAN,
         "false",
         "Whether the REST interface only shows: requests that change anything are answered 403.",
+    ),
+    _key(
+        REST_PROVIDERS,
+        Type.BOOLEAN,
+        None,
+        "Whether configurations that come over the REST interface may have new expressions of"
+        " config providers, and keys below config.providers. Unset: neither in a mirror's file; in"
+        " a Connect worker's file expressions of the worker's own providers, as in Connect. false:"
+        " neither. true: both. Expressions that are there already may be sent back unchanged.",
     ),
     _key(
         REST_PASSWORDS,

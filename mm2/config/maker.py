@@ -29,6 +29,7 @@ from mm2.config.layers import (
 )
 from mm2.config.properties import PropertiesFile, load
 from mm2.config.providers import Providers, automatic_providers, listed_providers
+from mm2.config.redact import as_written
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.names import FlowNames, dedicated_names
 from mm2.errors import ConfigError, ConfigErrors
@@ -219,8 +220,8 @@ class MirrorMakerConfig:
         return dedicated_names(flow, group_id=group_id)
 
     def located(self, error: ConfigError) -> ConfigError:
-        """The same mistake with the line of its key."""
-        return with_line(error, self.lines)
+        """The same mistake with the line of its key, and without resolved values."""
+        return as_written(with_line(error, self.lines), self.raw)
 
     def _providers(self) -> Providers:
         return listed_providers(self._list("config.providers"), self.originals, self.environment)

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
+from mm2.config.expressions import RESOLVED, Expression, expressions
 from mm2.config.properties import parse_text
 from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
 
-_EXPRESSION: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 _PACKAGE: Final = "org.apache.kafka.common.config.provider."
 
 
@@ -70,12 +70,18 @@ class AllowedPaths:
             raise ConfigError(f"Path {path} of allowed.paths does not exist")
         return path
 
-    def allows(self, text: str) -> bool:
-        """Whether the path, after removal of "..", lies in one of the allowed ones."""
+    def path(self, text: str) -> Path | None:
+        """
+        The path to open, which is the one that was checked; None if it is not allowed.
+
+        Where paths are restricted, ".." is removed by spelling before the check, and symbolic links
+        are followed only after it, as Java's ``AllowedPaths`` does: what links within an allowed
+        directory lead to is for its owner to decide.
+        """
         if self._allowed is None:
-            return True
+            return Path(text)
         path = _normalised(text)
-        return any(path.is_relative_to(allowed) for allowed in self._allowed)
+        return path if any(path.is_relative_to(each) for each in self._allowed) else None
 
 
 class FileProvider:
@@ -91,13 +97,23 @@ class FileProvider:
         Raises:
             ConfigError: the file cannot be read, is not UTF-8, or has a malformed escape.
         """
-        if not path or not self._paths.allows(path):
+        file = self._paths.path(path) if path else None
+        if file is None:
             return None
         try:
-            text = Path(path).read_bytes().decode("utf-8")
+            text = file.read_bytes().decode("utf-8")
         except (OSError, ValueError) as error:
             raise ConfigError(f"Could not read properties from file {path}: {error}") from error
-        return parse_text(text, name=path).values.get(key)
+        return _parsed(path, text).get(key)
+
+
+def _parsed(path: str, text: str) -> Mapping[str, str]:
+    """The properties of a file, of which errors quote nothing but the line."""
+    try:
+        return parse_text(text, name=path).values
+    except ConfigError as error:
+        message = f"Could not read properties from file {path}: malformed escape in line"
+        raise ConfigError(f"{message} {error.line}") from None
 
 
 class DirectoryProvider:
@@ -115,9 +131,10 @@ class DirectoryProvider:
         Raises:
             ConfigError: the file is there but cannot be read, or is not UTF-8.
         """
-        if not path or not self._paths.allows(path) or key != Path(key).name:
+        directory = self._paths.path(path) if path else None
+        if directory is None or key != Path(key).name:
             return None
-        file = Path(path) / key
+        file = directory / key
         if not file.is_file():
             return None
         try:
@@ -133,8 +150,12 @@ class Providers:
         self._providers = providers
 
     def resolve(self, text: str) -> str:
-        """Replaces every expression that a provider has a value for."""
-        return _EXPRESSION.sub(self._replacement, text)
+        """Replaces every expression that a provider has a value for, and has the values hidden."""
+        pieces, at = [], 0
+        for expression in expressions(text):
+            pieces += [text[at : expression.start], self._replacement(expression)]
+            at = expression.end
+        return "".join([*pieces, text[at:]])
 
     def resolve_all(self, properties: Mapping[str, str]) -> dict[str, str]:
         """
@@ -153,15 +174,22 @@ class Providers:
 
     def unanswered(self, text: str) -> str | None:
         """The first expression in a text that a provider is asked for and has no value for."""
-        for found in _EXPRESSION.finditer(text):
-            if found[1] in self._providers and self._replacement(found) == found[0]:
-                return found[0]
+        for found in expressions(text):
+            if found.provider in self._providers and self._replacement(found) == found.text:
+                return found.text
         return None
 
-    def _replacement(self, expression: re.Match[str]) -> str:
-        provider = self._providers.get(expression[1])
-        value = provider.get(expression[2] or "", expression[3]) if provider else None
-        return expression[0] if value is None else value
+    def _replacement(self, expression: Expression) -> str:
+        provider = self._providers.get(expression.provider)
+        try:
+            value = provider.get(expression.path, expression.key) if provider else None
+        except ConfigError:
+            RESOLVED.fail(expression.text)
+            raise
+        if value is None:
+            return expression.text
+        RESOLVED.remember(value, expression.text)
+        return value
 
 
 def automatic_providers(

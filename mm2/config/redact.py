@@ -12,6 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from mm2.config.expressions import RESOLVED, hide, is_of_expressions
+from mm2.errors import ConfigError, ConfigErrors
+
 HIDDEN: Final = "[hidden]"
 """What stands for a secret, as in Kafka's own listings (C067)."""
 
@@ -31,11 +34,13 @@ PASSWORD_KEYS: Final = frozenset(
 """The names that Java types as password, in every definition."""
 
 _SECRET_WORD: Final = re.compile(
-    r"(?:^|[.\-_])(?:\w*(?:password|passwd|passphrase|secret|credential|token|apikey)s?|jaas|pwd|private[.\-_]?key|api[.\-_]?key|access[.\-_]?key)(?:$|[.\-_])",
+    r"(?:(?:password|passwd|passphrase|secret|credential|token|apikey)s?"
+    r"|(?:^|[.\-_])(?:jaas|pwd|private[.\-_]?key|api[.\-_]?key|access[.\-_]?key))(?:$|[.\-_])",
     re.IGNORECASE,
 )
 _HARMLESS: Final = re.compile(r"\.(?:url|class|file|location|type|ms|seconds|id|name)$")
-_EXPRESSION: Final = re.compile(r"(?:\$\{[^}]*:[^}]*\})+")
+_LEAST_SECRET: Final = 3
+"""A password of fewer characters would be replaced in the middle of other words."""
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^/\s:@]*):[^/\s@]+(?=@)")
 
 
@@ -58,7 +63,7 @@ def shown(key: str, value: str) -> str:
     A provider expression is shown although its key is secret: it is where to look, not what is
     there.
     """
-    if is_secret(key) and not _EXPRESSION.fullmatch(value):
+    if is_secret(key) and not is_of_expressions(value):
         return HIDDEN
     return _URL_PASSWORD.sub(rf"\1:{HIDDEN}", value)
 
@@ -66,3 +71,45 @@ def shown(key: str, value: str) -> str:
 def redacted(properties: Mapping[str, str]) -> dict[str, str]:
     """A copy in which every secret is hidden."""
     return {key: shown(key, value) for key, value in properties.items()}
+
+
+def as_written(error: ConfigError, raw: Mapping[str, str]) -> ConfigError:
+    """
+    The same mistake without what providers have read, and without the value of a secret key.
+
+    Args:
+        error: a mistake, which may quote resolved values.
+        raw: all keys and values as the user wrote them.
+    """
+    message, value = hide(error.message), hide(error.value) if error.value else error.value
+    suggestion = error.suggestion
+    written = raw.get(error.key or "", "")
+    if RESOLVED.has_answers(written):
+        # The message may say the value in part, in other words, or beside what was written.
+        value, suggestion = shown(error.key or "", written), None
+        message = f"{error.key} = {value}: what this stands for is not valid"
+    elif error.key is not None and len(written) >= _LEAST_SECRET and is_secret(error.key):
+        message, value = message.replace(written, HIDDEN), value and HIDDEN
+    return ConfigError(message, key=error.key, value=value, line=error.line, suggestion=suggestion)
+
+
+def all_as_written(errors: ConfigErrors, raw: Mapping[str, str]) -> ConfigErrors:
+    """As ``as_written`` for each."""
+    return ConfigErrors([as_written(each, raw) for each in errors.problems])
+
+
+def with_secrets(config: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    """
+    A configuration that a client sends back, with the secrets that it was not shown.
+
+    Raises:
+        ConfigErrors: something hidden stands where nothing was shown like that.
+    """
+    found = {
+        key: before[key] if key in before and value == shown(key, before[key]) else value
+        for key, value in config.items()
+    }
+    if strange := [key for key in found if HIDDEN in found[key] and found[key] != before.get(key)]:
+        message = f"has {HIDDEN} in it, which stands for nothing here: write the value"
+        raise ConfigErrors([ConfigError(f"{key} {message}", key=key) for key in strange])
+    return found

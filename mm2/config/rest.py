@@ -11,7 +11,14 @@ from typing import Final
 
 from mm2.config.definition import Value, by_line, parse_all
 from mm2.config.keys import TABLE
-from mm2.config.keys_rest import REST_ENABLED, REST_KEYS, REST_PASSWORDS, REST_READ_ONLY, TLS_PREFIX
+from mm2.config.keys_rest import (
+    REST_ENABLED,
+    REST_KEYS,
+    REST_PASSWORDS,
+    REST_PROVIDERS,
+    REST_READ_ONLY,
+    TLS_PREFIX,
+)
 from mm2.config.keys_top import HeaderRule, header_rules
 from mm2.config.maker import MirrorMakerConfig
 from mm2.errors import ConfigError, ConfigErrors
@@ -86,6 +93,8 @@ class RestSettings:
         methods: what such pages may ask.
         headers: of every answer.
         read_only: whether it only shows.
+        providers: whether configurations may have new expressions of config providers; None if the
+            file does not say.
         passwords_file: who may use it; None is everybody.
         tls: Java's ``ssl.*`` keys of https listeners.
         client_auth: "required", "requested" or "none": certificates of clients.
@@ -100,6 +109,7 @@ class RestSettings:
     methods: tuple[str, ...] = _DEFAULT_METHODS
     headers: tuple[HeaderRule, ...] = ()
     read_only: bool = False
+    providers: bool | None = None
     passwords_file: str | None = None
     tls: Mapping[str, str] = field(default_factory=dict, repr=False)
     client_auth: str = "none"
@@ -149,6 +159,7 @@ def read_rest(properties: Mapping[str, str]) -> RestSettings | None:
         methods=_split(values[_METHODS]) or _DEFAULT_METHODS,
         headers=tuple(header_rules(str(values[_HEADERS] or ""))),
         read_only=values[REST_READ_ONLY] is True,
+        providers=None if values[REST_PROVIDERS] is None else values[REST_PROVIDERS] is True,
         passwords_file=_text(values[REST_PASSWORDS]),
         tls=tls,
         client_auth=tls.get(_CLIENT_AUTH, "none"),

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mm2.config.definition import by_line, java_trim
+from mm2.config.expressions import hide
 from mm2.config.flow import FlowConfig, single_flow
 from mm2.config.known import connector_advice, doubts
 from mm2.config.layers import with_line
 from mm2.connect.classes import ConnectorClass, connector_class
-from mm2.connect.expressions import Expressions
 from mm2.connect.layers import ConnectorLayers
 from mm2.connect.worker import WorkerConfig
 from mm2.core.model import (
@@ -69,11 +69,8 @@ def read_connector(
     if mistakes:
         raise ConfigErrors(sorted((with_line(each, lines) for each in mistakes), key=by_line))
     layers = ConnectorLayers(name=name, kind=kind, own=config, lines=lines, worker=worker)
-    try:
-        flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
-        _check_refusals(flow, kind)
-    except ConfigErrors as errors:
-        raise Expressions(config, worker).hidden_in(errors) from None
+    flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
+    _check_refusals(flow, kind)
     warnings = [str(with_line(each, lines)) for each in doubts(config, connector_advice)]
     return Connector(
         name=name,
@@ -103,4 +100,4 @@ def _check_refusals(flow: FlowConfig, kind: ConnectorClass) -> None:
         HEARTBEAT_CONNECTOR: flow.heartbeat,
     }
     if refusals := settings[kind.part].refusals:
-        raise ConfigErrors([ConfigError(refusal) for refusal in refusals])
+        raise ConfigErrors([ConfigError(hide(refusal)) for refusal in refusals])

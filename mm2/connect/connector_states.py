@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.expressions import Expressions
 from mm2.connect.running import RunningConnectors
 from mm2.connect.status_board import StatusBoard
 from mm2.connect.store import ConnectorStore
@@ -17,7 +15,6 @@ from mm2.core.status_table import StatusTable
 from mm2.core.status_words import words_at_rest
 from mm2.errors import ClusterError, ConfigErrors
 from mm2.herder.flow_view import ConnectorView, FlowView, TaskView
-from mm2.herder.repositioning import Repositioning
 from mm2.rest.errors import unknown_connector
 from mm2.rest.ports import ConnectorStatus, ConnectorType, State
 from mm2.rest.views import FlowViews
@@ -91,13 +88,6 @@ class ConnectorStates:
         self.config(name)
         return sorted({each.remote for each in (await self._view(name)).partitions})
 
-    @asynccontextmanager
-    async def moving(self, connector: Connector) -> AsyncIterator[Repositioning]:
-        """Where a connector is, and what moves it."""
-        with Expressions(connector.config, self._worker).hiding():
-            async with Repositioning.of(connector.flow) as repositioning:
-                yield repositioning
-
     async def status(self, name: str) -> ConnectorStatus:
         """
         How a connector is.
@@ -128,19 +118,17 @@ class ConnectorStates:
             said.take(key, value)
         if (status := said.statuses.get(ConnectorKey(name))) is None:
             return self._as(name, wanted.value, led)
-        hide = Expressions(self.config(name), self._worker).hide
         return ConnectorStatus(
             name=name,
             type=self.type(name),
-            connector=_state(status, hide),
-            tasks={number: _state(task, hide) for number, task in said.tasks(name).items()},
+            connector=_state(status),
+            tasks={number: _state(task) for number, task in said.tasks(name).items()},
         )
 
     async def _view(self, name: str) -> FlowView:
         # What runs here, if it does: who asks again for the same is answered by the same follower.
         connector = self._running.known.get(name) or self.known(name)
-        with Expressions(connector.config, self._worker).hiding():
-            return await self._views.of(connector.flow)
+        return await self._views.of(connector.flow)
 
     def _as(self, name: str, state: str, worker_id: str, trace: str = "") -> ConnectorStatus:
         """A connector of which no more is known than one state; why it failed, only if it has."""
@@ -156,12 +144,11 @@ class ConnectorStates:
         seen = _part(view, connector)
         if seen is None:
             return self._as(name, "UNASSIGNED", "")
-        hide = Expressions(connector.config, self._worker).hide
         return ConnectorStatus(
             name=name,
             type=self.type(name),
-            connector=_state(seen, hide),
-            tasks={task.task: _state(task, hide) for task in seen.tasks},
+            connector=_state(seen),
+            tasks={task.task: _state(task) for task in seen.tasks},
         )
 
 
@@ -169,8 +156,8 @@ def _part(view: FlowView, connector: Connector) -> ConnectorView | None:
     return view.connector(connector.kind.part)
 
 
-def _state(of: ConnectorView | TaskView | Status, hide: Callable[[str], str]) -> State:
-    return State(state=of.state.value, worker_id=of.worker_id, trace=hide(of.trace or ""))
+def _state(of: ConnectorView | TaskView | Status) -> State:
+    return State(state=of.state.value, worker_id=of.worker_id, trace=of.trace or "")
 
 
 def _failed_or(wanted: TargetState) -> str:

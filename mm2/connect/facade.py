@@ -15,18 +15,19 @@ from unicodedata import category
 
 from mm2.config.clients import worker_client_properties
 from mm2.config.definition import java_trim
-from mm2.config.redact import redacted
+from mm2.config.redact import redacted, with_secrets
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_states import ConnectorStates
-from mm2.connect.hidden import with_secrets
 from mm2.connect.running import RunningConnectors
 from mm2.connect.status_board import StatusBoard
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
 from mm2.core.model import SOURCE_CONNECTOR
+from mm2.herder.repositioning import Repositioning
 from mm2.kafka.admin import Admin
 from mm2.rest import moving
+from mm2.rest.altering import check_expressions
 from mm2.rest.errors import RestError, bad_request, conflict, not_found
 from mm2.rest.ports import ConnectorInfo, ConnectorStatus, JsonObject, Position, State, Target
 from mm2.rest.views import FlowViews
@@ -146,6 +147,7 @@ class WorkerConnectors:
             raise bad_request(
                 f"{name!r} is no name for a connector: blanks around it, or control characters"
             )
+        check_providers(self._worker, {}, config)
         written = {**with_secrets(config, {}), "name": name}
         connector = read_connector(written, self._worker)
         # In Connect's order: nobody may see the connector without what is wanted of it.
@@ -222,7 +224,7 @@ class WorkerConnectors:
         connector = self._states.known(name)
         if connector.kind.part != SOURCE_CONNECTOR:
             return []
-        async with self._states.moving(connector) as repositioning:
+        async with Repositioning.of(connector.flow) as repositioning:
             return await moving.positions(repositioning, connector.flow.flow.source)
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
@@ -233,7 +235,7 @@ class WorkerConnectors:
             RestError: it is not stopped, or has not drained yet.
             ConfigErrors: the request is wrong.
         """
-        async with self._states.moving(self._stopped(name)) as repositioning:
+        async with Repositioning.of(self._stopped(name).flow) as repositioning:
             return await moving.alter(repositioning, document)
 
     async def reset_offsets(self, name: str) -> str:
@@ -243,12 +245,13 @@ class WorkerConnectors:
         Raises:
             RestError: it is not stopped, or has not drained yet.
         """
-        async with self._states.moving(self._stopped(name)) as repositioning:
+        async with Repositioning.of(self._stopped(name).flow) as repositioning:
             return await moving.reset(repositioning)
 
     async def _replace(
         self, name: str, before: Mapping[str, str], config: Mapping[str, str]
     ) -> None:
+        check_providers(self._worker, before, config)
         connector = read_connector({**config, "name": name}, self._worker)
         if not await self._store.replace(before, ConnectorConfig(name, connector.config)):
             raise conflict(
@@ -264,3 +267,20 @@ class WorkerConnectors:
         if self._store.contents.state(name) is not TargetState.STOPPED:
             raise moving.not_stopped(name)
         return connector
+
+
+def check_providers(
+    worker: WorkerConfig, before: Mapping[str, str], config: Mapping[str, str]
+) -> None:
+    """
+    Takes from clients of REST what the worker's file lets them ask of config providers.
+
+    Unless it says otherwise, connectors use the worker's providers, as in Connect, and bring none
+    of their own, which could read what ``allowed.paths`` of the worker's keep from them.
+
+    Raises:
+        ConfigErrors: what is not taken.
+    """
+    providers = worker.rest.providers if worker.rest is not None else None
+    if providers is not True:
+        check_expressions(before, config, providers_only=providers is None)

@@ -18,6 +18,7 @@ from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.keys_security import CLIENT_NAMES
 from mm2.config.layers import WORKER_LEVEL as _WORKER
 from mm2.config.layers import Place, Setting, filled, plain, with_line
+from mm2.config.redact import as_written
 from mm2.connect.classes import ConnectorClass
 from mm2.connect.servers import is_same_cluster
 from mm2.connect.worker import STANDALONE_GROUP, WorkerConfig
@@ -126,8 +127,9 @@ class ConnectorLayers:
         return self.worker.providers().unanswered(text)
 
     def located(self, error: ConfigError) -> ConfigError:
-        """The same mistake with the line of its key in the connector's file."""
-        return with_line(error, self.lines)
+        """The same mistake with the line of its key in its file, and without resolved values."""
+        raw = {**self.worker.raw, **self.own}
+        return as_written(with_line(error, self.lines), raw)
 
     def written(self, flow: SourceAndTarget, place: Place, name: str) -> str:
         """How the user would write a key of the worker or of one of the clusters."""

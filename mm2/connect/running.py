@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 import structlog
 
+from mm2.config.expressions import hide
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.expressions import Expressions
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import TargetState
@@ -151,8 +151,7 @@ class RunningConnectors:
                     await self._check(connector, self._worker)
                 await flow.run()
             except Exception as error:  # noqa: BLE001 - the supervisor of connectors
-                reason = str(root_cause(error))
-                self.failed[name] = Expressions(connector.config, self._worker).hide(reason)
+                self.failed[name] = hide(str(root_cause(error)))
                 log.error("connector.failed", error=self.failed[name])
 
     async def _end(self, names: list[str]) -> None:

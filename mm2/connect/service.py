@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from mm2.connect.classes import CLASSES, ConnectorClass
 from mm2.connect.connector import read_connector
-from mm2.connect.facade import WorkerConnectors
+from mm2.connect.facade import WorkerConnectors, check_providers
 from mm2.connect.running import RunningConnectors
 from mm2.connect.status_board import StatusBoard
 from mm2.connect.store import ConnectorStore
@@ -45,7 +45,7 @@ async def serve_worker(
         connectors = WorkerConnectors(worker, store, running, FlowViews(tasks), board)
         api = Api(
             connectors=connectors,
-            plugins=Plugins(worker_plugins(worker), resolves=True),
+            plugins=Plugins(worker_plugins(worker, store), resolves=True),
             levels=LogLevels(),
             starting=lambda: store.awaited,
         )
@@ -53,7 +53,7 @@ async def serve_worker(
             await asyncio.Event().wait()
 
 
-def worker_plugins(worker: WorkerConfig) -> list[Plugin]:
+def worker_plugins(worker: WorkerConfig, store: ConnectorStore | None = None) -> list[Plugin]:
     """The classes that a worker runs; configurations are checked as when they are created."""
     known = {plugin.class_name.rpartition(".")[2]: plugin for plugin in MIRROR_PLUGINS}
     return [
@@ -61,17 +61,19 @@ def worker_plugins(worker: WorkerConfig) -> list[Plugin]:
             class_name=kind.full_name,
             type=ConnectorType.SINK if kind.is_sink else ConnectorType.SOURCE,
             keys=known[kind.part].keys,
-            check=_check(kind, worker),
+            check=_check(kind, worker, store),
         )
         for kind in CLASSES
     ]
 
 
 def _check(
-    kind: ConnectorClass, worker: WorkerConfig
+    kind: ConnectorClass, worker: WorkerConfig, store: ConnectorStore | None
 ) -> Callable[[Mapping[str, str]], Iterable[ConfigError]]:
     def check(config: Mapping[str, str]) -> Iterable[ConfigError]:
+        configs = store.contents.configs if store is not None else {}
         try:
+            check_providers(worker, configs.get(config.get("name", ""), {}), config)
             read_connector({**config, "connector.class": kind.name}, worker)
         except ConfigErrors as errors:
             return errors.problems

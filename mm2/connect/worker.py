@@ -18,6 +18,7 @@ from mm2.config.layers import TOP_LEVEL, Setting, with_line
 from mm2.config.properties import PropertiesFile
 from mm2.config.providers import Providers, listed_providers
 from mm2.config.reading import Parsed
+from mm2.config.redact import as_written
 from mm2.config.rest import RestSettings, read_rest
 from mm2.config.unobeyed import unobeyed
 from mm2.errors import ConfigError, ConfigErrors
@@ -103,8 +104,8 @@ class WorkerConfig:
         return [str(self.located(each)) for each in (*doubts(self.raw, worker_advice), *found)]
 
     def located(self, error: ConfigError) -> ConfigError:
-        """The same mistake with the line of its key."""
-        return with_line(error, self.lines)
+        """The same mistake with the line of its key, and without resolved values."""
+        return as_written(with_line(error, self.lines), self.raw)
 
 
 def _unobeyed(

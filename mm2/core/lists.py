@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from mm2.errors import ConfigError
 
 _UP_TO_BLANK: Final = "".join(map(chr, range(0x21)))
-_COMMA: Final = re.compile(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*")
+_BLANKS: Final = " \t\n\x0b\f\r"
 
 
 def trim(text: str) -> str:
@@ -28,7 +27,7 @@ def parse_list(key: str, text: str) -> tuple[str, ...]:
     trimmed = trim(text)
     if not trimmed:
         return ()
-    items = _COMMA.split(trimmed)
+    items = [item.strip(_BLANKS) for item in trimmed.split(",")]
     if "" in items:
         raise ConfigError(f"Configuration '{key}' values must not be empty.", key=key, value=text)
     return tuple(dict.fromkeys(items))

@@ -16,7 +16,6 @@ from mm2.connect.checkpoint_sink import run_checkpoint_sink
 from mm2.connect.connector import Connector
 from mm2.connect.connector_words import ConnectorWords
 from mm2.connect.doubts import check_target
-from mm2.connect.expressions import Expressions
 from mm2.connect.lag_group import LagGroup
 from mm2.connect.resting import RestingStatuses
 from mm2.connect.running import RunningConnectors
@@ -144,7 +143,6 @@ class ConnectWorker:
             ConnectorWords(connector, self._board, lambda: self._wanted(connector.name)),
             owner=self._worker_id,
             worker_id=self._worker_id,
-            hide=lambda text: Expressions(connector.config, self._config).hide(text),
             also=None if lag_group is None else lag_group.keep,
         )
 

@@ -175,6 +175,7 @@ class BundleSpec:
         exactly_once: None mirrors at least once.
         generation: of the last assignment that its leader has written for it; older ones that still
             come do not count.
+        hidden: values in here that config providers have read, and the expressions to show instead.
     """
 
     flow: SourceAndTarget
@@ -199,6 +200,7 @@ class BundleSpec:
     errors: ErrorSpec = field(default_factory=ErrorSpec)
     exactly_once: ExactlyOnceSpec | None = None
     generation: int = 0
+    hidden: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 from mm2.config.connector_settings import ErrorSettings
 from mm2.config.data_clients import DataSettings
+from mm2.config.expressions import RESOLVED
 from mm2.config.flow import FlowConfig, data_producer
 from mm2.herder.bundle import BundleSpec, ErrorSpec, FetchSpec, GapSpec, OffsetSyncSpec
 from mm2.herder.exactly_once import exactly_once_spec, transactional_id
@@ -58,6 +59,9 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         offset_syncs=syncs if source.emit_offset_syncs else None,
         errors=_errors(source.errors),
         exactly_once=exactly_once_spec(config, producer),
+        hidden=RESOLVED.within(
+            [*consumer.values(), *producer.values(), *syncs.properties.values()]
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 import structlog
 
 from mm2 import __version__
+from mm2.config.expressions import hide
 from mm2.config.flow import FlowConfig
 from mm2.errors import ClusterError
 from mm2.herder.board import ControlBoard
@@ -67,7 +68,6 @@ class StatusKeeper:
         store: where it stands.
         owner: of this node's leases; under others' it writes nothing.
         worker_id: how Connect names this node (C480).
-        hide: takes out of reasons what nobody is to read.
         also: what else is told of the flow meanwhile, from its picture; runs until cancelled.
     """
 
@@ -78,13 +78,11 @@ class StatusKeeper:
         *,
         owner: str,
         worker_id: str,
-        hide: Callable[[str], str] = str,
         also: Callable[[FlowPicture], Coroutine[object, object, None]] | None = None,
     ) -> None:
         self._config = config
         self._also = also
         self._store = store
-        self._hide = hide
         self._looks = Looks()
         self._ledger = StatusLedger(config, owner=owner, worker_id=worker_id, release=__version__)
 
@@ -96,7 +94,7 @@ class StatusKeeper:
             key: which.
             reason: why it has failed; None if it begins.
         """
-        self._ledger.heard(key, reason and self._hide(reason), now_ms())
+        self._ledger.heard(key, reason and hide(reason), now_ms())
         self._looks.news()
 
     async def beside(self, work: Coroutine[object, object, None], board: ControlBoard) -> None:

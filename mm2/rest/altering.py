@@ -11,10 +11,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.redact import HIDDEN
+from mm2.config.expressions import expressions
+from mm2.config.keys_rest import REST_PROVIDERS
+from mm2.config.redact import HIDDEN, shown
 from mm2.errors import ConfigError, ConfigErrors
 
 _FIXED: Final = ("name", "connector.class", "source.cluster.alias", "target.cluster.alias")
+
+_NOT_TAKEN: Final = (
+    "expressions of config providers and their keys are not taken over REST: write the value,"
+    f" change the file, or have the file say {REST_PROVIDERS} = true"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +93,32 @@ def _problems(
         elif value is not None and HIDDEN in value:
             message = f"{key} has {HIDDEN} in it, which stands for nothing here: write the value"
             yield ConfigError(message, key=key, value=value)
+
+
+def check_expressions(
+    before: Mapping[str, str], after: Mapping[str, str | None], *, providers_only: bool = False
+) -> None:
+    """
+    Makes sure that nobody reads over REST what config providers can read.
+
+    Args:
+        before: a configuration; what stays as it is may have expressions.
+        after: the values that are asked for.
+        providers_only: whether expressions are taken, and only keys that define providers are not.
+
+    Raises:
+        ConfigErrors: a value is new and has an expression, or a key says what providers may read.
+    """
+    problems = [
+        ConfigError(f"{key} = {shown(key, value)}: {_NOT_TAKEN}", key=key)
+        for key, value in after.items()
+        if value is not None
+        and value != before.get(key)
+        and (key.startswith("config.providers") or (not providers_only and _has_expression(value)))
+    ]
+    if problems:
+        raise ConfigErrors(problems)
+
+
+def _has_expression(value: str) -> bool:
+    return next(expressions(value), None) is not None

@@ -19,6 +19,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler as WebHandler
 from aiohttp.typedefs import Middleware
 
+from mm2.config.expressions import hidden_in, hide
 from mm2.config.keys_top import HeaderRule
 from mm2.errors import ConfigError, ConfigErrors, FlowError, InvalidArgument, Mm2Error
 from mm2.rest.calls import Answer, Api, Call, parse_body
@@ -36,6 +37,8 @@ REQUEST_TIMEOUT_S: Final = 90.0
 
 MOST_BODY_BYTES: Final = 1024 * 1024
 _JSON: Final = "application/json"
+_TEXTS: Final = frozenset({"trace", "message", "errors"})
+"""Fields of answers that hold sentences for people."""
 _REALM: Final = 'Basic realm="mm2"'
 
 
@@ -129,15 +132,27 @@ def _response(answer: Answer) -> web.Response:
     if answer.body is None:
         return web.Response(status=answer.status, headers=headers)
     return web.Response(
-        body=json.dumps(answer.body).encode(),
+        body=json.dumps(_hidden(answer.body)).encode(),
         status=answer.status,
         headers=headers,
         content_type=_JSON,
     )
 
 
+def _hidden(document: object) -> object:
+    """The document with resolved values hidden in its texts; names and positions are data."""
+    if isinstance(document, list | tuple):
+        return [_hidden(each) for each in document]
+    if isinstance(document, Mapping):
+        return {
+            key: hidden_in(value) if key in _TEXTS else _hidden(value)
+            for key, value in document.items()
+        }
+    return document
+
+
 def _refusal(status: int, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
-    body = json.dumps({"error_code": int(status), "message": message}).encode()
+    body = json.dumps({"error_code": int(status), "message": hide(message)}).encode()
     return web.Response(body=body, status=status, headers=headers, content_type=_JSON)
 
 

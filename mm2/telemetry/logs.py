@@ -15,7 +15,14 @@ from typing import Final, TextIO
 import stamina
 import structlog
 
+from mm2.config.expressions import hidden_in, hide
+
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
+_NAMES: Final = frozenset(
+    {"event", "level", "timestamp", "flow", "source", "target", "cluster", "connector", "topic"}
+    | {"partition", "group", "key"}
+)
+"""Fields of events that say what they are about, and quote no configuration."""
 _TASK_MARK: Final = '{"mm2_task"'
 """Begins each line that a task writes, and no line of Spark's."""
 
@@ -82,7 +89,7 @@ class _Warnings:
     info = debug
 
     def warning(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command speaks to people
+        print(hide(line), file=sys.stderr, flush=True)  # noqa: T201 - a command speaks to people
 
     error = critical = exception = warning
 
@@ -115,12 +122,27 @@ def _configure(stream: TextIO, level: str, renderer: structlog.typing.Processor)
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            _hide_resolved,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=structlog.WriteLoggerFactory(file=stream),
         cache_logger_on_first_use=False,
     )
+
+
+def _hide_resolved(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Hides what providers have read in every field that is not a name."""
+    return {
+        key: value if key in _NAMES else hidden_in(_text(value)) for key, value in event.items()
+    }
+
+
+def _text(value: object) -> object:
+    """What renderers would make a text of."""
+    return str(value) if isinstance(value, BaseException) else value
 
 
 def _render_for_relay(_logger: object, _method: str, event: structlog.typing.EventDict) -> str:

@@ -253,3 +253,42 @@ async def _granted(client: Client, method: str, path: str, **options: Any) -> bo
     status, body = await client.ask(method, path, **options)
     assert status == 200, body
     return True
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+async def test_what_providers_can_read_is_not_told_over_rest(
+    cluster_b: Cluster, unique: str, tmp_path: Path, *, allowed: bool
+) -> None:
+    alias, secret = f"S{unique[-8:]}", "t0psecret"
+    (tmp_path / "secrets").write_text(f"store={secret}\nservers=127.0.0.1:1\n")
+    written = f"${{file:{tmp_path}/secrets:%s}}"
+    settings = {
+        "config.providers": "file",
+        "config.providers.file.class": (
+            "org.apache.kafka.common.config.provider.FileConfigProvider"
+        ),
+        f"{alias}->T.enabled": "true",
+        f"{alias}->T.groups": written % "servers",
+        f"T->{alias}.emit.heartbeats.enabled": "false",
+        "rest.config.providers.enabled": str(allowed).lower(),
+    }
+    file = tmp_path / "mm2.properties"
+    file.write_text(properties({alias: "127.0.0.1:1", "T": cluster_b.bootstrap}, settings))
+    name = quote(f"{alias}->T.MirrorSourceConnector", safe="")
+    async with _node(file) as client:
+        for key in ("tasks.max", "topics", "client.id", "topic.filter.class"):
+            change = {key: written % "store"}
+            status, answer = await client.ask("PATCH", f"/connectors/{name}/config", json=change)
+            assert secret not in str(answer)
+            if not allowed:
+                assert status == 400
+                assert "rest.config.providers.enabled" in answer["message"]
+            elif key in ("tasks.max", "topic.filter.class"):
+                assert status == 400
+        present = await client.get(f"/connectors/{name}/config")
+        assert written % "servers" in present.values()
+        assert (present.get("topics") == written % "store") == allowed
+        changed = {**present, "tasks.max": "3"}
+        status, answer = await client.ask("PUT", f"/connectors/{name}/config", json=changed)
+        assert (status, answer["config"]["tasks.max"]) == (200, "3")
+        assert secret not in str(answer)

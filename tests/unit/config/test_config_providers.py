@@ -92,6 +92,21 @@ def test_only_allowed_paths_are_read(kind: str, tmp_path: Path) -> None:
         assert providers.resolve(f"${{p:{path}{tail}}}").startswith("$")
 
 
+@pytest.mark.parametrize("kind", ["File", "Directory"])
+def test_the_path_that_was_checked_is_the_one_that_is_opened(kind: str, tmp_path: Path) -> None:
+    """C065, C066: ".." after a link does not lead to where the link leads, but to its folder."""
+    for folder in ("in", "out/data"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "in/link").symlink_to(tmp_path / "out/data")
+    (tmp_path / "out/file").write_text("file=outside", encoding="utf-8")
+    (tmp_path / "out/data/file").write_text("file=linked", encoding="utf-8")
+    providers = _providers(kind, allowed_paths=f"{tmp_path}/in")
+    tail = "/file:file" if kind == "File" else ":file"
+    assert "linked" in providers.resolve(f"${{p:{tmp_path}/in/link{tail}}}")
+    (tmp_path / "in/file").write_text("file=inside", encoding="utf-8")
+    assert "inside" in providers.resolve(f"${{p:{tmp_path}/in/link/..{tail}}}")
+
+
 @pytest.mark.parametrize(
     ("paths", "complaint"), [("relative", "not absolute"), ("/does/not/exist", "does not exist")]
 )

@@ -61,3 +61,9 @@ def test_a_whole_map_is_redacted() -> None:
         "a": "1",
         "B.ssl.key.password": "[hidden]",
     }
+
+
+def test_the_longest_names_are_judged_in_one_pass() -> None:
+    for name in ("_" * 500_000, "a." * 250_000, "password" * 60_000):
+        assert not is_secret(f"{name}x")
+    assert shown("ssl.key.password", "${" + ":" * 500_000) == "[hidden]"

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from mm2.config.definition import Value, lenient_boolean
+from mm2.config.definition import Value, lenient_boolean, split_list
 from mm2.config.keys import TABLE, nearest
+from mm2.core.lists import parse_list
 from mm2.errors import ConfigError
 
 
@@ -118,3 +119,16 @@ def test_every_default_can_be_read() -> None:
 )
 def test_the_nearest_key_is_found(written: str, meant: str | None) -> None:
     assert nearest(written, TABLE) == meant
+
+
+def test_the_longest_lists_are_read_in_one_pass() -> None:
+    """If it took longer than their length, this would not end."""
+    text = f"a{' ' * 600_000}b"
+    assert split_list(text) == parse_list("topics", text) == (text,)
+
+
+@pytest.mark.parametrize("text", ["1" * 600_000 + "x", "0x" + "1" * 600_000 + "z"])
+def test_the_longest_numbers_are_refused_in_one_pass(text: str) -> None:
+    for key in ("sasl.login.refresh.window.factor", "tasks.max"):
+        with pytest.raises(ConfigError):
+            TABLE[key].parse(text)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
+from mm2.config.expressions import hide
 from mm2.config.flow import FlowConfig
 from mm2.connect.connector import read_connector
-from mm2.connect.expressions import Expressions
 from mm2.connect.facade import WorkerConnectors
 from mm2.connect.memory import MemoryStore
 from mm2.connect.running import RunningConnectors
@@ -16,10 +17,10 @@ from mm2.connect.service import worker_plugins
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig
 from mm2.core.connect_status import RunState
-from mm2.errors import ConfigError, ConfigErrors, Unavailable
+from mm2.errors import ConfigErrors, Unavailable
 from mm2.herder.flow_view import ConnectorView, FlowView, TaskView
-from mm2.rest.ports import ConnectorStatus
 from mm2.rest.views import FlowViews
+from tests.support.rest import interface
 
 _CONFIG = {
     "name": "m",
@@ -69,9 +70,8 @@ def test_what_was_written_plainly_is_said_plainly() -> None:
 
 
 def test_what_another_key_stands_for_is_hidden_within_words_too() -> None:
-    config = {**_CONFIG, "topics": "${env:PW}", "tasks.max": "${env:N}"}
-    expressions = Expressions(config, _worker(PW="hunter2", N="7"))
-    assert expressions.hide("no xhunter2y of 17, 7") == "no x${env:PW}y of 17, ${env:N}"
+    read_connector({**_CONFIG, "topics": "${env:PW}"}, _worker(PW="hunter2"))
+    assert hide("no xhunter2y of 17") == "no x${env:PW}y of 17"
 
 
 class _Failing:
@@ -104,24 +104,71 @@ def _traced(*, is_away: bool) -> WorkerConnectors:
     return WorkerConnectors(worker, store, running, views)
 
 
-def _traces(status: ConnectorStatus) -> list[str]:
-    return [status.connector.trace, *(each.trace for each in status.tasks.values())]
-
-
 async def test_traces_show_expressions() -> None:
-    assert _traces(await _traced(is_away=False).status("m")) == ["no x${env:PW}", "${env:PW}"]
+    async with interface(_traced(is_away=False)) as client:
+        status = await client.get("/connectors/m/status")
+    assert status["connector"]["trace"] == "no x${env:PW}"
+    assert status["tasks"][0]["trace"] == "${env:PW}"
+    async with interface(_traced(is_away=True)) as client:
+        status = await client.get("/connectors/m/status")
     away = "cluster B: cannot be looked at: /${env:PW} is no file"
-    assert _traces(await _traced(is_away=True).status("m")) == [away]
+    assert status["connector"]["trace"] == away
 
 
 async def test_what_cannot_be_answered_is_said_with_expressions() -> None:
-    with pytest.raises(Unavailable, match=r"/\$\{env:PW\} is no file"):
-        await _traced(is_away=True).topics("m")
+    async with interface(_traced(is_away=True)) as client:
+        status, answer = await client.ask("GET", "/connectors/m/topics")
+    assert status == 503
+    assert "/${env:PW} is no file" in answer["message"]
 
 
-def test_a_mistake_that_is_seen_later_shows_expressions() -> None:
-    expressions = Expressions({"ssl.truststore.location": "${env:PW}"}, _worker(PW="hunter2"))
-    for key in ("ssl.truststore.location", None):
-        with pytest.raises(ConfigError, match=r"\$\{env:PW\}") as told, expressions.hiding():
-            raise ConfigError("location=hunter2 cannot be read", key=key)
-        assert "hunter2" not in str(told.value)
+def _asking(allowed: str | None) -> tuple[WorkerConnectors, WorkerConfig, MemoryStore]:
+    worker = _worker(PW="hunter2")
+    if allowed is not None:
+        worker = replace(worker, raw={**worker.raw, "rest.config.providers.enabled": allowed})
+    store = MemoryStore([ConnectorConfig("m", {**_CONFIG, "topics": "${env:PW}"})])
+    running = RunningConnectors(worker, store, lambda _: pytest.fail("nothing runs"), "w")
+    views = cast("FlowViews", _Failing(is_away=False))
+    return WorkerConnectors(worker, store, running, views), worker, store
+
+
+_OWN = {
+    "config.providers": "own",
+    "config.providers.own.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "change", "is_taken"),
+    [
+        (None, {"groups": "${env:PW}"}, True),
+        (None, _OWN, False),
+        ("false", {"groups": "${env:PW}"}, False),
+        ("false", _OWN, False),
+        ("true", {"groups": "${env:PW}"}, True),
+        ("true", _OWN, True),
+        ("false", {"topics": "${env:PW}", "groups": "g"}, True),
+    ],
+)
+async def test_the_worker_s_file_says_which_expressions_are_taken_over_rest(
+    allowed: str | None, change: dict[str, str], *, is_taken: bool
+) -> None:
+    connectors, worker, store = _asking(allowed)
+    asked = {**_CONFIG, "topics": "${env:PW}", **change}
+    async with interface(connectors) as client:
+        for method, path, body in (
+            ("PUT", "/connectors/m/config", asked),
+            ("PATCH", "/connectors/m/config", change),
+            ("POST", "/connectors", {"name": "n", "config": {**change, **_CONFIG, "name": "n"}}),
+        ):
+            if method == "POST" and "topics" in change:
+                continue  # which is new there
+            status, answer = await client.ask(method, path, json=body)
+            assert status in ({200, 201} if is_taken else {400}), answer
+            assert is_taken or "rest.config.providers.enabled" in answer["message"]
+    (plugin,) = [
+        each
+        for each in worker_plugins(worker, store)
+        if each.class_name.endswith("SourceConnector")
+    ]
+    assert (plugin.validated(asked)["error_count"] == 0) == is_taken

@@ -1,0 +1,183 @@
+"""What config providers have read is shown as it was asked for, wherever text leaves."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import structlog
+
+from mm2.config.altering import check, tolerated
+from mm2.config.expressions import RESOLVED, expressions, hide, is_of_expressions
+from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.config.redact import as_written
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.errors import ConfigError, ConfigErrors
+from mm2.herder.alteration import alteration
+from mm2.telemetry.logs import configure_logs
+
+FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+SECRET = "t0psecret"
+
+
+@pytest.fixture
+def expression(tmp_path: Path) -> str:
+    """Stands for the secret."""
+    file = tmp_path / "secrets.properties"
+    file.write_text(f"store={SECRET}\nshort=7x\n")
+    return f"${{file:{file}:store}}"
+
+
+def _config(**changes: str) -> FlowConfig:
+    raw = {
+        "clusters": "A,B",
+        "config.providers": "file",
+        "config.providers.file.class": (
+            "org.apache.kafka.common.config.provider.FileConfigProvider"
+        ),
+        "A.bootstrap.servers": "a:1",
+        "B.bootstrap.servers": "b:1",
+        "A->B.enabled": "true",
+        **changes,
+    }
+    return flow_config(MirrorMakerConfig(raw=raw), FLOW)
+
+
+@pytest.mark.parametrize("key", ["tasks.max", "offset.lag.max", "offset-syncs.topic.location"])
+def test_a_mistake_in_an_altered_value_shows_the_expression(key: str, expression: str) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        check(_config(), {key: expression})
+    assert SECRET not in str(caught.value)
+    assert expression in str(caught.value)
+    assert not any(SECRET in str(each.value) for each in caught.value.problems)
+
+
+@pytest.mark.parametrize("key", ["topic.filter.class", "replication.policy.class"])
+def test_a_class_that_is_not_there_is_told_as_it_was_written(key: str, expression: str) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        alteration(_config(), {}, {key: expression}, [])
+    assert SECRET not in hide(str(caught.value))
+
+
+@pytest.mark.parametrize("key", ["short", "none"])
+def test_a_mistake_does_not_quote_what_is_too_short_to_be_hidden(key: str, expression: str) -> None:
+    asked = expression.replace(":store}", f":{key}}}")
+    with pytest.raises(ConfigErrors) as caught:
+        check(_config(), {"tasks.max": asked})
+    assert "7x" not in str(caught.value)
+    assert asked in str(caught.value)
+
+
+def test_a_part_of_an_item_is_not_quoted_either(expression: str) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        check(_config(), {"tasks.max": f"1{expression}", "offset.lag.max": f"{expression},x"})
+    assert SECRET not in str(caught.value)
+
+
+def test_what_is_ignored_of_alterations_is_told_with_expressions(expression: str) -> None:
+    found = tolerated(_config(), {"tasks.max": expression})
+    assert list(found.ignored) == ["tasks.max"]
+    assert SECRET not in found.ignored["tasks.max"]
+
+
+def test_a_file_that_cannot_be_read_is_still_told(expression: str) -> None:
+    gone = expression.replace("secrets.properties", "gone.properties")
+    with pytest.raises(ConfigErrors, match="Could not read properties from file"):
+        check(_config(), {"tasks.max": f"{expression}{gone}"})
+
+
+def test_a_damaged_file_of_secrets_is_told_without_a_word_of_it(
+    expression: str, tmp_path: Path
+) -> None:
+    (tmp_path / "damaged.properties").write_text("store=\\u0g0g\n")
+    damaged = expression.replace("secrets.properties", "damaged.properties")
+    with pytest.raises(ConfigErrors, match="malformed escape in line 1") as caught:
+        check(_config(), {"topics": damaged})
+    assert "0g0g" not in str(caught.value)
+
+
+def test_a_password_of_the_file_is_not_quoted() -> None:
+    for key in ("A.ssl.key.password", "A.sasl.jaas.config"):
+        problem = ConfigError(f"{key}: no idea what 'geheim' is", key=key, value="geheim")
+        shown = as_written(problem, {key: "geheim"})
+        assert "geheim" not in str(shown)
+        assert shown.value == "[hidden]"
+
+
+def test_logs_show_expressions_wherever_the_value_stands(expression: str) -> None:
+    _config(topics=expression)
+    stream = io.StringIO()
+    configure_logs(stream)
+    log = structlog.get_logger()
+    error = ValueError(f"no {SECRET}x")
+    log.error("alteration.ignored", key="a", reason=f"'{SECRET}'", problems=[SECRET], of=error)
+    log.error("rest.failed", exc_info=error)
+    assert SECRET not in stream.getvalue()
+    assert expression in json.loads(stream.getvalue().splitlines()[0])["reason"]
+
+
+def test_names_stay_what_they_are_in_logs(expression: str) -> None:
+    """A topic that a provider has named is looked for by its name."""
+    _config(topics=expression)
+    stream = io.StringIO()
+    configure_logs(stream)
+    structlog.get_logger().info("source.x", topic=SECRET)
+    assert json.loads(stream.getvalue())["topic"] == SECRET
+
+
+@pytest.mark.parametrize("value", ["7x", "true", "none", "86400", ""])
+def test_values_that_would_garble_every_text_stay(value: str) -> None:
+    RESOLVED.remember(value, "${p:x}")
+    text = f"it is {value} and not otherwise: true, none, 86400"
+    assert hide(text) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("one,t0p", "bad item one,t0p"),
+        ("eins, zwei", "bad item zwei"),
+        ("-----BEGIN\nzeile2\n", "cannot read zeile2"),
+        ("back\\slash\n'", "bad 'back\\\\slash'"),
+        ('quo"ted', 'bad "quo\\"ted"'),
+    ],
+)
+def test_items_lines_and_quoted_forms_are_hidden(value: str, text: str) -> None:
+    RESOLVED.remember(value, "${p:x}")
+    assert "${p:x}" in hide(text)
+
+
+def test_of_two_values_the_longer_one_is_hidden_first() -> None:
+    RESOLVED.remember("geheim", "${p:a}")
+    RESOLVED.remember("geheimnis", "${p:b}")
+    assert hide("geheimnis geheim") == "${p:b} ${p:a}"
+
+
+def test_a_task_is_told_what_to_hide_of_what_it_gets() -> None:
+    RESOLVED.remember("geheim", "${p:a}")
+    RESOLVED.remember("anderes", "${p:b}")
+    told = RESOLVED.within(["user=me password=geheim"])
+    assert told == {"geheim": "${p:a}"}
+    RESOLVED.clear()
+    RESOLVED.take(told)
+    assert hide("geheim anderes") == "${p:a} anderes"
+
+
+def test_expressions_are_read_as_java_reads_them() -> None:
+    found = [
+        (each.provider, each.path, each.key)
+        for each in expressions("a${p:k}b${p:/a/b:c:d}${none}${:}${q${p::}$ {p:x}${p:x")
+    ]
+    assert found == [("p", "", "k"), ("p", "/a/b", "c:d"), ("", "", ""), ("q${p", "", "")]
+    assert is_of_expressions("${p:k}${q:l:m}")
+    assert not is_of_expressions("x${p:k}")
+    assert not is_of_expressions("")
+
+
+@pytest.mark.parametrize("text", ["${" * 300_000, "${" + ":" * 600_000, "${a:b" * 100_000])
+def test_the_longest_texts_are_read_in_one_pass(text: str) -> None:
+    assert list(expressions(text)) == []
+    assert not is_of_expressions(text)
