@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, USAGE, flows_of, run
+from mm2.cli.options import CHECK_FAILED, UNREACHABLE, USAGE, end, flows_of, run
 from mm2.config.altering import tolerated
 from mm2.config.dump import Dump, Rejected, dump
 from mm2.config.explain import Section, explain
+from mm2.config.flow import FlowConfig
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.problems import Finding, Severity
 from mm2.config.properties import PropertiesFile, load
 from mm2.core.model import SourceAndTarget
-from mm2.errors import ConfigError, ConfigErrors
+from mm2.errors import ClusterError, ConfigError, ConfigErrors
 from mm2.herder.clusters import admin_clients
 from mm2.herder.commands import FlowCommands
 
@@ -82,7 +84,7 @@ def explain_command(
     """
     try:
         maker = MirrorMakerConfig.of(_loaded(file))
-        altered = _altered(file, flow) if live else {}
+        altered, problems = _altered(file, flow) if live else ({}, [])
         found = explain(maker, everything=everything, altered=altered)
         sections = [s for s in found if flow in (None, s.flow)]
     except ConfigErrors as errors:
@@ -98,22 +100,43 @@ def explain_command(
         click.echo(json.dumps([section.as_json() for section in chosen], indent=2))
     else:
         _print_sections(chosen)
+    if problems:
+        end(
+            UNREACHABLE, *(f"{problem}; what is altered there is not known" for problem in problems)
+        )
 
 
-def _altered(file: Path, wanted: str | None) -> dict[SourceAndTarget, MirrorMakerConfig]:
-    """The file as flows have it with what is altered and fits, asked from their targets."""
+def _altered(
+    file: Path, wanted: str | None
+) -> tuple[dict[SourceAndTarget, MirrorMakerConfig], list[ClusterError]]:
+    """
+    The file as flows have it with what is altered and fits, asked from their targets.
 
-    async def work() -> dict[SourceAndTarget, MirrorMakerConfig]:
-        found: dict[SourceAndTarget, MirrorMakerConfig] = {}
-        for config in flows_of(file, wanted):
-            async with admin_clients(config) as clusters:
-                said = await FlowCommands(config, clusters).alterations()
-            maker = tolerated(config, said.changes).config.maker
-            if maker is not None:
-                found[config.flow] = maker
-        return found
+    Returns:
+        That of the flows whose targets answer, and why others do not.
+    """
+
+    async def work() -> tuple[dict[SourceAndTarget, MirrorMakerConfig], list[ClusterError]]:
+        configs = flows_of(file, wanted)
+        asking = [_asked(config) for config in configs]
+        answers = await asyncio.gather(*asking)
+        found = {
+            config.flow: maker
+            for config, maker in zip(configs, answers, strict=True)
+            if isinstance(maker, MirrorMakerConfig)
+        }
+        return found, [each for each in answers if isinstance(each, ClusterError)]
 
     return run(work)
+
+
+async def _asked(config: FlowConfig) -> MirrorMakerConfig | ClusterError | None:
+    try:
+        async with admin_clients(config) as clusters:
+            said = await FlowCommands(config, clusters).alterations()
+    except ClusterError as error:
+        return error
+    return tolerated(config, said.changes).config.maker
 
 
 def _print_sections(sections: list[Section]) -> None:

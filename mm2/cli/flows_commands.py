@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -196,16 +197,18 @@ async def rows_of(
         configs: the flows.
         ask: how a flow is.
     """
-    rows: list[Row] = []
     problems: list[str] = []
-    for config in configs:
+
+    async def row(config: FlowConfig) -> Row:
         try:
-            rows.append(_row(config, await ask(config)))
+            return _row(config, await ask(config))
         except ClusterError as error:
             problems.append(str(error))
             unknown = dict.fromkeys(_COLUMNS)
-            rows.append({**unknown, "flow": str(config.flow), "reason": str(error)})
-    return rows, problems
+            return {**unknown, "flow": str(config.flow), "reason": str(error)}
+
+    rows = await asyncio.gather(*map(row, configs))
+    return rows, list(dict.fromkeys(problems))
 
 
 async def _status(config: FlowConfig) -> FlowStatus:

@@ -28,7 +28,7 @@ from mm2.errors import ClusterError
 from mm2.herder.flow_view import FlowFollower, FlowView, view_flow
 
 _WATCH_S: Final = 2.0
-_READY_WITHIN_S: Final = 10.0
+_READY_WITHIN_S: Final = 5.0
 
 _Show = Callable[[Sequence[Found]], None]
 

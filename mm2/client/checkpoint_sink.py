@@ -9,7 +9,7 @@ and it works upstream as well as downstream. Checkpoints may be those of Java's 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,11 +22,13 @@ from mm2.client.config import ClientConfig
 from mm2.client.group_offsets import GroupOffsets, Outcome
 from mm2.client.groups_back import GroupsBack
 from mm2.client.mirror_client import MirrorClient
-from mm2.config.flow import flow_config
+from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
+from mm2.core.reverse import Carried
 from mm2.errors import ClusterError
+from mm2.herder.clusters import check_reachable
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import UnknownTopic
 
@@ -98,6 +100,7 @@ class CheckpointSink:
         origins: all sources of checkpoints.
         targets: writes to the clusters that they are for.
         wanted: which groups.
+        reach: makes sure that a cluster answers soon; raises ``ClusterError``.
     """
 
     def __init__(
@@ -105,7 +108,9 @@ class CheckpointSink:
         origins: Collection[Origin],
         targets: Mapping[ClusterAlias, GroupOffsets],
         wanted: Callable[[GroupId], bool],
+        reach: Callable[[ClusterAlias], Awaitable[None]],
     ) -> None:
+        self._reach = reach
         self._origins = origins
         self._targets = targets
         self._wanted = wanted
@@ -121,20 +126,23 @@ class CheckpointSink:
         return done
 
     async def _sync(self, alias: ClusterAlias, done: Round) -> None:
-        found: list[Found] = []
-        for origin in self._origins:
-            if origin.flow.target != alias:
-                continue
-            try:
-                found.append(await origin.checkpoints())
-            except ClusterError as error:
-                done.failures[str(origin.flow)] = error
         try:
+            await self._reach(alias)
+            origins = [each for each in self._origins if each.flow.target == alias]
+            found = await asyncio.gather(*(_checkpoints(each, done) for each in origins))
             done.outcomes[alias] = await self._targets[alias].sync(
                 {group: each for group, each in merged(found).items() if self._wanted(group)}
             )
         except ClusterError as error:
             done.failures[alias] = error
+
+
+async def _checkpoints(origin: Origin, done: Round) -> Found:
+    try:
+        return await origin.checkpoints()
+    except ClusterError as error:
+        done.failures[str(origin.flow)] = error
+        return {}
 
 
 def merged(found: Iterable[Found]) -> dict[GroupId, list[Checkpoint]]:
@@ -190,7 +198,7 @@ async def open_sink(
             alias: GroupOffsets(opened.admin(alias), execute=execute)
             for alias in dict.fromkeys(origin.flow.target for origin in origins)
         }
-        yield CheckpointSink(origins, targets, wanted)
+        yield CheckpointSink(origins, targets, wanted, opened.reach)
 
 
 class _Clusters:
@@ -211,8 +219,14 @@ class _Clusters:
     async def written(self, flow: SourceAndTarget) -> Origin:
         opposite = flow_config(self._maker, SourceAndTarget(flow.target, flow.source))
         written = WrittenCheckpoints(flow, await self.client(flow.target))
-        carried = partial(read_carried, opposite, self.admin(flow.source))
-        return StillAway(written, copies_of(opposite), carried)
+        return StillAway(written, copies_of(opposite), partial(self._carried, opposite))
+
+    async def _carried(self, opposite: FlowConfig) -> Carried:
+        await self.reach(opposite.flow.target)
+        return await read_carried(opposite, self.admin(opposite.flow.target))
+
+    async def reach(self, alias: ClusterAlias) -> None:
+        await check_reachable(self.admin(alias))
 
     def admin(self, alias: ClusterAlias) -> Admin:
         if alias not in self._admins:

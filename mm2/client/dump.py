@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Collection
 from mm2.client.config import ClientConfig
 from mm2.core.model import TopicName
 from mm2.errors import InvalidArgument
+from mm2.herder.clusters import check_reachable
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import records_to_end
@@ -54,6 +55,7 @@ async def records_of(
 async def _check(config: ClientConfig, topic: TopicName, partitions: Collection[int]) -> None:
     admin = Admin(config.alias, config.client("admin"))
     try:
+        await check_reachable(admin)
         found = (await admin.describe_topics([topic])).get(topic)
     finally:
         await admin.close()

@@ -23,6 +23,7 @@ from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
 from mm2.core.reverse import Copies, Returning, Reverser
 from mm2.core.runs import Logs
 from mm2.errors import ClusterError
+from mm2.herder.clusters import check_reachable
 from mm2.kafka.admin import Admin
 
 log = structlog.get_logger()
@@ -53,6 +54,7 @@ class GroupsBack:
         Raises:
             ClusterError: a cluster does not answer, or refuses.
         """
+        await check_reachable(self._admin)
         groups = [GroupId(each.group_id) for each in await self._admin.list_groups()]
         followed = [group for group in groups if self._follows(group)]
         committed = await self._admin.list_offsets_of_groups(followed)

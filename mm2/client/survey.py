@@ -4,6 +4,7 @@ Asks both clusters of a flow where groups stand; without the source, what the ta
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -70,13 +71,19 @@ class FlowSurvey:
             Unavailable: the target does not.
         """
         async with admin_clients(config) as clusters:
-            await check_reachable(clusters.target)
             survey = cls(config, clusters, has_source=True)
-            try:
-                await check_reachable(clusters.source)
-            except ClusterError as error:
+            source, target = await asyncio.gather(
+                check_reachable(clusters.source),
+                check_reachable(clusters.target),
+                return_exceptions=True,
+            )
+            if isinstance(target, BaseException):
+                raise target
+            if isinstance(source, ClusterError):
                 survey.has_source = False
-                survey.missing.append(f"{error}: all that is shown is from the target")
+                survey.missing.append(f"{source}: all that is shown is from the target")
+            elif source is not None:
+                raise source
             yield survey
 
     def follows(self, group: GroupId) -> bool:

@@ -7,6 +7,7 @@ whatever is shown is seen through Kafka. So every worker answers for every conne
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
@@ -29,11 +30,22 @@ from mm2.kafka.admin import Admin
 from mm2.rest import moving
 from mm2.rest.altering import check_expressions
 from mm2.rest.errors import RestError, bad_request, conflict, not_found
-from mm2.rest.ports import ConnectorInfo, ConnectorStatus, JsonObject, Position, State, Target
+from mm2.rest.ports import (
+    ConnectorInfo,
+    ConnectorStatus,
+    JsonObject,
+    Position,
+    Readiness,
+    State,
+    Target,
+)
+from mm2.rest.readiness import readiness_of, unreachable
 from mm2.rest.views import FlowViews
 
 _CONTROL: Final = "Cc"
 """Characters that Connect refuses in names (``ConnectorNameValidator``)."""
+
+_ANSWERED_WITHIN_S: Final = 4.0
 
 _STATES: Final = {
     Target.RUNNING: TargetState.STARTED,
@@ -65,6 +77,8 @@ class WorkerConnectors:
         self._worker = worker
         self._store = store
         self._board = board
+        self._running = running
+        self._views = views
         self._states = ConnectorStates(worker, store, running, views, board)
 
     async def cluster_id(self) -> str:
@@ -74,21 +88,33 @@ class WorkerConnectors:
         Raises:
             ClusterError: it does not answer, or refuses.
         """
-        properties = {"client.id": self._worker.group_id, **self._worker.properties}
-        admin = Admin("of the worker", worker_client_properties(properties, "admin", "rest"))
+        admin = self._admin()
         try:
-            return await admin.cluster_id()
+            return await admin.cluster_id(within_s=_ANSWERED_WITHIN_S)
         finally:
             await admin.close()
 
-    async def check(self) -> None:
+    async def readiness(self, only: str | None) -> Readiness:
         """
-        Makes sure that the worker's cluster answers.
+        Which connectors that are to run can, and whether the clusters answer, the worker's too.
 
         Raises:
-            ClusterError: it does not.
+            RestError: there is no such connector, or it is not to run.
         """
-        await self.cluster_id()
+        running, admin = self._running, self._admin()
+        flows = {n: running.known[n].flow for n in sorted(running.wanted & running.known.keys())}
+        found, reason = await asyncio.gather(
+            readiness_of(flows, self._views, only), unreachable(admin)
+        )
+        failures = {name: running.failure(name) for name in found.flows}
+        return Readiness(
+            flows={name: failures[name] or why for name, why in found.flows.items()},
+            clusters={(admin.alias, admin.servers): reason, **found.clusters},
+        )
+
+    def _admin(self) -> Admin:
+        properties = {"client.id": self._worker.group_id, **self._worker.properties}
+        return Admin("of the worker", worker_client_properties(properties, "admin", "rest"))
 
     async def names(self) -> Sequence[str]:
         """The names of all connectors, whether they run or not."""

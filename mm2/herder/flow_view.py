@@ -127,6 +127,8 @@ class FlowFollower:
     async def _follow_group(self) -> None:
         while True:
             try:
+                # The question itself would wait for a minute.
+                await check_reachable(self._topics.admin)
                 await self._topics.read_group()
             except ClusterError as error:
                 self.problem = error

@@ -97,7 +97,9 @@ class Link:
             Unavailable: the reason of the last attempt, when the time is over.
             ClusterError: any other failure, at once.
         """
-        pause_s, failure = _PAUSE_LEAST_S, Unavailable(self.alias, f"{what}: no answer in time")
+        servers = self._properties.get("bootstrap.servers", "its brokers")
+        message = f"{what}: no answer from {servers} within {within_s:g} s"
+        pause_s, failure = _PAUSE_LEAST_S, Unavailable(self.alias, message)
         clock = asyncio.get_running_loop().time
         stop = clock() + within_s
         with suppress(TimeoutError):

@@ -40,11 +40,14 @@ from mm2.rest.ports import (
     ConnectorType,
     JsonObject,
     Position,
+    Readiness,
     Target,
 )
+from mm2.rest.readiness import readiness_of
 from mm2.rest.views import FlowViews
 
 _LISTED_WITHIN_S: Final = 5.0
+_ANSWERED_WITHIN_S: Final = 4.0
 
 
 class FlowConnectors:
@@ -70,18 +73,15 @@ class FlowConnectors:
         """
         return await _cluster_id(self._flows()[0])
 
-    async def check(self) -> None:
+    async def readiness(self, only: str | None) -> Readiness:
         """
-        Makes sure that there is something that this node can do: a target that answers.
+        Which flows of the file can do their work, and which of their clusters answer.
 
         Raises:
-            ClusterError: none does; what the last of them says.
+            RestError: there is no such flow.
         """
-        targets = {config.flow.target: config for config in self._flows()}
-        answers = await asyncio.gather(*map(_cluster_id, targets.values()), return_exceptions=True)
-        problems = [answer for answer in answers if isinstance(answer, BaseException)]
-        if len(problems) == len(answers):
-            raise problems[-1]
+        flows = {str(config.flow): config for config in self._flows()}
+        return await readiness_of(flows, self._views, only)
 
     async def names(self) -> Sequence[str]:
         """All connectors of all flows, whether they run or not."""
@@ -265,6 +265,6 @@ class FlowConnectors:
 async def _cluster_id(config: FlowConfig) -> str:
     admin = Admin(config.flow.target, config.source.target_admin("rest-admin"))
     try:
-        return await admin.cluster_id()
+        return await admin.cluster_id(within_s=_ANSWERED_WITHIN_S)
     finally:
         await admin.close()

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
 
 from mm2 import __version__
-from mm2.errors import ClusterError
 from mm2.rest.calls import Answer, Api, Call
 from mm2.rest.errors import bad_request, not_found
 from mm2.rest.plugins import API_VERSION
+from mm2.rest.ports import Readiness
 from mm2.rest.routes import Parameter, Route
 from mm2.telemetry.levels import LEVELS, Level
-
-HEALTHY_WITHIN_S: Final = 10.0
-"""A node that needs longer is not healthy (KIP-1017)."""
 
 _OK: Final = HTTPStatus.OK
 
@@ -32,26 +29,41 @@ async def get_root(api: Api, call: Call) -> Answer:
 
 
 async def get_health(api: Api, call: Call) -> Answer:
-    """Whether this node can do its work."""
+    """Whether this process works: a cluster that is away is no reason to end and start it anew."""
     if reason := api.starting():
-        message = f"Worker is still starting up: {reason}."
-        body = {"status": "starting", "message": message}
+        body = {"status": "starting", "message": _still_starting(reason)}
         return Answer(status=HTTPStatus.SERVICE_UNAVAILABLE, body=body)
-    try:
-        async with asyncio.timeout(HEALTHY_WITHIN_S):
-            await api.connectors.check()
-    except TimeoutError:
-        return _unhealthy(f"No answer within {HEALTHY_WITHIN_S:.0f} s.")
-    except ClusterError as error:
-        return _unhealthy(str(error))
     message = "Worker has completed startup and is ready to handle requests."
     return Answer(body={"status": "healthy", "message": message})
 
 
-def _unhealthy(reason: str) -> Answer:
-    message = f"This node cannot work as it should: {reason}"
-    body = {"status": "unhealthy", "message": message}
-    return Answer(status=HTTPStatus.INTERNAL_SERVER_ERROR, body=body)
+def _still_starting(reason: str) -> str:
+    return f"Worker is still starting up: {reason}."
+
+
+async def get_readiness(api: Api, call: Call) -> Answer:
+    """Which flows and clusters are ready."""
+    if starting := api.starting():
+        return _readiness("starting", [_still_starting(starting)], Readiness())
+    found = await api.connectors.readiness(next(iter(call.query.get("flow", ())), None))
+    reasons = dict.fromkeys(filter(None, [*found.clusters.values(), *found.flows.values()]))
+    return _readiness("not ready" if reasons else "ready", reasons, found)
+
+
+def _readiness(status: str, reasons: Iterable[str], found: Readiness) -> Answer:
+    body = {
+        "status": status,
+        "message": "; ".join(reasons) or "All flows are led, and their clusters answer.",
+        "flows": [
+            {"flow": name, "ready": why is None, "reason": why} for name, why in found.flows.items()
+        ],
+        "clusters": [
+            {"cluster": alias, "servers": servers, "ready": why is None, "reason": why}
+            for (alias, servers), why in found.clusters.items()
+        ],
+    }
+    is_ready = status == "ready"
+    return Answer(status=_OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE, body=body)
 
 
 async def list_plugins(api: Api, call: Call) -> Answer:
@@ -121,6 +133,12 @@ _SCOPE: Final = Parameter(
     schema={"type": "string", "enum": ["worker", "cluster"], "default": "worker"},
 )
 
+_FLOW: Final = Parameter(
+    name="flow",
+    doc="Only this flow and its clusters: A->B, A-%3EB in a URL; of a worker a connector's name.",
+    schema={"type": "string"},
+)
+
 NODE_ROUTES: Final = (
     Route(
         method="GET",
@@ -134,12 +152,22 @@ NODE_ROUTES: Final = (
         method="GET",
         path="/health",
         handle=get_health,
-        summary="Shows whether this node can work (KIP-1017).",
-        answers={
-            _OK: "Health",
-            HTTPStatus.INTERNAL_SERVER_ERROR: "Health",
-            HTTPStatus.SERVICE_UNAVAILABLE: "Health",
-        },
+        summary="Shows whether this process works, for liveness probes (KIP-1017).",
+        doc="200 also while clusters are away; 503 while a Connect worker reads its connectors.",
+        answers={_OK: "Health", HTTPStatus.SERVICE_UNAVAILABLE: "Health"},
+    ),
+    Route(
+        method="GET",
+        path="/health/ready",
+        handle=get_readiness,
+        summary="Shows which flows and clusters are ready, for readiness probes and monitors.",
+        doc=(
+            "503 if any is not: a cluster does not answer, or nobody leads the flow. Answers within"
+            " some seconds, whoever is away."
+        ),
+        query=(_FLOW,),
+        answers={_OK: "Readiness", HTTPStatus.SERVICE_UNAVAILABLE: "Readiness"},
+        refusals=(HTTPStatus.NOT_FOUND,),
     ),
     Route(
         method="GET",

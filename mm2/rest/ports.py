@@ -97,6 +97,20 @@ class Position:
     offset: JsonObject
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """
+    What can do its work, and why the rest cannot; None is no reason.
+
+    Attributes:
+        flows: by their names, or those of connectors.
+        clusters: by alias and addresses.
+    """
+
+    flows: Mapping[str, str | None] = field(default_factory=dict)
+    clusters: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
+
+
 class Connectors(Protocol):
     """
     The connectors that clients see.
@@ -108,12 +122,15 @@ class Connectors(Protocol):
     async def cluster_id(self) -> str:
         """The id of the Kafka cluster that this node lives at."""
 
-    async def check(self) -> None:
+    async def readiness(self, only: str | None) -> Readiness:
         """
-        Makes sure that this node can do something.
+        Which flows and clusters are ready; takes some seconds, whoever does not answer.
+
+        Args:
+            only: the name of the only flow that is asked about.
 
         Raises:
-            ClusterError: it cannot, because of Kafka.
+            RestError: there is no such flow.
         """
 
     async def names(self) -> Sequence[str]:

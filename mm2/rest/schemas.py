@@ -42,6 +42,7 @@ _STATE: Final = {
     "state": _one_of(["RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING"]),
     "worker_id": _TEXT,
 }
+_READY: Final = {"ready": {"type": "boolean"}, "reason": _NULLABLE_TEXT}
 _TRACE: Final = {"trace": _TEXT}
 _TYPE: Final = _one_of(["source", "sink"])
 _TASK: Final = _object({"connector": _TEXT, "task": _NUMBER})
@@ -51,7 +52,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "Message": _object({"message": _TEXT}),
     "Names": _list(_TEXT),
     "Server": _object({"version": _TEXT, "commit": _TEXT, "kafka_cluster_id": _TEXT}),
-    "Health": _object({"status": _one_of(["healthy", "starting", "unhealthy"]), "message": _TEXT}),
+    "Health": _object({"status": _one_of(["healthy", "starting"]), "message": _TEXT}),
+    "Readiness": _object(
+        {
+            "status": _one_of(["ready", "not ready", "starting"]),
+            "message": _TEXT,
+            "flows": _list(_object({"flow": _TEXT, **_READY})),
+            "clusters": _list(_object({"cluster": _TEXT, "servers": _TEXT, **_READY})),
+        }
+    ),
     "Config": _map(_TEXT),
     "ConfigChanges": _map(_NULLABLE_TEXT),
     "NewConnector": _object(

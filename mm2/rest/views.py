@@ -21,7 +21,7 @@ IDLE_S: Final = 60.0
 READY_WITHIN_S: Final = 30.0
 """A first view takes no longer than this."""
 
-_AWAY_AFTER_S: Final = 5.0
+_AWAY_AFTER_S: Final = 4.5
 """A target that has not answered after so long, and says why, is not waited for any longer."""
 
 

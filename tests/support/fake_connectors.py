@@ -20,6 +20,7 @@ from mm2.rest.ports import (
     ConnectorType,
     JsonObject,
     Position,
+    Readiness,
     State,
     Target,
 )
@@ -61,19 +62,25 @@ class FakeConnectors:
         ]
         self.is_reachable = True
 
-    async def check(self) -> None:
-        """Raises if it is not reachable."""
+    def _check(self) -> None:
         if not self.is_reachable:
             raise Unavailable("B", "no answer")
 
+    async def readiness(self, only: str | None) -> Readiness:
+        """Of one flow, which is ready if its target is reachable."""
+        if only not in {None, "A->B"}:
+            raise not_found(f"Flow {only} not found")
+        reason = None if self.is_reachable else "cluster B: no answer"
+        return Readiness(flows={"A->B": reason}, clusters={("B", "b:9092"): reason})
+
     async def cluster_id(self) -> str:
         """A fixed id."""
-        await self.check()
+        self._check()
         return "abcdefghijklmnopqrstuv"
 
     async def names(self) -> Sequence[str]:
         """Those there are."""
-        await self.check()
+        self._check()
         return list(self.found)
 
     async def info(self, name: str) -> ConnectorInfo:

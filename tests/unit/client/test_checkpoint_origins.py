@@ -59,6 +59,10 @@ def still_away(known: Collection[Checkpoint], onward: Iterable[Checkpoint] | Non
     return StillAway(Written(known), copies, carried)
 
 
+async def _answers(_: ClusterAlias) -> None:
+    """As a cluster does that is there."""
+
+
 LED_BACK = Checkpoint(G, at("orders"), 500, 1000, exact=True)
 ONWARD = Checkpoint(G, at("B.local"), 7, 9, exact=True)
 
@@ -78,7 +82,8 @@ def test_a_group_that_has_come_back_and_was_reset_is_left_where_it_is(
     target = FakeGroups("A")
     target.put(G, {at("orders"): 200})
     origin = still_away([LED_BACK, ONWARD], onward)
-    run(CheckpointSink([origin], {A: GroupOffsets(target)}, lambda _: True).round())
+    sink = CheckpointSink([origin], {A: GroupOffsets(target)}, lambda _: True, _answers)
+    run(sink.round())
     assert {where.topic: each.offset for where, each in target.offsets[G].items()} == expected
 
 

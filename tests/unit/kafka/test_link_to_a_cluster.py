@@ -91,7 +91,7 @@ async def test_who_runs_out_of_time_closes_nothing_that_others_wait_for(
         async def attempt() -> object:
             return await link.send(2, "ask", MetadataRequest(()))
 
-        with pytest.raises(Unavailable, match="no answer in time"):
+        with pytest.raises(Unavailable, match=r"no answer from .* within 0\.01 s"):
             await link.insist("ask", attempt, within_s=0.01)
 
         assert await link.send(None, "ask", MetadataRequest(()))
@@ -106,7 +106,7 @@ async def test_after_a_silence_of_all_brokers_the_cluster_is_looked_for_anew() -
         link = await _connected(broker)
         link.nodes |= {"of 1": 1}
 
-        with pytest.raises(Unavailable, match="no answer in time"):
+        with pytest.raises(Unavailable, match=r"no answer from .* within 0\.01 s"):
             await link.insist("ask", asyncio.Event().wait, within_s=0.01)
         assert link.nodes == {"of 1": 1}, "nothing is known yet"
 

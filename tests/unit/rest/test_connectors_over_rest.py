@@ -317,6 +317,8 @@ async def test_a_worker_that_does_not_know_its_connectors_yet_says_so() -> None:
         status, body = await client.ask("GET", "/health")
         assert (status, body["status"]) == (503, "starting")
         assert "others are in the group" in body["message"]
+        status, body = await client.ask("GET", "/health/ready")
+        assert (status, body["status"]) == (503, "starting")
         for method, path in (("GET", "/connectors"), ("GET", f"{ONE}/config")):
             status, body = await client.ask(method, path)
             assert (status, body["error_code"]) == (503, 503)
@@ -324,12 +326,31 @@ async def test_a_worker_that_does_not_know_its_connectors_yet_says_so() -> None:
         assert await client.get("/connector-plugins")
 
 
-async def test_health_follows_the_clusters(client: Client, connectors: FakeConnectors) -> None:
-    assert (await client.get("/health"))["status"] == "healthy"
+async def test_a_cluster_that_is_away_makes_a_node_unready_and_not_ill(
+    client: Client, connectors: FakeConnectors
+) -> None:
+    """As a liveness probe, /health used to have nodes ended that could do nothing about it."""
+    assert (await client.get("/health/ready"))["status"] == "ready"
     connectors.is_reachable = False
-    status, body = await client.ask("GET", "/health")
-    assert (status, body["status"]) == (500, "unhealthy")
-    assert "cluster B: no answer" in body["message"]
+    assert (await client.get("/health"))["status"] == "healthy"
+    status, body = await client.ask("GET", "/health/ready?flow=A-%3EB")
+    assert (status, body) == (
+        503,
+        {
+            "status": "not ready",
+            "message": "cluster B: no answer",
+            "flows": [{"flow": "A->B", "ready": False, "reason": "cluster B: no answer"}],
+            "clusters": [
+                {
+                    "cluster": "B",
+                    "servers": "b:9092",
+                    "ready": False,
+                    "reason": "cluster B: no answer",
+                }
+            ],
+        },
+    )
+    assert (await client.ask("GET", "/health/ready?flow=nobody"))[0] == 404
 
 
 async def test_what_nobody_expects_is_500_and_told_to_the_log(

@@ -1,0 +1,76 @@
+"""Commands name the clusters that do not answer, soon, and with status 3."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_LONG_S = 40
+"""A command that waits as long as its clients' calls may take needs more."""
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, str]]:
+    """Of two clusters: one refuses connections, the other one takes them and is silent."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield {"A": "127.0.0.1:1", "B": f"127.0.0.1:{server.getsockname()[1]}"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "status FILE",
+        "flows show FILE",
+        "sync-groups FILE",
+        "sync-groups FILE --back A->B",
+        "config explain FILE --live",
+    ],
+)
+def test_of_each_cluster_is_said_that_it_does_not_answer(
+    words: str, servers: dict[str, str], tmp_path: Path
+) -> None:
+    done = _run(words.split(), servers, tmp_path)
+    assert done.returncode == 3, done
+    assert "cluster A: no answer: 127.0.0.1:1 refuses connections" in done.stderr
+    assert f"cluster B: ask for its id: no answer from {servers['B']}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "cluster"),
+    [
+        ("dump heartbeats --config FILE --cluster B", "B"),
+        ("dump heartbeats --config FILE --cluster B --follow", "B"),
+        ("groups FILE --flow A->B", "B"),
+        ("groups FILE --flow B->A", "A"),
+    ],
+)
+def test_a_cluster_that_is_needed_and_does_not_answer_is_named(
+    words: str, cluster: str, servers: dict[str, str], tmp_path: Path
+) -> None:
+    done = _run(words.split(), servers, tmp_path)
+    assert done.returncode == 3, done
+    assert f"cluster {cluster}: " in done.stderr
+    assert servers[cluster] in done.stderr
+
+
+def _run(
+    words: list[str], servers: dict[str, str], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    file = folder / "mm2.properties"
+    file.write_text(
+        "clusters = A, B\nA->B.enabled = true\nB->A.enabled = true\n"
+        f"A.bootstrap.servers = {servers['A']}\nB.bootstrap.servers = {servers['B']}\n"
+    )
+    arguments = [str(file) if word == "FILE" else word for word in words]
+    return subprocess.run(
+        [sys.executable, "-m", "mm2.cli.mm2", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=_LONG_S,
+        check=False,
+    )
