@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from mm2.config.credentials import is_of_connection
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.known import is_of_worker
 from mm2.config.maker import MirrorMakerConfig
@@ -25,6 +27,8 @@ from mm2.core.config_change import (
 )
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
+
+_PROVIDERS: Final = "config.providers"
 
 Changes = Mapping[str, str | None]
 """New values by key; None counts as if the file had not got the key."""
@@ -97,10 +101,12 @@ def tolerated(config: FlowConfig, changes: Changes) -> Tolerated:
     """
     The flow with those changes that its file, which may be another by now, lets stand.
 
-    Never raises for what is in the changes: a flow that ran goes on.
+    Never raises for what is in the changes: a flow that ran goes on. They come from a topic, and
+    whoever wrote them there need not have asked ``check``.
     """
-    left = dict(changes)
-    ignored: dict[str, str] = {}
+    fixed = {key: problem for key in changes if (problem := _fixed(config.flow, key))}
+    left = {key: value for key, value in changes.items() if key not in fixed}
+    ignored = {key: str(problem) for key, problem in fixed.items()}
     while True:
         try:
             return Tolerated(config=altered(config, left), ignored=ignored)
@@ -158,16 +164,13 @@ def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
         message = f"{key} belongs to the process: change the file, and start the process again"
     elif Effect.FIXED in effects_of_key(key):
         message = f"{key} says which flow this is, and cannot be altered"
-    elif _moves_target(key):
-        message = f"{key} says where the flow is steered: change the file, and send SIGHUP"
+    elif is_of_connection(key):
+        message = f"{key} says where to connect or how to log in: change the file, and send SIGHUP"
+    elif key.startswith(_PROVIDERS):
+        message = f"{key} says how secrets are read: change the file, and start the process again"
     else:
         return None
     return ConfigError(message, key=name)
-
-
-def _moves_target(key: str) -> bool:
-    """Whether tasks would look for their leader, which keeps to the file, on another cluster."""
-    return key.endswith("bootstrap.servers") and not key.startswith("source.")
 
 
 def _is_about(finding: Finding, problems: list[ConfigError]) -> bool:

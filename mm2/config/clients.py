@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar
 
+from mm2.config.credentials import SERVERS, merged
 from mm2.config.definition import java_trim
 from mm2.config.keys_clients import CLIENT_SETTINGS, ClientKind
 from mm2.config.keys_security import CLIENT_NAMES
@@ -42,7 +43,8 @@ def client_properties(
     Settings of one client of a connector, from the connector's resolved configuration.
 
     From low to high: the cluster's client names, ``<kind>.*``, ``<side>.<kind>.*``. Client names
-    that the connector has without a prefix are not used.
+    that the connector has without a prefix are not used. Unlike Java's, a layer that leads
+    elsewhere has none of the credentials below it (``mm2.config.credentials``).
 
     Args:
         properties: the connector's configuration.
@@ -51,17 +53,25 @@ def client_properties(
         role: ends the client id, see the roles of Java's connectors; None leaves it out.
         task: number of the task that uses the client; None for the connector itself.
     """
-    client = {
-        k: v for k, v in with_prefix(properties, f"{side}.cluster.").items() if k in CLIENT_NAMES
-    }
-    client |= with_prefix(properties, f"{kind}.")
-    client |= with_prefix(properties, f"{side}.{kind}.")
+    client = merged(client_layers(properties, side, kind))
     if kind == "consumer":
         client["enable.auto.commit"] = "false"
         client.setdefault("auto.offset.reset", "earliest")
     parts = (client.get("client.id"), entity_label(properties, task), role)
     client["client.id"] = "|".join(part for part in parts if part is not None)
     return client
+
+
+def client_layers(
+    properties: Mapping[str, str], side: Side, kind: ClientKind
+) -> tuple[Mapping[str, str], ...]:
+    """What a client's settings are made of, from low to high."""
+    of_cluster = with_prefix(properties, f"{side}.cluster.")
+    return (
+        {name: value for name, value in of_cluster.items() if name in CLIENT_NAMES},
+        with_prefix(properties, f"{kind}."),
+        with_prefix(properties, f"{side}.{kind}."),
+    )
 
 
 def entity_label(properties: Mapping[str, str], task: int | None = None) -> str:
@@ -98,12 +108,14 @@ def data_producer_properties(
 ) -> DataProducer:
     """The producer of task ``task`` from the resolved worker and connector configurations."""
     name = java_trim(connector["name"])
+    servers = worker.get(SERVERS, "")
     defaults = {
-        "bootstrap.servers": worker.get("bootstrap.servers", ""),
+        SERVERS: servers,
         **_DATA_DEFAULTS,
         "client.id": f"connector-producer-{name}-{task}",
     }
-    explicit = with_prefix(worker, "producer.") | with_prefix(connector, "producer.override.")
+    layers = with_prefix(worker, "producer."), with_prefix(connector, "producer.override.")
+    explicit = merged(layers, servers=servers)
     return DataProducer(defaults=defaults, explicit=explicit)
 
 

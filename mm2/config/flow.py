@@ -24,12 +24,20 @@ from mm2.config.connector_settings import (
     HeartbeatSettings,
     SourceSettings,
 )
+from mm2.config.credentials import is_of_connection, without_borrowed
 from mm2.config.data_clients import DataSettings, read_data
 from mm2.config.definition import Definition, Support, by_line, parse_all, split_list
 from mm2.config.exactly_once import WORKER_KEY, exactly_once_mistakes, misplaced
 from mm2.config.keys import CONNECTOR_DEFINITION, CONNECTOR_NAMES, MAKER_KEYS, keys_of
 from mm2.config.keys_own import SPARK_PREFIX
-from mm2.config.layers import TOP_LEVEL, FlowLayers, Setting, in_users_words, plain
+from mm2.config.layers import (
+    CONNECTOR_LEVEL,
+    TOP_LEVEL,
+    FlowLayers,
+    Setting,
+    in_users_words,
+    plain,
+)
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.providers import automatic_providers
 from mm2.config.reading import (
@@ -203,9 +211,14 @@ class _Draft:
     def connector(self, connector: str) -> Parsed:
         """The configuration of one connector, translated and resolved."""
         settings = effective_settings(self.layers, self.flow, connector, self.warnings)
-        properties = plain(settings)
+        properties: Mapping[str, str] = plain(settings)
         try:
             properties = resolved(self.layers, settings)
+            if any(map(is_of_connection, own := self._own(settings))):
+                handed_down = self.layers.inherited_settings(self.flow, connector)
+                inherited = resolved(self.layers, handed_down)
+                properties, lost = without_borrowed(properties, inherited, own)
+                self.warnings += lost
         except ConfigErrors as errors:
             self._add(errors.problems, settings)
         except ConfigError as error:
@@ -214,6 +227,11 @@ class _Draft:
         self._add(mistakes, settings)
         self._check_expressions(settings)
         return Parsed(values=values, properties=properties)
+
+    def _own(self, settings: Mapping[str, Setting]) -> set[str]:
+        """What the flow or the connector says itself."""
+        levels = {CONNECTOR_LEVEL, f"flow {self.flow}"}
+        return {key for key, setting in settings.items() if setting.level in levels}
 
     def data_clients(self, worker: Parsed, source: Parsed) -> DataSettings:
         """What the user says about the clients of mirrored records."""

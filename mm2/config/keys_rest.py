@@ -30,8 +30,11 @@ REST_KEYS: Final = (
     _key(
         REST_READ_ONLY,
         Type.BOOLEAN,
-        "false",
-        "Whether the REST interface only shows: requests that change anything are answered 403.",
+        None,
+        "Whether the REST interface only shows: requests that change anything are answered 403."
+        " Default: true for dedicated nodes, unless all who reach a listener have to log in, by"
+        " rest.basic.auth.file or https with listeners.https.ssl.client.auth=required; false for"
+        " Connect's workers.",
     ),
     _key(
         REST_PROVIDERS,

@@ -121,6 +121,11 @@ def is_of_worker(name: str) -> bool:
     )
 
 
+def connector_keys() -> frozenset[str]:
+    """The keys that connectors read, beside those behind the prefixes of plug-ins."""
+    return _FLOW_NAMES
+
+
 def worker_advice(written: str) -> Advice:
     """Classifies a key of a Connect worker's file."""
     if written in _OF_WORKERS or written.startswith(_OPEN_IN_WORKER):

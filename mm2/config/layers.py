@@ -18,6 +18,7 @@ from mm2.errors import ConfigError
 TOP_LEVEL: Final = "top level"
 DEFAULT_LEVEL: Final = "default"
 WORKER_LEVEL: Final = "worker"
+CONNECTOR_LEVEL: Final = "connector"
 # Java asks String.matches("^consumer.*|..."), whose dot stops at line ends (C047).
 _CLIENT_KEY: Final = re.compile(r"(?:consumer|producer|admin)[^\n\r\u0085\u2028\u2029]*")
 
@@ -69,6 +70,9 @@ class FlowLayers(Protocol):
 
     def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """The configuration of a connector by its simple name, unresolved."""
+
+    def inherited_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
+        """What of it others hand down, as it is where the connector itself says nothing."""
 
     def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Replaces expressions by what the configured providers say."""

@@ -175,6 +175,12 @@ class MirrorMakerConfig:
 
     def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """The layers of ``connector_base_config``, with origins."""
+        settings = self.inherited_settings(flow, connector)
+        settings |= below(self.raw, f"{flow}.", f"flow {flow}")
+        return filled(settings, {"enabled": "false"})
+
+    def inherited_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
+        """What of it the clusters and the top level hand down."""
         settings = {
             key: Setting(self.raw[key], key, TOP_LEVEL) for key in CONNECTOR_NAMES & self.raw.keys()
         }
@@ -187,8 +193,7 @@ class MirrorMakerConfig:
             "source.cluster.alias": flow.source,
             "target.cluster.alias": flow.target,
         }
-        settings = filled(settings, defaults) | below(self.raw, f"{flow}.", f"flow {flow}")
-        return filled(settings, {"enabled": "false"})
+        return filled(settings, defaults)
 
     def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
         """

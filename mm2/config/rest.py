@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from mm2.config.definition import Value, by_line, parse_all
@@ -93,6 +93,7 @@ class RestSettings:
         methods: what such pages may ask.
         headers: of every answer.
         read_only: whether it only shows.
+        read_only_by_default: whether nobody has said so, and it does because nobody logs in.
         providers: whether configurations may have new expressions of config providers; None if the
             file does not say.
         passwords_file: who may use it; None is everybody.
@@ -109,24 +110,38 @@ class RestSettings:
     methods: tuple[str, ...] = _DEFAULT_METHODS
     headers: tuple[HeaderRule, ...] = ()
     read_only: bool = False
+    read_only_by_default: bool = False
     providers: bool | None = None
     passwords_file: str | None = None
     tls: Mapping[str, str] = field(default_factory=dict, repr=False)
     client_auth: str = "none"
+
+    @property
+    def has_login(self) -> bool:
+        """Whether all who reach a listener have to say who they are."""
+        shows_certificate = self.client_auth == "required"
+        return self.passwords_file is not None or (
+            shows_certificate and all(each.scheme == "https" for each in self.listeners)
+        )
 
 
 def rest_of_file(maker: MirrorMakerConfig) -> RestSettings | None:
     """
     The settings that a mirror's file asks for; None if there is to be no REST interface.
 
+    Java's dedicated nodes have none: who cannot be told from others changes nothing by default.
+
     Raises:
         ConfigErrors: all that is wrong with them, with the lines of the file.
     """
     own = {key: value for key, value in maker.originals.items() if _is_own(key)}
     try:
-        return read_rest(maker.resolve(own))
+        found = read_rest(maker.resolve(own))
     except ConfigErrors as errors:
         raise ConfigErrors(sorted(map(maker.located, errors.problems), key=by_line)) from errors
+    if found is None or found.has_login or REST_READ_ONLY in own:
+        return found
+    return replace(found, read_only=True, read_only_by_default=True)
 
 
 def _is_own(key: str) -> bool:

@@ -16,8 +16,8 @@ from typing import Final
 from mm2.config.clients import with_prefix
 from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.keys_security import CLIENT_NAMES
+from mm2.config.layers import CONNECTOR_LEVEL, Place, Setting, filled, plain, with_line
 from mm2.config.layers import WORKER_LEVEL as _WORKER
-from mm2.config.layers import Place, Setting, filled, plain, with_line
 from mm2.config.redact import as_written
 from mm2.connect.classes import ConnectorClass
 from mm2.connect.servers import is_same_cluster
@@ -26,7 +26,6 @@ from mm2.core.model import HEARTBEAT_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.core.names import FlowNames, connector_names, topic_label
 from mm2.errors import ConfigError, ConfigErrors
 
-_CONNECTOR: Final = "connector"
 _SERVERS: Final = "bootstrap.servers"
 _KINDS: Final = ("producer", "consumer", "admin")
 _HEADER_CONVERTER: Final = ("header.converter", "SimpleHeaderConverter")
@@ -94,13 +93,13 @@ class ConnectorLayers:
     def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """The connector's keys, and from the worker what it leaves unsaid of the cluster there."""
         del flow
-        settings = _settings(self.own, _CONNECTOR)
-        settings |= {"name": Setting(self.name, "name", _CONNECTOR)}
+        settings = _settings(self.own, CONNECTOR_LEVEL)
+        settings |= {"name": Setting(self.name, "name", CONNECTOR_LEVEL)}
         if self.kind.is_sink:
             settings |= self._source_consumer()
         settings = self._clusters() | settings | self._addresses()
         if connector != self.kind.part or self.kind.is_checkpoint_sink:
-            settings |= _settings(_OFF, _CONNECTOR)
+            settings |= _settings(_OFF, CONNECTOR_LEVEL)
         defaults = {"enabled": "true"}
         if self.kind.is_checkpoint_sink:
             # Leading groups home writes to the other cluster, which nobody may have asked for.
@@ -109,6 +108,12 @@ class ConnectorLayers:
                 "reverse.checkpointing.enabled": "false",
             }
         return filled(settings, defaults)
+
+    def inherited_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
+        """What of it the worker hands down."""
+        del flow, connector
+        found = self._clusters() | self._worker_consumer()
+        return {key: setting for key, setting in found.items() if setting.level == _WORKER}
 
     def resolve(self, properties: Mapping[str, str]) -> dict[str, str]:
         """
@@ -186,7 +191,7 @@ class ConnectorLayers:
     @cached_property
     def _target_clients(self) -> dict[str, Setting]:
         """How to connect to a target that is not the worker's cluster."""
-        own = _settings(self.own, _CONNECTOR)
+        own = _settings(self.own, CONNECTOR_LEVEL)
         found: dict[str, Setting] = {}
         for prefix in ("target.cluster.", "producer.override."):
             below = with_prefix(own, prefix)
@@ -225,19 +230,21 @@ class ConnectorLayers:
 
     def _source_consumer(self) -> dict[str, Setting]:
         """A sink's consumer: the worker's ``consumer.*``, and the connector's overrides."""
-        own = _settings(self.own, _CONNECTOR)
-        worker = _settings(self.worker.raw, _WORKER) if self._at_source else {}
-        return _below(
+        own = _settings(self.own, CONNECTOR_LEVEL)
+        return self._worker_consumer() | _below(
             "source.consumer.",
-            with_prefix(worker, "consumer.")
-            | with_prefix(own, "consumer.")
+            with_prefix(own, "consumer.")
             | with_prefix(own, "source.consumer.")
             | with_prefix(own, "consumer.override."),
         )
 
+    def _worker_consumer(self) -> dict[str, Setting]:
+        worker = _settings(self.worker.raw, _WORKER) if self._at_source else {}
+        return _below("source.consumer.", with_prefix(worker, "consumer."))
+
     def _sink_producer(self) -> dict[str, Setting]:
         """A sink's producer of records is the connector's business alone (KIP-382)."""
-        own = _settings(self.own, _CONNECTOR)
+        own = _settings(self.own, CONNECTOR_LEVEL)
         return _below(
             "producer.", with_prefix(own, "producer.") | with_prefix(own, "target.producer.")
         )

@@ -105,8 +105,7 @@ def _handler(route: Route, api: Api, timeout_s: float) -> WebHandler:
 def _guarded(handler: WebHandler, entrance: Entrance) -> WebHandler:
     async def handle(request: web.Request) -> web.StreamResponse:
         if entrance.settings.read_only:
-            message = "This node only shows (rest.read.only); ask another one."
-            raise RestError(HTTPStatus.FORBIDDEN, message)
+            raise RestError(HTTPStatus.FORBIDDEN, _only_shows(entrance))
         origin = request.headers.get("Origin")
         if entrance.origins.is_foreign(origin, request.host, is_local=_is_local(request)):
             message = f"Pages of {origin} may change nothing; see access.control.allow.origin."
@@ -114,6 +113,17 @@ def _guarded(handler: WebHandler, entrance: Entrance) -> WebHandler:
         return await handler(request)
 
     return handle
+
+
+def _only_shows(entrance: Entrance) -> str:
+    if not entrance.settings.read_only_by_default:
+        return "This node only shows (rest.read.only); ask another one."
+    return (
+        "This node only shows, as nobody has to log in to it (rest.read.only). To let clients"
+        " change flows, give it a login (rest.basic.auth.file, or https with"
+        " listeners.https.ssl.client.auth=required), or write rest.read.only=false to let"
+        " everybody change them who reaches it."
+    )
 
 
 def _is_local(request: web.Request) -> bool:

@@ -45,6 +45,8 @@ def _tell(entrance: Entrance) -> None:
     listeners = [each.listener for each in entrance.bound]
     url = advertised_url(entrance.bound, entrance.settings)
     log.info("rest.listening", listeners=list(map(str, listeners)), advertised=url)
+    if entrance.settings.read_only_by_default:
+        log.info("rest.only_shows", to_change="rest.basic.auth.file, or rest.read.only=false")
     for listener in listeners:
         if listener.is_local:
             continue

@@ -175,6 +175,8 @@ EVENTS: Final = {
     "rest.not_listening": "Port 8083 and those after it are taken, so that this node has no REST "
     "interface; name one in listeners.",
     "rest.obeyed": "A REST request that changes something was granted.",
+    "rest.only_shows": "The REST interface changes nothing, as nobody has to log in to it: give it "
+    "a login, or set rest.read.only=false.",
     "rest.passwords_readable": "Passwords of the REST interface go over the network in clear: use "
     "https in listeners.",
     "rest.view_failed": "A flow could not be looked at for the REST interface; the next request "

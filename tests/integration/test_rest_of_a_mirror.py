@@ -79,6 +79,7 @@ def running(
         f"T->{alias}.emit.heartbeats.enabled": "false",
         "heartbeats.replication.enabled": "false",
         "listeners": "http://127.0.0.1:0",
+        "rest.read.only": "false",
         f"{alias}.ssl.key.password": "s3cret",
     }
     text = properties({alias: cluster_a.bootstrap, "T": cluster_b.bootstrap}, settings)

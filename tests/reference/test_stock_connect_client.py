@@ -43,6 +43,7 @@ def test_it_shows_and_steers_a_flow_of_a_dedicated_node(
         f"T->{source}.emit.heartbeats.enabled": "false",
         "heartbeats.replication.enabled": "false",
         "listeners": "http://127.0.0.1:0",
+        "rest.read.only": "false",
     }
     text = properties({source: cluster_a.bootstrap, "T": cluster_b.bootstrap}, settings)
     name = f"{source}->T.MirrorSourceConnector"

@@ -138,3 +138,30 @@ def test_expressions_in_a_file_are_resolved() -> None:
     found = rest_of_file(MirrorMakerConfig(raw=raw, environment={"FILE": "/p"}))
     assert found is not None
     assert found.passwords_file == "/p"
+
+
+@pytest.mark.parametrize(
+    ("written", "shows_only"),
+    [
+        ({}, True),
+        ({"listeners": "http://0.0.0.0:1"}, True),
+        ({"listeners": "https://:1", "listeners.https.ssl.client.auth": "requested"}, True),
+        ({"listeners": "https://:1,http://:2", "ssl.client.auth": "required"}, True),
+        ({"listeners": "https://:1", "listeners.https.ssl.client.auth": "required"}, False),
+        ({"rest.basic.auth.file": "/p"}, False),
+        ({"rest.read.only": "false"}, False),
+        ({"rest.read.only": "true", "rest.basic.auth.file": "/p"}, True),
+    ],
+    ids=str,
+)
+def test_who_has_not_logged_in_changes_nothing_of_a_dedicated_node(
+    written: dict[str, str], *, shows_only: bool
+) -> None:
+    found = rest_of_file(MirrorMakerConfig(raw={"clusters": "A,B", **written}))
+    assert found is not None
+    assert found.read_only is shows_only
+    assert found.read_only_by_default is (shows_only and "rest.read.only" not in written)
+    # A worker's interface is Connect's.
+    of_worker = read_rest(written)
+    assert of_worker is not None
+    assert of_worker.read_only is (written.get("rest.read.only") == "true")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 from mm2.config.keys_top import HeaderRule
 from mm2.config.rest import Listener
@@ -79,6 +80,17 @@ async def test_a_node_that_only_shows_refuses_to_change_anything() -> None:
         config = {"connector.class": "MirrorSource"}
         assert (await client.ask("PUT", validated, json=config))[0] == 200
     assert connectors.found[SOURCE].target.value == "running"
+
+
+async def test_a_node_without_a_login_says_how_it_can_be_changed() -> None:
+    shows = settings(read_only=True, read_only_by_default=True)
+    with capture_logs() as logs:
+        async with interface(FakeConnectors(), shows) as client:
+            status, body = await client.ask("PUT", STOP)
+    assert status == 403
+    assert "rest.basic.auth.file" in body["message"]
+    assert "rest.read.only=false" in body["message"]
+    assert "rest.only_shows" in [each["event"] for each in logs]
 
 
 async def test_a_worker_that_only_shows_looks_nothing_up_for_a_validation() -> None:
