@@ -22,9 +22,14 @@ def is_cycle(policy: ReplicationPolicy, topic: TopicName, target: ClusterAlias) 
     Tells whether the records of ``topic`` have been on ``target`` before (C158).
 
     True if the target's alias is anywhere among the clusters that the name lists, so no topology
-    mirrors in a circle under a policy that renames.
+    mirrors in a circle under a policy that renames. An alias may contain the policy's separator:
+    names that begin as its copies do count too, where Java mirrors them back once.
     """
-    return any(source == target for source in _sources(policy, topic))
+    prefix = policy.format_remote_topic(target, TopicName(""))
+    return any(
+        source == target or (prefix and name.startswith(prefix))
+        for name, source in _passed(policy, topic)
+    )
 
 
 def should_replicate_topic(
@@ -138,6 +143,13 @@ def remote_topics(
 
 def _sources(policy: ReplicationPolicy, topic: TopicName) -> Iterator[ClusterAlias]:
     """Yields the clusters that a name lists, from the last copy back to the first."""
+    return (source for _, source in _passed(policy, topic))
+
+
+def _passed(
+    policy: ReplicationPolicy, topic: TopicName
+) -> Iterator[tuple[TopicName, ClusterAlias]]:
+    """Yields each name that a topic had on its way, with the cluster that it came from."""
     seen: set[TopicName] = set()
     current: TopicName | None = topic
     while current is not None and current not in seen:
@@ -145,5 +157,5 @@ def _sources(policy: ReplicationPolicy, topic: TopicName) -> Iterator[ClusterAli
         source = policy.topic_source(current)
         if source is None:
             return
-        yield source
+        yield current, source
         current = policy.upstream_topic(current)

@@ -18,6 +18,7 @@ from tests.support.layout import free_ports
 from tests.support.mirror import Mirror
 from tests.support.records import Sample, committed, create_topic, produce
 from tests.support.rest_client import RestClient
+from tests.support.topics import partition_counts
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -144,3 +145,30 @@ def _deletes(rest: RestClient, connector: _Connector) -> None:
     rest.ask("DELETE", f"/connectors/{connector.name}")
     assert rest.ask("GET", "/connectors") == []
     eventually(lambda: connector.said() == {})
+
+
+def test_a_connector_copies_into_a_cluster_that_is_not_its_workers(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """The worker keeps its group and topics in the source; positions are where records are."""
+    create_topic(cluster_a.bootstrap, unique)
+    connector = _Connector(unique, cluster_a, cluster_b)
+    connector.write(*range(10))
+    elsewhere = {
+        "target.cluster.bootstrap.servers": cluster_b.bootstrap,
+        "producer.override.bootstrap.servers": cluster_b.bootstrap,
+    }
+    (port,) = free_ports(1)
+    at_source = _Connector(unique, cluster_b, cluster_a)
+    with (worker := _worker(at_source, tmp_path, port)).process:
+        eventually(lambda: worker.rest.ask("GET", "/connectors") == [])
+        config = {**connector.config, **elsewhere}
+        worker.rest.ask("PUT", f"/connectors/{unique}/config", config)
+        eventually(connector.copied, until=lambda found: found == list(range(10)))
+        eventually(lambda: at_source.said() == {unique: "RUNNING", f"{unique}-0": "RUNNING"})
+        assert worker.process.stop() == 0
+    connector.write(10)
+    with (worker := _worker(at_source, tmp_path, port)).process:
+        eventually(connector.copied, until=lambda found: found == list(range(11)))
+        assert worker.process.stop() == 0
+    assert f"A{unique[-4:]}.{unique}" not in partition_counts(cluster_a)

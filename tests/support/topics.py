@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
+from mm2.core.acls import AclBinding
+from mm2.core.model import ClusterAlias
+from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.records import create_topic
@@ -40,3 +47,33 @@ def recreate_topic(cluster: Cluster, topic: str, partitions: int = 1) -> None:
 
 def _admin(cluster: Cluster) -> AdminClient:
     return AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+def allow(cluster: Cluster, rule: AclBinding) -> None:
+    """Creates an ACL."""
+
+    async def create() -> None:
+        async with asking(cluster) as admin:
+            assert await admin.create_acls([rule]) == {}
+
+    asyncio.run(create())
+
+
+def topic_acls(cluster: Cluster) -> set[AclBinding]:
+    """All ACLs about topics."""
+
+    async def ask() -> set[AclBinding]:
+        async with asking(cluster) as admin:
+            return set(await admin.describe_topic_acls())
+
+    return asyncio.run(ask())
+
+
+@asynccontextmanager
+async def asking(cluster: Cluster) -> AsyncIterator[Admin]:
+    """Our own admin client."""
+    admin = Admin(ClusterAlias(cluster.name), {"bootstrap.servers": cluster.bootstrap})
+    try:
+        yield admin
+    finally:
+        await admin.close()

@@ -170,6 +170,13 @@ def test_what_was_on_the_target_before_is_not_mirrored(topic: str) -> None:
     assert not replicated(topic)
 
 
+@pytest.mark.parametrize("topic", ["eu.west.topic1", "source.eu.west.topic1"])
+def test_an_alias_with_the_separator_in_it_is_recognised(topic: str) -> None:
+    """Java finds no cluster of that name in the topic's, and mirrors it back once."""
+    assert is_cycle(DEFAULT, TopicName(topic), ClusterAlias("eu.west"))
+    assert not is_cycle(DEFAULT, TopicName(topic), ClusterAlias("eu.we"))
+
+
 @pytest.mark.parametrize("topic", ["topic1", "source.topic1", "other.topic1"])
 def test_what_was_not_on_the_target_is_mirrored(topic: str) -> None:
     """C157."""
