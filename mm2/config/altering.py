@@ -15,6 +15,7 @@ from mm2.config.credentials import is_of_connection
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.known import is_of_worker
 from mm2.config.maker import MirrorMakerConfig
+from mm2.config.overrides import ALLOWLIST_KEY, POLICY_KEY
 from mm2.config.problems import Finding, Severity, findings
 from mm2.config.properties import PropertiesFile
 from mm2.config.spellings import read_as
@@ -168,6 +169,8 @@ def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
         message = f"{key} says where to connect or how to log in: change the file, and send SIGHUP"
     elif key.startswith(_PROVIDERS):
         message = f"{key} says how secrets are read: change the file, and start the process again"
+    elif key in {POLICY_KEY, ALLOWLIST_KEY}:
+        message = f"{key} says what may be altered: change the file, and send SIGHUP"
     else:
         return None
     return ConfigError(message, key=name)

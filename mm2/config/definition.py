@@ -45,6 +45,7 @@ class Definition(enum.Enum):
     HEARTBEAT = "heartbeat"
     CLIENT = "client"
     WORKER = "worker"
+    POLICY = "policies of the worker"
     DATA = "clients of mirrored records"
     OWN = "mm2 only"
     CONNECT = "Connect's source connectors"

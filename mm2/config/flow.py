@@ -28,17 +28,21 @@ from mm2.config.credentials import is_of_connection, without_borrowed
 from mm2.config.data_clients import DataSettings, read_data
 from mm2.config.definition import Definition, Support, by_line, parse_all, split_list
 from mm2.config.exactly_once import WORKER_KEY, exactly_once_mistakes, misplaced
-from mm2.config.keys import CONNECTOR_DEFINITION, CONNECTOR_NAMES, MAKER_KEYS, keys_of
+from mm2.config.keys import (
+    CONNECTOR_DEFINITION,
+    WORKER_AND_POLICY,
+    keys_of,
+)
 from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.layers import (
     CONNECTOR_LEVEL,
-    TOP_LEVEL,
     FlowLayers,
     Setting,
     in_users_words,
     plain,
 )
 from mm2.config.maker import MirrorMakerConfig
+from mm2.config.overrides import ALLOWLIST_KEY, POLICY_KEY, forbidden
 from mm2.config.providers import automatic_providers
 from mm2.config.reading import (
     Parsed,
@@ -50,7 +54,7 @@ from mm2.config.reading import (
 )
 from mm2.config.settings import FlowConfig, HerderSettings
 from mm2.config.spellings import own_at_top, readings, translated
-from mm2.config.unobeyed import unobeyed
+from mm2.config.unobeyed import unobeyed, unobeyed_by_process
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     CONNECTORS,
@@ -115,6 +119,7 @@ def single_flow(layers: FlowLayers, flow: SourceAndTarget) -> FlowConfig:
     worker = draft.worker()
     connectors = {connector: draft.connector(connector) for connector in CONNECTORS}
     draft.check_obeyed(worker, connectors)
+    draft.check_overrides(worker, connectors[SOURCE_CONNECTOR].properties)
     draft.check_cluster("source", flow.source, connectors[SOURCE_CONNECTOR].properties)
     draft.check_cluster("target", flow.target, connectors[SOURCE_CONNECTOR].properties)
     data = draft.data_clients(worker, connectors[SOURCE_CONNECTOR])
@@ -179,7 +184,7 @@ def spark_properties(layers: FlowLayers) -> dict[str, str]:
 
 # Whether there are servers to talk to is asked of each cluster, in words that name it.
 _WORKER_KEYS: Final = {
-    name: key for name, key in keys_of(Definition.WORKER).items() if name != "bootstrap.servers"
+    name: key for name, key in WORKER_AND_POLICY.items() if name != "bootstrap.servers"
 }
 _CLIENT_KEYS: Final = {
     name: key for name, key in keys_of(Definition.CLIENT).items() if name != "bootstrap.servers"
@@ -272,12 +277,7 @@ class _Draft:
         for connector, parsed in connectors.items():
             own = effective_settings(self.layers, self.flow, connector, [])
             self._tell(unobeyed(own, parsed.properties, self.layers.raw))
-        process = {
-            key: Setting(value, key, TOP_LEVEL)
-            for key, value in self.layers.raw.items()
-            if key in MAKER_KEYS.keys() - CONNECTOR_NAMES
-        }
-        self._tell(unobeyed(process, plain(process), self.layers.raw))
+        self._tell(unobeyed_by_process(self.layers.raw))
         of_source = connectors[SOURCE_CONNECTOR].properties
         settings = (
             {
@@ -290,6 +290,14 @@ class _Draft:
             else {}
         )
         self._tell(unobeyed(settings, worker.properties, self.layers.raw, of_worker=True))
+
+    def check_overrides(self, worker: Parsed, connector: Mapping[str, str]) -> None:
+        """Checks that the worker allows what the connector overrides."""
+        if {POLICY_KEY, ALLOWLIST_KEY} <= worker.values.keys():
+            policy, listed = worker.values[POLICY_KEY], worker.values[ALLOWLIST_KEY]
+            policy_key = self.layers.written(self.flow, "worker", POLICY_KEY)
+            own = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
+            self._add(forbidden(connector, policy, listed, policy_key), own)
 
     def _tell(self, found: Iterable[tuple[Support, ConfigError]]) -> None:
         for support, problem in found:

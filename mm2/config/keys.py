@@ -15,6 +15,7 @@ from mm2.config.keys_rest import REST_KEYS
 from mm2.config.keys_security import CLIENT_NAMES, SECURITY_KEYS
 from mm2.config.keys_top import TOP_KEYS
 from mm2.config.keys_worker import WORKER_KEYS
+from mm2.config.overrides import POLICY_KEYS
 from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
 
 TABLE: Final[Mapping[str, Key]] = MappingProxyType(
@@ -28,6 +29,7 @@ TABLE: Final[Mapping[str, Key]] = MappingProxyType(
             *REST_KEYS,
             *SECURITY_KEYS,
             *WORKER_KEYS,
+            *POLICY_KEYS,
         )
     }
 )
@@ -77,6 +79,8 @@ def keys_of(definition: Definition) -> Mapping[str, Key]:
 
 
 MAKER_KEYS: Final = keys_of(Definition.MAKER)
+WORKER_AND_POLICY: Final = {**keys_of(Definition.WORKER), **keys_of(Definition.POLICY)}
+"""All that a worker may be set to."""
 CONNECTOR_NAMES: Final = frozenset().union(*(keys_of(d) for d in CONNECTOR_DEFINITION.values()))
 """What top-level keys reach the connectors (C044): Java's ``allConfigNames``."""
 
@@ -87,6 +91,7 @@ __all__ = [
     "MAKER_KEYS",
     "PREFIXES",
     "TABLE",
+    "WORKER_AND_POLICY",
     "keys_of",
     "nearest",
 ]

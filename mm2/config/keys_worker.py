@@ -19,6 +19,7 @@ from mm2.config.definition import (
     one_of,
     one_of_any_case,
 )
+from mm2.config.overrides import known_policy
 
 _WORKER: Final = frozenset({Definition.WORKER})
 
@@ -124,7 +125,9 @@ _HONOURED: Final = (
         "connector.client.config.override.policy",
         Type.STRING,
         "All",
-        "Whether producer.override.* of a flow is allowed: All, Principal or None.",
+        "Which settings of its clients a connector may override (producer.override.*,"
+        " consumer.override.*, admin.override.*): All, Principal, None or Allowlist.",
+        known_policy,
     ),
     _key(
         "task.shutdown.graceful.timeout.ms",

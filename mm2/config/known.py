@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.definition import Definition, Key, Support
+from mm2.config.definition import Key, Support
 from mm2.config.exactly_once import EXACTLY_ONCE_KEYS
-from mm2.config.keys import CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of, nearest
+from mm2.config.keys import CONNECTOR_NAMES, MAKER_KEYS, TABLE, WORKER_AND_POLICY, nearest
 from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
 from mm2.config.keys_own import OWN_KEYS, SPARK_PREFIX, SPELLINGS, Spelling, Treatment
 from mm2.config.keys_rest import REST_KEYS, TLS_PREFIX
 from mm2.config.keys_security import CLIENT_NAMES
 from mm2.errors import ConfigError
 
-_WORKER_NAMES: Final = frozenset(keys_of(Definition.WORKER))
+_WORKER_NAMES: Final = frozenset(WORKER_AND_POLICY)
 _OWN_NAMES: Final = frozenset(key.name for key in OWN_KEYS)
 _CONNECTOR_KEYS: Final = CONNECTOR_NAMES | _OWN_NAMES
 # Java looks only at how these begin, and what stands behind is whatever a plug-in wants.

@@ -95,7 +95,7 @@ def _of_connect(key: Key) -> bool:
 
 
 def _of_worker(key: Key) -> bool:
-    return key.definitions == {Definition.WORKER}
+    return key.definitions <= {Definition.WORKER, Definition.POLICY}
 
 
 _SECTIONS: Final[tuple[tuple[str, Callable[[Key], bool]], ...]] = (

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mm2.config.definition import Definition, Key, Support
-from mm2.config.keys import PREFIXES, TABLE
+from mm2.config.keys import CONNECTOR_NAMES, MAKER_KEYS, PREFIXES, TABLE
 from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_ROWS, ClientKind
-from mm2.config.layers import WORKER_LEVEL, Setting
+from mm2.config.layers import TOP_LEVEL, WORKER_LEVEL, Setting
 from mm2.config.redact import shown
 from mm2.errors import ConfigError
 
@@ -43,6 +43,13 @@ def unobeyed(
             continue  # a Connect worker says so itself, once
         if row.asks_in_vain(properties.get(name, setting.value)):
             yield row.support, _complaint(row, setting.key, raw.get(setting.key, setting.value))
+
+
+def unobeyed_by_process(raw: Mapping[str, str]) -> Iterator[tuple[Support, ConfigError]]:
+    """The same for the keys at top level that do not reach the connectors, as written."""
+    names = raw.keys() & MAKER_KEYS.keys() - CONNECTOR_NAMES
+    settings = {name: Setting(raw[name], name, TOP_LEVEL) for name in sorted(names)}
+    return unobeyed(settings, raw, raw)
 
 
 def row_of(name: str, *, of_worker: bool) -> Key | None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mm2.config.definition import Definition, Support, by_line, parse_all, split_list
-from mm2.config.keys import keys_of
+from mm2.config.definition import Support, by_line, parse_all, split_list
+from mm2.config.keys import WORKER_AND_POLICY
 from mm2.config.known import doubts, worker_advice
 from mm2.config.layers import TOP_LEVEL, Setting, with_line
 from mm2.config.properties import PropertiesFile
@@ -72,7 +72,7 @@ class WorkerConfig:
             raise ConfigErrors([self.located(error)]) from error
         defaults = {} if self.is_distributed else _STANDALONE
         properties = {"bootstrap.servers": "localhost:9092", **defaults, **resolved}
-        values, mistakes = parse_all(keys_of(Definition.WORKER), properties)
+        values, mistakes = parse_all(WORKER_AND_POLICY, properties)
         try:
             object.__setattr__(self, "rest", read_rest(properties))
         except ConfigErrors as errors:

@@ -199,6 +199,10 @@ _WORKER: Final[Mapping[str, Effects]] = {
         _of(Effect.FIXED),
     ),
     **dict.fromkeys(
+        ("connector.client.config.override.allowlist", "connector.client.config.override.policy"),
+        _of(Effect.BUNDLES),
+    ),
+    **dict.fromkeys(
         (
             "config.storage.replication.factor",
             "offset.storage.replication.factor",
@@ -214,7 +218,6 @@ _WORKER: Final[Mapping[str, Effects]] = {
     **dict.fromkeys(
         (
             "connect.protocol",
-            "connector.client.config.override.policy",
             "header.converter",
             "inter.worker.key.generation.algorithm",
             "inter.worker.key.size",

@@ -22,6 +22,14 @@ from tests.support.topics import partition_counts
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
+_POLICY = "connector.client.config.override.policy"
+_REFUSED = (
+    ("producer.override.batch.size", "1000", f"not allowed: {_POLICY} is None"),
+    ("transforms", "mask", "would arrive as it is"),
+    ("value.converter", "org.apache.kafka.connect.json.JsonConverter", "copied as bytes"),
+)
+"""Settings that the workers refuse, and what they say."""
+
 
 @dataclass(frozen=True)
 class _Connector:
@@ -87,7 +95,8 @@ def _worker(connector: _Connector, folder: Path, port: int) -> _Worker:
             "#exactly.once.source.support": "enabled",
         },
     )
-    return _Worker(distributed(folder, text.replace("#exactly", "exactly")), RestClient(port))
+    text = text.replace("#exactly", "exactly") + f"\n{_POLICY} = None\n"
+    return _Worker(distributed(folder, text), RestClient(port))
 
 
 def test_connectors_of_a_killed_worker_go_on_in_another_one(
@@ -113,7 +122,11 @@ def test_connectors_of_a_killed_worker_go_on_in_another_one(
 
 def _makes(rest: RestClient, connector: _Connector) -> None:
     eventually(lambda: rest.ask("GET", "/connectors") == [])
-    rest.ask("PUT", f"/connectors/{connector.name}/config", connector.config)
+    path = f"/connectors/{connector.name}/config"
+    for key, value, told in _REFUSED:
+        with pytest.raises(AssertionError, match=f"^400: .*{told}"):
+            rest.ask("PUT", path, {**connector.config, key: value})
+    rest.ask("PUT", path, connector.config)
 
 
 def _shows(rest: RestClient, connector: _Connector) -> None:
