@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import structlog
 
@@ -15,8 +14,6 @@ from flows.source.positions import Committer, has_moved
 from flows.source.produce import Producer
 
 log = structlog.get_logger()
-
-_DRAIN_WITHIN_S: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +31,7 @@ class Drained:
 
 
 async def drain(
-    partitions: Sequence[Mirrored], producer: Producer, positions: Committer
+    partitions: Sequence[Mirrored], producer: Producer, positions: Committer, *, within_s: float
 ) -> Drained:
     """
     Waits for copies that are under way, and commits.
@@ -43,15 +40,16 @@ async def drain(
         partitions: which; nothing is added to them any more.
         producer: copies them.
         positions: commits them.
+        within_s: how long copies are waited for.
 
     Raises:
         FlowError: the target refuses to store positions for good, or a transaction does not end.
     """
     lanes = [partition.lane for partition in partitions]
-    is_empty = await producer.flush(lanes, within_s=_DRAIN_WITHIN_S)
+    is_empty = await producer.flush(lanes, within_s=within_s)
     if not is_empty:
         stuck = [str(lane.target) for lane in lanes if not lane.is_idle]
-        log.warning("source.not_drained", partitions=stuck, within_s=_DRAIN_WITHIN_S)
+        log.warning("source.not_drained", partitions=stuck, within_s=within_s)
     committed = await positions.commit(partitions)
     is_complete = is_empty and not any(map(has_moved, partitions))
     return Drained(is_complete=is_complete, positions=committed)

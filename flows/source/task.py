@@ -260,7 +260,9 @@ class SourceTask:
 
     async def _drain(self) -> None:
         partitions = list(self._partitions.values())
-        drained = await drain(partitions, self._producer, self._positions)
+        drained = await drain(
+            partitions, self._producer, self._positions, within_s=self._spec.drain_within_s
+        )
         await self._maps.settle(partitions)
         await self._maps.promote()
         self._reporter.wake()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from mm2.config.clients import client_properties
+from mm2.config.clients import Side, client_properties
 from mm2.core.model import SourceAndTarget
 from mm2.core.starts import StartRule
 
@@ -48,7 +48,7 @@ class ConnectorSettings:
 
     def source_admin(self, role: str | None, task: int | None = None) -> dict[str, str]:
         """Settings of an admin client of the source cluster, in Java's key names."""
-        return client_properties(self.properties, "source", "admin", role, task)
+        return self._admin("source", role, task)
 
     def target_consumer(self, role: str | None, task: int | None = None) -> dict[str, str]:
         """Settings of a consumer of the target cluster, in Java's key names."""
@@ -60,7 +60,13 @@ class ConnectorSettings:
 
     def target_admin(self, role: str | None, task: int | None = None) -> dict[str, str]:
         """Settings of an admin client of the target cluster, in Java's key names."""
-        return client_properties(self.properties, "target", "admin", role, task)
+        return self._admin("target", role, task)
+
+    def _admin(self, side: Side, role: str | None, task: int | None) -> dict[str, str]:
+        """``admin.timeout.ms`` limits each call, unless the client has a limit of its own."""
+        limit = str(self.admin_timeout // timedelta(milliseconds=1))
+        client = client_properties(self.properties, side, "admin", role, task)
+        return {"default.api.timeout.ms": limit, **client}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +127,6 @@ class SourceSettings(ConnectorSettings):
         emit_offset_syncs: whether offset syncs are written.
         emit_offset_runs: whether exact runs are written beside them.
         heartbeats_replication: whether heartbeats topics are mirrored whatever the filter says.
-        poll_timeout: longest wait of one fetch.
         byte_rate_limit: bytes per second that the flow may read; negative: any.
         assignment_strategy: "load" or "round-robin".
         assignment_balance: how often measured loads are looked at; None: never.
@@ -152,7 +157,6 @@ class SourceSettings(ConnectorSettings):
     emit_offset_syncs: bool
     emit_offset_runs: bool
     heartbeats_replication: bool
-    poll_timeout: timedelta
     byte_rate_limit: int
     assignment_strategy: str
     assignment_balance: timedelta | None
@@ -187,7 +191,6 @@ class CheckpointSettings(ConnectorSettings):
         checkpoints_replication_factor: replicas of the checkpoints topic.
         checkpoints_retention: retention that it is created with; None is the broker's.
         offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
-        poll_timeout: how often the task looks whether it should stop.
         takes_back: whether checkpoints of groups that are deleted on the source are taken back.
         follows_commits: whether commits on the source are followed, for checkpoints at once.
         reverses: whether offsets in copies of the target's own topics are translated back.
@@ -203,7 +206,6 @@ class CheckpointSettings(ConnectorSettings):
     checkpoints_replication_factor: int
     checkpoints_retention: timedelta | None
     offset_syncs_location: str
-    poll_timeout: timedelta
     takes_back: bool
     follows_commits: bool
     reverses: bool

@@ -51,7 +51,8 @@ _FLOW: Final = (
         Type.LONG,
         "60000",
         "LOW",
-        "Longest wait for an administrative call, in ms.",
+        "Longest wait for an administrative call, in ms, where default.api.timeout.ms of an"
+        " admin client is not set.",
     ),
     _key(
         _ALL,

@@ -15,7 +15,8 @@ TLS_KEYS: Final = (
         Type.LIST,
         "",
         "LOW",
-        "Cipher suites to offer; empty offers all that there are.",
+        "Cipher suites to offer, in Java's names; empty offers all that OpenSSL has. Of TLSv1.3,"
+        " name all suites or none.",
         items(),
     ),
     client_key(
@@ -23,7 +24,8 @@ TLS_KEYS: Final = (
         Type.LIST,
         "TLSv1.2,TLSv1.3",
         "MEDIUM",
-        "Versions of TLS that may be used.",
+        "Versions of TLS that may be used: TLSv1.2 and TLSv1.3. Changes of topics, settings and"
+        " ACLs go through librdkafka, which cannot be kept from TLSv1.3.",
         items(),
     ),
     client_key(
@@ -93,7 +95,13 @@ TLS_KEYS: Final = (
         "MEDIUM",
         "Format of the key store: JKS, PKCS12 or PEM.",
     ),
-    client_key("ssl.protocol", Type.STRING, "TLSv1.3", "MEDIUM", "Version of TLS to begin with."),
+    client_key(
+        "ssl.protocol",
+        Type.STRING,
+        "TLSv1.3",
+        "MEDIUM",
+        "Highest version of TLS: TLSv1.2, TLSv1.3, or TLS for what there is.",
+    ),
     harmless(
         client_key("ssl.provider", Type.STRING, None, "MEDIUM", "Security provider of the JVM."),
         _JVM,

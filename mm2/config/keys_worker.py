@@ -133,7 +133,8 @@ _HONOURED: Final = (
         "task.shutdown.graceful.timeout.ms",
         Type.LONG,
         "5000",
-        "Time to drain when stopping, in ms.",
+        "Time in which a task may drain when it stops, in ms. Left out, it is 8000 here, where"
+        " Java takes 5000.",
     ),
 )
 
@@ -225,10 +226,18 @@ _CLIENT: Final = (
         "the time for an attempt to connect does not grow",
     ),
     _key(
-        "session.timeout.ms", Type.INT, "10000", "Silence after which a node counts as gone, in ms."
+        "session.timeout.ms",
+        Type.INT,
+        "10000",
+        "Silence after which a node counts as gone, in ms. Left out, it is 6000 here, where Java"
+        " takes 10000.",
     ),
     _key(
-        "heartbeat.interval.ms", Type.INT, "3000", "How often a node reports to its group, in ms."
+        "heartbeat.interval.ms",
+        Type.INT,
+        "3000",
+        "How often a node reports to its group, in ms, at most a third of the session's timeout."
+        " Left out, it is 1000 here, where Java takes 3000.",
     ),
     harmless(
         _key("rebalance.timeout.ms", Type.INT, "60000", "Longest time to join a rebalance, in ms."),

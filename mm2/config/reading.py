@@ -28,6 +28,9 @@ from mm2.errors import ConfigError
 DEFAULT_FLUSH_INTERVAL: Final = timedelta(seconds=1)
 """Time between two commits of positions when the user is silent; Java's is 60 s."""
 
+DEFAULT_SHUTDOWN_TIMEOUT: Final = timedelta(seconds=8)
+"""Time in which a task may drain when the user is silent; Java's is 5 s."""
+
 _DEFAULT_FACTOR: Final = -1
 """Not a number of replicas: the default, of whomever."""
 
@@ -126,7 +129,6 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         emit_offset_runs=parsed.switch("emit.offset-syncs.enabled")
         and parsed.switch("emit.offset-runs.enabled"),
         heartbeats_replication=parsed.switch("heartbeats.replication.enabled"),
-        poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
         byte_rate_limit=parsed.number("flow.byte.rate.limit"),
         assignment_strategy=parsed.text("assignment.strategy"),
         assignment_balance=parsed.interval("assignment.balance.interval.seconds"),
@@ -165,7 +167,6 @@ def read_checkpoint(flow: SourceAndTarget, parsed: Parsed) -> CheckpointSettings
         checkpoints_replication_factor=parsed.number("checkpoints.topic.replication.factor"),
         checkpoints_retention=parsed.retention("checkpoints.topic.retention.ms"),
         offset_syncs_location=parsed.text("offset-syncs.topic.location"),
-        poll_timeout=parsed.milliseconds("consumer.poll.timeout.ms"),
         takes_back=parsed.text("checkpoints.deleted.groups.policy") == "tombstone",
         follows_commits=parsed.switch("emit.checkpoints.follow.commits.enabled"),
         reverses=parsed.switch("reverse.checkpointing.enabled"),
@@ -198,11 +199,18 @@ def read_herder(parsed: Parsed, names: FlowNames) -> HerderSettings:
         offsets_partitions=parsed.number("offset.storage.partitions"),
         status_partitions=parsed.number("status.storage.partitions"),
         offset_flush_interval=DEFAULT_FLUSH_INTERVAL if silent else parsed.milliseconds(flush),
-        offset_flush_timeout=parsed.milliseconds("offset.flush.timeout.ms"),
-        shutdown_timeout=parsed.milliseconds("task.shutdown.graceful.timeout.ms"),
+        shutdown_timeout=read_shutdown_timeout(parsed),
         exactly_once=parsed.text("exactly.once.source.support").lower(),
         properties=parsed.properties,
     )
+
+
+def read_shutdown_timeout(worker: Parsed) -> timedelta:
+    """How long a worker's tasks may take to drain."""
+    key = "task.shutdown.graceful.timeout.ms"
+    if key not in worker.properties:
+        return DEFAULT_SHUTDOWN_TIMEOUT
+    return max(timedelta(), worker.milliseconds(key))
 
 
 def source_refusals(properties: Mapping[str, str]) -> tuple[str, ...]:

@@ -41,8 +41,8 @@ class HerderSettings:
             otherwise, because
             what was copied since the last commit is copied again after a crash; Java's default is
             60 s.
-        offset_flush_timeout: longest wait for such a commit.
-        shutdown_timeout: time to drain when stopping.
+        shutdown_timeout: time in which a task may drain when it stops: 8 s unless the user says
+            otherwise; Java's default is 5 s.
         exactly_once: "disabled", "preparing" or "enabled".
         properties: the whole worker configuration.
     """
@@ -58,7 +58,6 @@ class HerderSettings:
     offsets_partitions: int
     status_partitions: int
     offset_flush_interval: timedelta
-    offset_flush_timeout: timedelta
     shutdown_timeout: timedelta
     exactly_once: str
     properties: Mapping[str, str]

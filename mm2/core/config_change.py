@@ -199,7 +199,11 @@ _WORKER: Final[Mapping[str, Effects]] = {
         _of(Effect.FIXED),
     ),
     **dict.fromkeys(
-        ("connector.client.config.override.allowlist", "connector.client.config.override.policy"),
+        (
+            "connector.client.config.override.allowlist",
+            "connector.client.config.override.policy",
+            "task.shutdown.graceful.timeout.ms",
+        ),
         _of(Effect.BUNDLES),
     ),
     **dict.fromkeys(
@@ -233,7 +237,6 @@ _WORKER: Final[Mapping[str, Effects]] = {
             "plugin.path",
             "rebalance.timeout.ms",
             "scheduled.rebalance.max.delay.ms",
-            "task.shutdown.graceful.timeout.ms",
             "topic.creation.enable",
             "topic.tracking.allow.reset",
             "topic.tracking.enable",

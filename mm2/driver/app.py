@@ -13,6 +13,7 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Final, Protocol
 
 import structlog
@@ -33,8 +34,8 @@ from mm2.rest.entrance import Entrance
 
 log = structlog.get_logger()
 
-STOP_WITHIN_S: Final = 24.0
-"""A stop takes no longer than this; then the process ends whatever is still under way."""
+_STOP_LEAST_S: Final = 24.0
+_STOP_BESIDE_DRAINING_S: Final = 16.0
 
 _STDIN: Final = 0
 
@@ -51,6 +52,16 @@ class Engine(BundleRunner, Protocol):
 
     async def stop(self) -> None:
         """Ends it with all that it has started."""
+
+
+def stop_within_s(drain: timedelta) -> float:
+    """
+    How long a stop takes at most; then the process ends whatever is still under way.
+
+    Args:
+        drain: how long a task may drain.
+    """
+    return max(_STOP_LEAST_S, drain.total_seconds() + _STOP_BESIDE_DRAINING_S)
 
 
 async def run_to_the_end(work: Callable[[], Awaitable[None]], engine: Engine) -> int:
@@ -142,9 +153,10 @@ class MirrorMaker:
             log.info("driver.stopping")
             for herder in self._herders.values():
                 herder.stop()
-            _, late = await asyncio.wait(self._tasks, timeout=STOP_WITHIN_S)
+            within_s = max(stop_within_s(flow.herder.shutdown_timeout) for flow in self._flows)
+            _, late = await asyncio.wait(self._tasks, timeout=within_s)
             for task in late:
-                log.error("herder.not_stopped", herder=task.get_name(), within_s=STOP_WITHIN_S)
+                log.error("herder.not_stopped", herder=task.get_name(), within_s=within_s)
                 task.cancel()
             rest.cancel()
             warming.cancel()

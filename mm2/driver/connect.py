@@ -12,6 +12,7 @@ import structlog
 
 from flows.checkpoint.flow import run_checkpoints
 from flows.heartbeat.flow import run_heartbeats
+from mm2.config.reading import read_shutdown_timeout
 from mm2.connect.checkpoint_sink import run_checkpoint_sink
 from mm2.connect.connector import Connector
 from mm2.connect.connector_words import ConnectorWords
@@ -23,7 +24,7 @@ from mm2.connect.status_board import StatusBoard
 from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import TargetState
-from mm2.driver.app import STOP_WITHIN_S, Engine, run_to_the_end
+from mm2.driver.app import Engine, run_to_the_end, stop_within_s
 from mm2.herder.election import NodeShare
 from mm2.herder.herder import FlowHerder
 from mm2.herder.status_keeper import StatusKeeper
@@ -99,9 +100,10 @@ class ConnectWorker:
             rest = group.create_task(self._serve(after=spark), name="rest")
             await self._stopping.wait()
             log.info("driver.stopping")
-            _, late = await asyncio.wait([work], timeout=STOP_WITHIN_S)
+            within_s = stop_within_s(read_shutdown_timeout(self._config.parsed))
+            _, late = await asyncio.wait([work], timeout=within_s)
             for task in late:
-                log.error("herder.not_stopped", herder="connectors", within_s=STOP_WITHIN_S)
+                log.error("herder.not_stopped", herder="connectors", within_s=within_s)
                 task.cancel()
             for task in (store, rest, resting, board, warm):
                 task.cancel()

@@ -164,6 +164,8 @@ class BundleSpec:
         progress_topic: what tasks report, on the target.
         byte_rate_limit: bytes per second of the whole flow, shared by its bundles; negative: none.
         flush_interval_s: how often positions are committed, in seconds.
+        drain_within_s: how long a task may take to drain when it stops, in seconds
+            (``task.shutdown.graceful.timeout.ms``).
         buffer_memory: bytes that may wait between fetch and acknowledgement.
         max_request_size: bytes of one Produce request.
         merge_bytes: most bytes of batches that are made into one.
@@ -190,6 +192,7 @@ class BundleSpec:
     connector: str = SOURCE_CONNECTOR
     byte_rate_limit: int = -1
     flush_interval_s: float = 1.0
+    drain_within_s: float = 8.0
     buffer_memory: int = 64 << 20
     max_request_size: int = 4 << 20
     merge_bytes: int = 512 << 10

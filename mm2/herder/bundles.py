@@ -31,7 +31,7 @@ from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
 
-STOP_WITHIN_S: Final = 17.0
+_COMMIT_WITHIN_S: Final = 9.0
 _TELL_WITHIN_S: Final = 4.0
 
 
@@ -166,7 +166,7 @@ class Bundles:
             try:
                 async with self._telling:
                     await self._write_stop(index)
-                await keeper.rest(within_s=STOP_WITHIN_S)
+                await keeper.rest(within_s=self._stop_within_s())
             finally:
                 self._resting.discard(index)
                 self._untold.add(index)
@@ -276,13 +276,18 @@ class Bundles:
             keeper.end()
         for task in self._waiting.values():
             task.cancel()
+        within_s = self._stop_within_s()
         if await self._tell_to_stop() and self._tasks:
-            await asyncio.wait(self._tasks, timeout=STOP_WITHIN_S)
+            await asyncio.wait(self._tasks, timeout=within_s)
         late = list(self._tasks)
         for task in late:
-            log.error("bundle.not_drained", bundle=task.get_name(), within_s=STOP_WITHIN_S)
+            log.error("bundle.not_drained", bundle=task.get_name(), within_s=within_s)
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
+
+    def _stop_within_s(self) -> float:
+        """How long a bundle may drain, and then commit."""
+        return self._spec_of(0).drain_within_s + _COMMIT_WITHIN_S
 
     async def _tell_to_stop(self) -> bool:
         try:

@@ -46,6 +46,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         connector=herder.names.connector,
         byte_rate_limit=source.byte_rate_limit,
         flush_interval_s=herder.offset_flush_interval.total_seconds(),
+        drain_within_s=herder.shutdown_timeout.total_seconds(),
         buffer_memory=config.data.buffer_memory,
         max_request_size=config.data.max_request_size,
         merge_bytes=min(config.data.batch_size, config.data.max_request_size),

@@ -19,11 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from mm2.errors import ConfigError
 from mm2.kafka.keystores import Identity, own_identity, trusted_certificates
-
-_VERSIONS: Final = {
-    "TLSV1.2": ssl.TLSVersion.TLSv1_2,
-    "TLSV1.3": ssl.TLSVersion.TLSv1_3,
-}
+from mm2.kafka.tls_limits import tls_limits
 
 
 def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext:
@@ -39,8 +35,7 @@ def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext:
     except ssl.SSLError as error:
         raise _not_trusted(error) from error
     context.check_hostname = checks_host_names(properties)
-    versions = _versions(properties)
-    context.minimum_version, context.maximum_version = min(versions), max(versions)
+    tls_limits(properties).apply(context)
     if identity := own_identity(properties):
         _load(context, identity)
     return context
@@ -69,8 +64,7 @@ def server_tls_context(properties: Mapping[str, str], *, client_auth: str) -> ss
         message = "https needs a certificate: name it in ssl.keystore.location."
         raise ConfigError(message, key="ssl.keystore.location")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    versions = _versions(properties)
-    context.minimum_version, context.maximum_version = min(versions), max(versions)
+    tls_limits(properties).apply(context)
     _load(context, identity)
     context.verify_mode = _CLIENT_AUTH[client_auth]
     if trusted := trusted_certificates(properties):
@@ -85,7 +79,7 @@ def tls_settings(properties: Mapping[str, str]) -> dict[str, str]:
     """
     The same for librdkafka, with everything inline.
 
-    ``ssl.enabled.protocols`` has no counterpart there.
+    It cannot be kept from TLSv1.3, see ``Limits.of_librdkafka``.
 
     Raises:
         ConfigError: stores that cannot be read.
@@ -93,7 +87,8 @@ def tls_settings(properties: Mapping[str, str]) -> dict[str, str]:
     settings = {
         "ssl.endpoint.identification.algorithm": (
             "https" if checks_host_names(properties) else "none"
-        )
+        ),
+        **tls_limits(properties).of_librdkafka(),
     }
     if trusted := trusted_certificates(properties):
         settings["ssl.ca.pem"] = trusted
@@ -112,7 +107,12 @@ def tls_parts(properties: Mapping[str, str]) -> list[Callable[[Mapping[str, str]
     try:
         tls_context(properties)
     except ConfigError:
-        parts = [checks_host_names, _versions, trusted_certificates, own_identity]
+        parts: list[Callable[[Mapping[str, str]], object]] = [
+            checks_host_names,
+            tls_limits,
+            trusted_certificates,
+            own_identity,
+        ]
         return [*parts, tls_context]
     return []
 
@@ -130,16 +130,6 @@ def checks_host_names(properties: Mapping[str, str]) -> bool:
         message = f"{key}={algorithm} is not supported: write https, or nothing to check no names."
         raise ConfigError(message, key=key, value=algorithm)
     return bool(algorithm)
-
-
-def _versions(properties: Mapping[str, str]) -> list[ssl.TLSVersion]:
-    key = "ssl.enabled.protocols"
-    names = [name.strip().upper() for name in properties.get(key, "TLSv1.2,TLSv1.3").split(",")]
-    versions = [_VERSIONS[name] for name in names if name in _VERSIONS]
-    if not versions:
-        message = f"{key}={properties[key]} allows neither TLSv1.2 nor TLSv1.3."
-        raise ConfigError(message, key=key, value=properties[key])
-    return versions
 
 
 def _not_trusted(error: ssl.SSLError) -> ConfigError:

@@ -4,17 +4,21 @@ Java's security settings let both client libraries in, and keep out whom the bro
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from mm2.core.acls import AclBinding, AclOperation
 from mm2.core.model import TopicName
-from mm2.errors import AuthenticationFailed, NotAuthorized
+from mm2.errors import AuthenticationFailed, ClusterError, NotAuthorized
 from mm2.kafka.admin import Admin
+from mm2.kafka.settings import librdkafka_settings
 from mm2.kafka.writer import Writer
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.cluster import KafkaCluster
@@ -50,6 +54,11 @@ class Secured:
             "sasl.jaas.config": jaas,
             "default.api.timeout.ms": "20000",
         }
+
+    @property
+    def trust(self) -> dict[str, str]:
+        pem = self.authority.certificate_pem.replace("\n", " ")
+        return {"truststore_type": "PEM", "truststore_certificates": pem}
 
     def tls(self, **more: str) -> dict[str, str]:
         properties = {
@@ -195,3 +204,45 @@ def _as_jks(source: Path, key_password: str | None = None) -> Path:
         command += ["-srcalias", "own", "-srckeypass", PASSWORD, "-destkeypass", key_password]
     subprocess.run(command, check=True, capture_output=True)
     return target
+
+
+@pytest.fixture(scope="module")
+def choosy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """A cluster that knows TLSv1.2 only, and one suite of it."""
+    home = tmp_path_factory.mktemp("choosy")
+    authority = Certified.authority("authority")
+    keystore = authority.issue("broker").keystore(home / "broker.p12", authority)
+    security = Security(keystore=keystore, keystore_password=PASSWORD)
+    limits = {"ssl.enabled.protocols": "TLSv1.2", "ssl.cipher.suites": _SUITE}
+    with KafkaCluster("choosy", security=security, properties=limits) as cluster:
+        create_topic(cluster.bootstrap, TOPIC)
+        yield Secured(cluster, home, authority, authority.issue("client"))
+
+
+_SUITE = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+_OTHER_SUITE = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
+
+
+async def test_suites_and_versions_that_a_broker_has_let_both_clients_in(choosy: Secured) -> None:
+    for more in ({}, {"cipher_suites": f"{_OTHER_SUITE},{_SUITE}"}, {"protocol": "TLSv1.2"}):
+        await _both_clients_work(choosy.tls(**choosy.trust, **more))
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"cipher_suites": _OTHER_SUITE},
+        {"enabled_protocols": "TLSv1.3"},
+    ],
+    ids=lambda limit: next(iter(limit)),
+)
+async def test_suites_and_versions_that_are_not_allowed_are_used_by_neither_client(
+    choosy: Secured, limit: Mapping[str, str]
+) -> None:
+    properties = choosy.tls(**choosy.trust, **limit)
+    with pytest.raises(ClusterError):
+        async with Writer("S", properties):
+            pass
+    librdkafka = AdminClient(librdkafka_settings(properties))
+    with pytest.raises(KafkaException, match=r"_TRANSPORT|_TIMED_OUT|_ALL_BROKERS_DOWN"):
+        await asyncio.to_thread(librdkafka.list_topics, timeout=5)

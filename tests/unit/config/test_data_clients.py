@@ -8,6 +8,7 @@ from mm2.config.data_clients import DataSettings
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.driver.app import stop_within_s
 from mm2.errors import ConfigErrors
 from mm2.herder.specs import bundle_spec, compression_of
 from mm2.kafka.wire.codecs import Compression
@@ -127,3 +128,28 @@ def test_a_java_class_for_administration_is_refused() -> None:
         _config("A->B.forwarding.admin.class = com.acme.Admin")
     default = "A->B.forwarding.admin.class = org.apache.kafka.clients.admin.ForwardingAdmin"
     assert _config(default).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "drain_s", "stop_s"),
+    [
+        ([], 8, 24),
+        (["B.task.shutdown.graceful.timeout.ms = 1500"], 1.5, 24),
+        (["B.task.shutdown.graceful.timeout.ms = 60000"], 60, 76),
+    ],
+)
+def test_how_long_a_task_may_drain_reaches_it_and_those_who_wait_for_it(
+    lines: list[str], drain_s: float, stop_s: float
+) -> None:
+    config = _config(*lines)
+    assert bundle_spec(config, 0, 1, "syncs").drain_within_s == drain_s
+    assert stop_within_s(config.herder.shutdown_timeout) == stop_s
+
+
+def test_the_limit_of_administrative_calls_is_obeyed_unless_a_client_has_its_own() -> None:
+    config = _config("A->B.admin.timeout.ms = 5000", "B.admin.default.api.timeout.ms = 7000")
+    limits = [
+        client["default.api.timeout.ms"]
+        for client in (config.source.source_admin("r"), config.checkpoint.target_admin("r"))
+    ]
+    assert limits == ["5000", "7000"]

@@ -50,7 +50,7 @@ def test_defaults_are_java_s() -> None:
     assert config.source.offset_syncs_location == "source"
     assert config.source.offset_syncs_replication_factor == 3
     assert config.source.offset_lag_max == 100
-    assert config.source.poll_timeout == timedelta(seconds=1)
+    assert config.source.admin_timeout == timedelta(seconds=60)
     assert config.source.use_defaults_from == "target"
     assert config.source.emit_offset_syncs is config.source.heartbeats_replication is True
     assert config.checkpoint.groups == (".*",)

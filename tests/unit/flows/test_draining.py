@@ -20,6 +20,7 @@ from mm2.herder.bundle import ExactlyOnceSpec
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.transactions import TransactionalProducer
+from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.fake_coordinator import TransactionalCluster
 from tests.support.virtual_time import run
@@ -61,7 +62,7 @@ async def _drained(committed: int, *, is_answered: bool) -> Drained:
     async with asyncio.TaskGroup() as group:
         sending = group.create_task(producer.run()) if is_answered else None
         with capture_logs() as logged:
-            drained = await drain([partition], producer, positions)
+            drained = await drain([partition], producer, positions, within_s=8)
         if sending is not None:
             sending.cancel()
     assert ("positions.late" in {each["event"] for each in logged}) is not drained.is_complete
@@ -89,7 +90,7 @@ async def _drained_in_transactions() -> Drained:
     )
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(part.run()) for part in (producer, transactions)]
-        drained = await drain([partition], producer, transactions)
+        drained = await drain([partition], producer, transactions, within_s=8)
         for task in tasks:
             task.cancel()
     return drained
@@ -111,3 +112,30 @@ def test_a_task_has_ended_only_when_its_positions_are_stored(
 
 def test_a_task_has_ended_when_its_transaction_has() -> None:
     assert run(_drained_in_transactions()) == Drained(is_complete=True, positions=1)
+
+
+async def _waited_for_what_nobody_answers(within_s: float) -> tuple[float, dict[str, object]]:
+    cluster = FakeCluster([(_REMOTE, 0), (_POSITIONS, 0)], lambda: Trouble.NONE)
+    client = cast("WireClient", cluster)
+    producer = Producer(flow="A->B", client=client, identity=ProducerIdentity(1, 0))
+    partition = _partition(4)
+    producer.send(partition.lane, write_batch([Plain(offset=5)]), range(5, 6), 0)
+    positions = Positions(
+        _topic(producer),
+        producer,
+        {_SOURCE: partition},
+        flow="A->B",
+        interval_s=60,
+        on_settled=lambda *_: None,
+    )
+    begun = asyncio.get_running_loop().time()
+    with capture_logs() as logged:
+        await drain([partition], producer, positions, within_s=within_s)
+    told = next(each for each in logged if each["event"] == "source.not_drained")
+    return asyncio.get_running_loop().time() - begun, dict(told)
+
+
+def test_copies_are_waited_for_as_long_as_the_user_says() -> None:
+    """``task.shutdown.graceful.timeout.ms``; on a clock of the test's own."""
+    waited_s, told = run(_waited_for_what_nobody_answers(3))
+    assert told["within_s"] == waited_s == 3
