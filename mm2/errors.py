@@ -3,6 +3,7 @@ Every exception that mm2 raises on purpose.
 
     Mm2Error
     ├── ConfigError            one mistake in what the user wrote
+    │   └── PatternTimeout     a regular expression that takes too long to match
     ├── ConfigErrors           all mistakes of one file, reported together
     ├── InvalidArgument        a caller of the library asked for what makes no sense
     ├── ClusterError           something about one cluster, named by its alias
@@ -64,6 +65,10 @@ class ConfigError(Mm2Error):
         where = f"line {self.line}: " if self.line is not None else ""
         hint = f" Did you mean '{self.suggestion}'?" if self.suggestion else ""
         return f"{where}{self.message}{hint}"
+
+
+class PatternTimeout(ConfigError):
+    """A regular expression takes too long to match a text; the message names both."""
 
 
 class ConfigErrors(Mm2Error):

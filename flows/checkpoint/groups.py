@@ -14,8 +14,9 @@ import structlog
 from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
-from mm2.errors import ClusterError
+from mm2.errors import ClusterError, PatternTimeout
 from mm2.herder.supervision import every
+from mm2.herder.topics import decided
 from mm2.kafka.group_ports import SourceGroups
 
 log = structlog.get_logger()
@@ -74,6 +75,12 @@ class FollowedGroups:
 
     def wants(self, group: GroupId) -> bool:
         """Whether a group is to be followed if it has offsets that count."""
+        try:
+            return self._accepts(group)
+        except PatternTimeout:  # told at each look for groups
+            return group in self.current
+
+    def _accepts(self, group: GroupId) -> bool:
         # Positions of flows are no consumer's, whatever the filter says.
         return not group.startswith(
             MIRROR_GROUP_PREFIX
@@ -100,11 +107,13 @@ class FollowedGroups:
 
         Raises:
             ClusterError: the source does not tell which groups it has.
+            PatternTimeout: a pattern takes too long; the groups stay as they were.
         """
         listed = {GroupId(group.group_id) for group in await self._source.list_groups()}
         # A broker that has just started lists no groups before it has loaded them. Those we follow
         # are given up only when they have no offsets any more.
-        wanted = {group for group in listed if self.wants(group)}
+        # Patterns of users may take long; leases are renewed meanwhile.
+        wanted = await asyncio.to_thread(decided, self._accepts, listed, self.current)
         asked = sorted(self.current.union(wanted, self._known()))
         answers = await self._source.list_offsets_of_groups(asked)
         committed = {GroupId(group): offsets for group, offsets in answers.items()}
@@ -118,7 +127,7 @@ class FollowedGroups:
     async def _first_look(self) -> bool:
         try:
             await self.refresh()
-        except ClusterError as error:
+        except (ClusterError, PatternTimeout) as error:
             log.warning("groups.not_listed", error=str(error), retry_in_s=_RETRY_S)
             return False
         return True

@@ -22,8 +22,9 @@ import struct
 import sys
 import tempfile
 from pathlib import Path
-from typing import IO, Final, NoReturn
+from typing import IO, Any, Final, NoReturn
 
+from mm2.core.json_text import read_json
 from mm2.kafka.wire.compiled import compile_now
 
 VARIABLE: Final = "MM2_ZYGOTE"
@@ -123,7 +124,7 @@ def _become_daemon(client: socket.socket) -> NoReturn:
     try:
         length, streams, _, _ = socket.recv_fds(client, _LENGTH.size, len(_STREAMS))
         with client.makefile("rb") as stream:
-            environment = json.loads(stream.read(*_LENGTH.unpack(length)))
+            environment: Any = read_json(stream.read(*_LENGTH.unpack(length)))
         for standard, given in zip(_STREAMS, streams, strict=True):
             os.dup2(given, standard)
             os.close(given)

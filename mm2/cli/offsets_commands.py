@@ -14,6 +14,7 @@ from mm2.cli.rows import Row, rendered
 from mm2.config.flow import FlowConfig
 from mm2.core.alterations import Target
 from mm2.core.connect_offsets import SourcePartition
+from mm2.core.json_text import read_json
 from mm2.core.model import TopicPartition
 from mm2.core.times import parse_time_ms
 from mm2.herder.repositioning import Change, Move, Repositioning
@@ -179,10 +180,9 @@ def _change(
 
 def _json(file: Path) -> object:
     try:
-        found: object = json.loads(file.read_bytes())
+        return read_json(file.read_bytes())
     except ValueError as error:
         raise click.UsageError(f"{file} is not JSON: {error}") from error
-    return found
 
 
 def _chosen(topics: tuple[str, ...], *, all_topics: bool) -> dict[str, set[int]] | None:

@@ -15,7 +15,7 @@ from mm2.config.expressions import hide
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import load
-from mm2.errors import ClusterError, ConfigError, ConfigErrors
+from mm2.errors import ClusterError, ConfigError, ConfigErrors, PatternTimeout
 
 T = TypeVar("T")
 
@@ -38,6 +38,8 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         end(UNREACHABLE, str(error))
     except ConfigErrors as errors:
         end(CHECK_FAILED, *map(str, errors.problems))
+    except PatternTimeout as error:
+        end(CHECK_FAILED, str(error))
 
 
 def end(status: int, *messages: str) -> NoReturn:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.connect_offsets import decode_key, decode_offset
+from mm2.core.json_text import read_json
 from mm2.core.lineage import HEADER as LINEAGE
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
@@ -181,7 +182,7 @@ def _json(record: Record) -> Fields:
     if record.value is None:
         return {"key": key, "value": None}
     try:
-        return {"key": key, "value": _compact(json.loads(record.value))}
+        return {"key": key, "value": _compact(read_json(record.value))}
     except ValueError as error:
         raise SchemaError(f"Error reading value: not JSON: {error}") from error
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mm2.config.properties import parse
 from mm2.core.connect_configs import TargetState
+from mm2.core.json_text import read_json
 from mm2.errors import ConfigError
 
 
@@ -44,7 +45,7 @@ def read_connector_file(path: Path) -> ConnectorFile:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     try:
-        document = json.loads(data)
+        document = read_json(data)
     except ValueError as error:
         if path.suffix == ".json" or data.lstrip().startswith(b"{"):
             raise _broken(error) from error

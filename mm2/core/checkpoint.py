@@ -16,6 +16,7 @@ from mm2.core.model import GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.runs import Logs
 from mm2.core.translation import Translated
+from mm2.errors import PatternTimeout
 
 
 class CommittedOffset(NamedTuple):
@@ -63,7 +64,11 @@ class Renaming:
         return None if name is None else TopicPartition(name, partition.partition)
 
     def _name(self, partition: TopicPartition) -> TopicName | None:
-        if not self._topic_filter.should_replicate_topic(partition.topic):
+        try:
+            counts = self._topic_filter.should_replicate_topic(partition.topic)
+        except PatternTimeout:
+            counts = False  # told by whoever looks for topics to mirror
+        if not counts:
             return None
         return downstream_partition(self._policy, self._flow, partition).topic
 

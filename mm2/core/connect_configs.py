@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
 
 _CONNECTOR: Final = "connector-"
@@ -105,9 +106,16 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
     """
     name = (key or b"").decode(errors="replace")
     try:
-        return _decoded(name, None if value is None else json.loads(value))
+        return _decoded(name, _fields(value))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SchemaError(f"config record {name!r} cannot be read: {error!r}") from error
+
+
+def _fields(value: bytes | None) -> Mapping[str, object] | None:
+    fields = None if value is None else read_json(value)
+    if fields is not None and not isinstance(fields, dict):
+        raise TypeError("no object")
+    return fields
 
 
 def encode_base(base: Base | None) -> list[tuple[str, bytes]]:

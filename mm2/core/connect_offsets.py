@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from mm2.core.json_text import read_json
 from mm2.core.model import ClusterAlias, GroupId, TopicName
 from mm2.errors import SchemaError
 
+_SHOWN: Final = 200
 _SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
 _LOWER_HEX_ESCAPE: Final = re.compile(r"(?<!\\)((?:\\\\)*\\u00)([01][a-f])")
 
@@ -172,7 +174,7 @@ def _surrogates(character: str) -> str:
 
 def _parsed(data: bytes, what: str) -> object:
     try:
-        parsed: object = json.loads(data)
+        return read_json(data)
     except ValueError as problem:
-        raise SchemaError(f"Error reading offset {what}: not JSON: {data!r}") from problem
-    return parsed
+        shown = f"{data[:_SHOWN]!r}"
+        raise SchemaError(f"Error reading offset {what}: not JSON: {shown}") from problem

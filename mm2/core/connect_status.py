@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
 
 _CONNECTOR: Final = "status-connector-"
@@ -206,7 +207,7 @@ def decode_topic(value: bytes) -> ActiveTopic:
 
 def _loaded(value: bytes) -> Mapping[str, object]:
     try:
-        fields = json.loads(value)
+        fields = read_json(value)
     except ValueError as error:
         raise _unreadable(error) from error
     if not isinstance(fields, dict):

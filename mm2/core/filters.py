@@ -15,7 +15,7 @@ from mm2.core.java_regex import JavaPattern
 from mm2.core.lists import parse_list, trim
 from mm2.core.model import GroupId, TopicName
 from mm2.core.plugin import Plugin, instantiate, wrong_kind
-from mm2.errors import ConfigError
+from mm2.errors import ConfigError, PatternTimeout
 
 TOPICS_DEFAULT: Final = (".*",)
 TOPICS_EXCLUDE_DEFAULT: Final = (r"mm2.*\.internal", r".*\.replica", "__.*")
@@ -32,6 +32,7 @@ CONFIG_PROPERTIES_EXCLUDE_DEFAULT: Final = (
     "min.insync.replicas",
 )
 
+_MOST_TIMEOUTS: Final = 10
 _TOPIC_FILTER_KEY: Final = "topic.filter.class"
 _GROUP_FILTER_KEY: Final = "group.filter.class"
 _CONFIG_PROPERTY_FILTER_KEY: Final = "config.property.filter.class"
@@ -67,14 +68,36 @@ class ConfigPropertyFilter(Plugin, ABC):
 
 
 class NamePatterns:
-    """Names that match one of the patterns, each taken as a whole."""
+    """
+    Names that match one of the patterns, each taken as a whole.
 
-    def __init__(self, patterns: Iterable[str]) -> None:
+    Whether a name is in there can take too long to find out (``PatternTimeout``, told with the
+    key). That name is not tried again, and after ten such names no other one.
+
+    Args:
+        patterns: in Java's syntax.
+        key: of the configuration, which has them.
+    """
+
+    def __init__(self, patterns: Iterable[str], key: str | None = None) -> None:
         alternatives = "|".join(patterns)
         self._pattern = JavaPattern(alternatives) if alternatives else None
+        self._key = key
+        self._too_slow: dict[str, PatternTimeout] = {}
 
     def __contains__(self, name: str) -> bool:
-        return self._pattern is not None and self._pattern.matches(name)
+        if self._pattern is None:
+            return False
+        if name in self._too_slow:
+            raise self._too_slow[name]
+        if len(self._too_slow) >= _MOST_TIMEOUTS:
+            raise next(iter(self._too_slow.values()))
+        try:
+            return self._pattern.matches(name)
+        except PatternTimeout as error:
+            told = error.message if self._key is None else f"{self._key}: {error.message}"
+            self._too_slow[name] = PatternTimeout(told, key=self._key, value=error.value)
+            raise self._too_slow[name] from None
 
 
 _NOTHING: Final = NamePatterns(())
@@ -189,6 +212,6 @@ def build_config_property_filter(properties: Mapping[str, str]) -> ConfigPropert
 def _patterns(properties: Mapping[str, str], key: str, default: tuple[str, ...]) -> NamePatterns:
     text = properties.get(key)
     try:
-        return NamePatterns(default if text is None else parse_list(key, text))
+        return NamePatterns(default if text is None else parse_list(key, text), key)
     except ConfigError as problem:
         raise ConfigError(problem.message, key=key, value=text) from problem

@@ -11,16 +11,17 @@ known, and nothing is concluded.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Self
 from uuid import UUID
 
+from mm2.core.json_text import read_json
 from mm2.core.model import NO_OFFSET
 
 HEADER: Final = "mm2.lineage"
 _VERSION: Final = 1
+_MOST_BYTES: Final = 4096
 UNKNOWN_EPOCH: Final = -1
 NEVER: Final = -1
 
@@ -63,7 +64,9 @@ class Lineage:
     def decode(cls, value: bytes) -> Self:
         """The lineage in a header; what cannot be read is not known."""
         try:
-            fields = json.loads(value)
+            fields = read_json(value, most_bytes=_MOST_BYTES)
+            if not isinstance(fields, dict):
+                return cls()
             return cls(
                 topic_id=_id(fields["topic"]),
                 remote_id=_id(fields["remote"]),

@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
 
 CHECKPOINT_KEY: Final = b"checkpoint"
@@ -84,7 +85,7 @@ def decode_checkpoint_progress(value: bytes | None) -> CheckpointProgress:
         SchemaError: the record is damaged.
     """
     try:
-        fields = json.loads(value or b"null")
+        fields: Any = read_json(value or b"null")
         return CheckpointProgress(
             time_ms=fields["time_ms"],
             groups=fields["groups"],

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
+from mm2.core.json_text import read_json
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
 
@@ -198,7 +199,7 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
         return None
     name = key.decode(errors="replace")
     try:
-        fields = json.loads(value)
+        fields: Any = read_json(value)
         _check_version(name, fields)
         return _decoded(name, fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
 from mm2.herder.control import VERSION
 
@@ -51,7 +52,7 @@ def decode_division(key: bytes | None, value: bytes | None) -> Division | None:
     if key != _KEY or value is None:
         return None
     try:
-        fields = json.loads(value)
+        fields: Any = read_json(value)
         portions = {int(task): float(each) for task, each in fields["portions"].items()}
         return Division(
             epoch=int(fields["epoch"]), portions=portions, number=int(fields.get("number", 0))

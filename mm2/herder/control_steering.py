@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
+from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
 from mm2.herder.control import VERSION, NewerRecord
 
@@ -135,7 +136,7 @@ def decode_steering(key: bytes | None, value: bytes | None) -> SteeringEntry | N
     if not name.startswith((_CONNECTOR, _RESTART)) and key not in {CONFIG_KEY, SETTINGS_KEY}:
         return None
     try:
-        fields = json.loads(value)
+        fields: Any = read_json(value)
         _check_version(name, int(fields.get("version", VERSION)))
         return _decoded(name, fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

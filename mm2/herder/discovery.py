@@ -7,6 +7,7 @@ topics and partitions are missing, and what of settings and ACLs has to be copie
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Sequence
 
 import structlog
@@ -24,7 +25,7 @@ from mm2.herder.memory import Memory
 from mm2.herder.topic_acls import TopicAcls
 from mm2.herder.topic_deletion import TopicDeletion
 from mm2.herder.topic_settings import TopicSettings, create_topics, grow_topics
-from mm2.herder.topics import accepted_topics
+from mm2.herder.topics import accepted_topics, decided
 
 log = structlog.get_logger()
 
@@ -53,6 +54,7 @@ class Discovery:
         self._accepts = accepted_topics(config)
         self._property_filter = build_config_property_filter(properties)
         self._listed: set[TopicName] = set()
+        self._accepted: set[TopicName] = set()
         self._loops: set[TopicName] = set()
         self._mirrored: tuple[TopicDescription, ...] = ()
         memory = Memory(config)
@@ -114,8 +116,11 @@ class Discovery:
 
     async def _source_topics(self) -> set[TopicName]:
         self._listed = await self._clusters.source.list_topics()
-        accepted = {topic for topic in self._listed if self._accepts(topic)}
-        return await self._without_loops(accepted)
+        # Patterns of users may take long; leases are renewed meanwhile.
+        self._accepted = await asyncio.to_thread(
+            decided, self._accepts, self._listed, self._accepted
+        )
+        return await self._without_loops(self._accepted)
 
     async def _without_loops(self, topics: set[TopicName]) -> set[TopicName]:
         """Leaves out what would be copied without end if both aliases are of one cluster (C418)."""

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
+from mm2.core.json_text import read_json
 from mm2.core.model import NO_OFFSET
 from mm2.errors import SchemaError
 
@@ -65,7 +66,7 @@ def decode_heartbeats(value: bytes | None) -> HeartbeatProgress:
         SchemaError: the record is damaged.
     """
     try:
-        fields = json.loads(value or b"null")
+        fields: Any = read_json(value or b"null")
         return HeartbeatProgress(
             time_ms=int(fields["time_ms"]),
             last_ms=int(fields["last_ms"]),

@@ -12,9 +12,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from mm2.core.json_text import read_json
 from mm2.core.placement import Member
 
 VERSION: Final = 1
+_MOST_BYTES: Final = 1024 * 1024
+_MOST_FLOWS: Final = 2000
+"""Of one node: more would be work for all, and are no honest node's."""
+
 PROTOCOL: Final = "mm2"
 """Name of the assignor, by which brokers keep members away that are not ours."""
 
@@ -52,10 +57,14 @@ def decode_member(data: bytes | None, member_id: str) -> Member:
     """What a member says of itself; one that cannot be understood has only its id."""
     try:
         fields = _load(data)
+        leads = {str(flow): int(epoch) for flow, epoch in fields.get("leads", {}).items()}
+        could = frozenset(map(str, fields.get("could", ())))
+        if len(leads.keys() | could) > _MOST_FLOWS or min(leads.values(), default=0) < 0:
+            return Member(node=member_id)
         return Member(
             node=str(fields["node"]),
-            leads={str(flow): int(epoch) for flow, epoch in fields.get("leads", {}).items()},
-            could=frozenset(map(str, fields.get("could", ()))),
+            leads=leads,
+            could=could,
             release=str(fields.get("release", "")),
             digest=str(fields.get("config", "")),
             is_warm=bool(fields.get("warm", True)),
@@ -106,7 +115,9 @@ def _is_of(process: str, node: str) -> bool:
 
 
 def _load(data: bytes | None) -> dict[str, Any]:
-    fields: dict[str, Any] = json.loads(data or b"null")
+    fields = read_json(data or b"null", most_bytes=_MOST_BYTES)
+    if not isinstance(fields, dict):
+        raise TypeError("no object")
     return fields
 
 

@@ -10,6 +10,7 @@ import json
 from typing import Any, Final
 
 from mm2.config.flow import FlowConfig
+from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
 from mm2.herder.control import VERSION
 from mm2.kafka.log import read_to_end
@@ -74,6 +75,7 @@ class Memory:
 
 def _document(name: str, value: bytes) -> Any:
     try:
-        return json.loads(value)["document"]
+        fields: Any = read_json(value)
+        return fields["document"]
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error

@@ -7,16 +7,16 @@ mirror exactly once also in the offsets of a group; a task may go on at either, 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from mm2.config.flow import FlowConfig
 from mm2.core.alterations import LogRange
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
 from mm2.core.exactly_once import latest_positions
+from mm2.core.json_text import read_json
 from mm2.core.lineage import Lineage
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
@@ -109,7 +109,8 @@ class PositionStore:
     def _partition_in(self, key: bytes) -> object:
         """What a key of the connector is about; the connector's name if it is none of those."""
         try:
-            connector, partition = json.loads(key)
+            fields: Any = read_json(key)
+            connector, partition = fields
         except (ValueError, TypeError):
             return self._connector
         return partition if connector == self._connector else self._connector

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from mm2.core.json_text import read_json
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.errors import SchemaError
 
@@ -160,7 +161,7 @@ def decode_progress(value: bytes | None) -> BundleProgress:
         SchemaError: the record is damaged.
     """
     try:
-        fields = json.loads(value or b"null")
+        fields: Any = read_json(value or b"null")
         fields["partitions"] = tuple(_partition(item) for item in fields["partitions"])
         if "pace" in fields:
             fields["pace"] = PaceProgress(**_known(fields["pace"], PaceProgress.__slots__))

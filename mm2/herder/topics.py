@@ -7,11 +7,11 @@ and progress are our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 
@@ -21,11 +21,13 @@ from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, TopicName
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.run_codec import runs_topic
 from mm2.core.topology import should_replicate_topic
-from mm2.errors import Mm2Error
+from mm2.errors import Mm2Error, PatternTimeout
 from mm2.herder.clusters import FlowClusters
 from mm2.kafka.admin import Admin
 
 log = structlog.get_logger()
+
+_N = TypeVar("_N", bound=str)
 
 _COMPACT: Final = {"cleanup.policy": "compact"}
 _OFTEN_COMPACTED: Final = {**_COMPACT, "segment.ms": "3600000", "segment.bytes": str(16 << 20)}
@@ -182,6 +184,35 @@ def accepted_topics(config: FlowConfig) -> Callable[[TopicName], bool]:
         topic_filter=topic_filter,
         heartbeats_replication=config.source.heartbeats_replication,
     )
+
+
+def decided(accepts: Callable[[_N], bool], names: Iterable[_N], before: Collection[_N]) -> set[_N]:
+    """
+    The names that a filter accepts; those for which its patterns take too long stay as they were.
+
+    Takes as long as the patterns do: not to be called on an event loop.
+
+    Args:
+        accepts: the filter.
+        names: to decide about.
+        before: those that it accepted when it was last asked.
+    """
+    found: set[_N] = set()
+    undecided: dict[_N, str] = {}
+    for name in names:
+        try:
+            if accepts(name):
+                found.add(name)
+        except PatternTimeout as error:
+            undecided[name] = str(error)
+    if undecided:
+        log.error(
+            "pattern.timed_out",
+            names=len(undecided),
+            kept=len(undecided.keys() & set(before)),
+            error=min(undecided.values()),
+        )
+    return found | (undecided.keys() & set(before))
 
 
 async def create_internal_topics(

@@ -5,6 +5,7 @@ What coordinators answer about several groups, in our words.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from aiokafka.coordinator.protocol import (
@@ -84,10 +85,13 @@ def _member(fields: tuple[str, str, str, bytes, bytes], *, is_consumer: bool) ->
     member_id, client_id, host, metadata, assignment = fields
     user_data, assigned = b"", []
     # Both are empty while the group is forming.
+    # Members may say anything: what cannot be read is nothing.
     if is_consumer and metadata:
-        user_data = ConsumerProtocolMemberMetadata.decode(metadata).user_data or b""
+        with suppress(Exception):
+            user_data = ConsumerProtocolMemberMetadata.decode(metadata).user_data or b""
     if is_consumer and assignment:
-        assigned = ConsumerProtocolMemberAssignment.decode(assignment).partitions()
+        with suppress(Exception):
+            assigned = ConsumerProtocolMemberAssignment.decode(assignment).partitions()
     return GroupMember(
         member_id=member_id,
         client_id=client_id,

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
 from aiokafka import AIOKafkaConsumer
+from aiokafka.consumer import group_coordinator
 from aiokafka.coordinator.protocol import (
+    ConsumerProtocol,
     ConsumerProtocolMemberAssignment,
     ConsumerProtocolMemberMetadata,
 )
@@ -26,6 +28,34 @@ from mm2.kafka.settings import aiokafka_settings
 
 _POLL_MS: Final = 1_000
 _CLOSE_WITHIN_S: Final = 5.0
+
+
+class _Metadata(ConsumerProtocolMemberMetadata):
+    """
+    What a member says when it joins; anybody who may join the group may say anything.
+
+    What cannot be read is nothing, and not an error that keeps the others from deciding. Of its
+    topics the first is known, as members of ours have one: nobody makes us ask for thousands.
+    """
+
+    @classmethod
+    def decode(cls, data: bytes) -> ConsumerProtocolMemberMetadata:
+        """Reads the metadata of the consumer protocol."""
+        try:
+            said = super().decode(data)
+            return ConsumerProtocolMemberMetadata(
+                said.version, list(said.subscription or ())[:1], said.user_data
+            )
+        except Exception:  # noqa: BLE001 - whatever its parser raises is about these bytes
+            return ConsumerProtocolMemberMetadata(0, [], b"")
+
+
+class _Protocol(ConsumerProtocol):
+    METADATA = _Metadata
+
+
+# aiokafka has no way to be told how to read it.
+group_coordinator.ConsumerProtocol = _Protocol
 
 
 class OtherProtocol(ClusterError):

@@ -4,12 +4,11 @@ A request and its answer as handlers see them: read, checked for form, and free 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import NoReturn
 
+from mm2.core.json_text import read_json
 from mm2.rest.errors import bad_request
 from mm2.rest.plugins import Plugins
 from mm2.rest.ports import Connectors, JsonObject
@@ -104,16 +103,9 @@ def parse_body(data: bytes) -> object:
         RestError: it is none, or holds what no text can.
     """
     try:
-        parsed: object = json.loads(data, parse_constant=_no_number)
-        # Half of a surrogate pair is JSON, but cannot be written anywhere.
-        json.dumps(parsed, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
+        return read_json(data)
+    except ValueError as error:
         raise bad_request(f"The body is not JSON: {error}") from error
-    return parsed
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

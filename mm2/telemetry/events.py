@@ -123,6 +123,8 @@ EVENTS: Final = {
     "connector.rejected": "A connector's configuration has mistakes; it does not run.",
     "connector.started": "This worker takes part in running a connector.",
     "job.failed": "A periodic job failed; it runs again at its next time.",
+    "pattern.timed_out": "A regular expression took too long to match names of topics or groups; "
+    "they stay mirrored or not, as they were. The error names key, pattern and one of the names.",
     "lag_group.not_committed": "A sink's positions could not be committed to the group in which "
     "tools look for its lag; it is tried again, and copying goes on.",
     "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",

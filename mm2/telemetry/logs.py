@@ -16,6 +16,7 @@ import stamina
 import structlog
 
 from mm2.config.expressions import hidden_in, hide
+from mm2.core.json_text import read_json
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 _NAMES: Final = frozenset(
@@ -105,7 +106,8 @@ def relay(line: str) -> bool:
     if not line.startswith(_TASK_MARK):
         return False
     try:
-        fields = json.loads(line)
+        fields = read_json(line)
+        assert isinstance(fields, dict)  # noqa: S101 - the mark begins an object
         level, event = _LEVELS[fields.pop("level")], fields.pop("event")
     except (ValueError, KeyError):
         return False

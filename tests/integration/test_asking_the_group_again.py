@@ -1,4 +1,4 @@
-"""A member of a group can have it decide anew at any time, also while it is still joining."""
+"""Members of a group: when it decides anew, and who may not keep it from deciding."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 import pytest
+from aiokafka import AIOKafkaConsumer
 
 from mm2.kafka.membership import Membership
 from tests.support.cluster import Cluster
@@ -58,6 +59,69 @@ async def test_a_decision_that_is_doubted_while_joining_is_taken_again(
     member = asyncio.create_task(assignor.membership.run())
     try:
         await eventually_async(decisions, until=lambda heard: heard == [b"0", b"1"])
+    finally:
+        member.cancel()
+        await asyncio.wait([member])
+
+
+class _Agreeing(Counting):
+    """Decides who is in the group."""
+
+    def decide(self, said: Mapping[str, bytes]) -> tuple[str, bytes]:
+        return next(iter(said)), b"%d" % len(said)
+
+    def decided(self, decision: bytes) -> None:
+        self.heard.append(decision)
+
+
+class _Garbage:
+    """An assignor whose metadata are none."""
+
+    name = Counting.name
+
+    def metadata(self, _: object) -> _Garbage:
+        return self
+
+    def encode(self) -> bytes:
+        return b"\xff"
+
+    def on_assignment(self, _: object) -> None:
+        """Takes whatever it gets."""
+
+
+async def test_a_member_that_says_garbage_does_not_keep_the_others_from_deciding(
+    cluster_a: Cluster, topic_name: str
+) -> None:
+    create_topic(cluster_a.bootstrap, topic_name)
+    assignor = _Agreeing()
+    membership = Membership(
+        "A",
+        {"bootstrap.servers": cluster_a.bootstrap},
+        group_id=topic_name,
+        topic=topic_name,
+        assignor=assignor,
+        session_ms=30_000,
+        heartbeat_ms=500,
+    )
+
+    async def last() -> bytes:
+        assert not member.done(), member.exception()
+        return assignor.heard[-1] if assignor.heard else b""
+
+    member = asyncio.create_task(membership.run())
+    try:
+        await eventually_async(last, until=lambda heard: heard == b"1")
+        hostile = AIOKafkaConsumer(
+            topic_name,
+            bootstrap_servers=cluster_a.bootstrap,
+            group_id=topic_name,
+            enable_auto_commit=False,
+            partition_assignment_strategy=(_Garbage(),),
+        )
+        starting = asyncio.create_task(hostile.start())
+        await eventually_async(last, until=lambda heard: heard == b"2")
+        await starting
+        await hostile.stop()
     finally:
         member.cancel()
         await asyncio.wait([member])

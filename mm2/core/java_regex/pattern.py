@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 import regex  # type: ignore[import-untyped]  # publishes no types
 
 from mm2.core.java_regex.parser import Parser
-from mm2.errors import ConfigError
+from mm2.errors import ConfigError, PatternTimeout
+
+MATCH_WITHIN_S: Final = 1.0
+"""Some patterns take exponential time, as in Java; an honest one takes microseconds."""
+_SHOWN: Final = 200
 
 
 class _Compiled(Protocol):
-    def fullmatch(self, string: str) -> object | None: ...
+    def fullmatch(self, string: str, *, concurrent: bool, timeout: float) -> object | None: ...
 
-    def search(self, string: str) -> object | None: ...
+    def search(self, string: str, *, concurrent: bool, timeout: float) -> object | None: ...
 
 
 class JavaPattern:
@@ -47,9 +51,37 @@ class JavaPattern:
         return f"JavaPattern({self.text!r})"
 
     def matches(self, text: str) -> bool:
-        """Tells whether the whole of ``text`` matches (Java: ``Matcher.matches``)."""
-        return self._compiled.fullmatch(text) is not None
+        """
+        Tells whether the whole of ``text`` matches (Java: ``Matcher.matches``).
+
+        Other threads run meanwhile.
+
+        Raises:
+            PatternTimeout: that takes longer than a second.
+        """
+        try:
+            found = self._compiled.fullmatch(text, concurrent=True, timeout=MATCH_WITHIN_S)
+        except TimeoutError:
+            raise self._too_slow(text) from None
+        return found is not None
 
     def find(self, text: str) -> bool:
-        """Tells whether some part of ``text`` matches (Java: ``Matcher.find``)."""
-        return self._compiled.search(text) is not None
+        """
+        Tells whether some part of ``text`` matches (Java: ``Matcher.find``).
+
+        Raises:
+            PatternTimeout: that takes longer than a second.
+        """
+        try:
+            found = self._compiled.search(text, concurrent=True, timeout=MATCH_WITHIN_S)
+        except TimeoutError:
+            raise self._too_slow(text) from None
+        return found is not None
+
+    def _too_slow(self, text: str) -> PatternTimeout:
+        return PatternTimeout(
+            f"Pattern '{self.text[:_SHOWN]}' could not be matched against '{text[:_SHOWN]}' within"
+            f" {MATCH_WITHIN_S:g} s: write it without alternatives and repetitions that match the"
+            " same, such as (a|aa)+",
+            value=self.text,
+        )

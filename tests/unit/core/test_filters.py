@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
+from structlog.testing import capture_logs
 
 from mm2.core.filters import (
     ConfigPropertyFilter,
@@ -12,6 +13,7 @@ from mm2.core.filters import (
     DefaultGroupFilter,
     DefaultTopicFilter,
     GroupFilter,
+    NamePatterns,
     TopicFilter,
     build_config_property_filter,
     build_group_filter,
@@ -20,7 +22,8 @@ from mm2.core.filters import (
 from mm2.core.lists import parse_list
 from mm2.core.model import GroupId, TopicName
 from mm2.core.plugin import Plugin
-from mm2.errors import ConfigError
+from mm2.errors import ConfigError, PatternTimeout
+from mm2.herder.topics import decided
 
 
 class OwnTopicFilter(TopicFilter):
@@ -201,3 +204,40 @@ def test_an_empty_item_is_a_config_error(text: str) -> None:
     message = "Configuration 'topics' values must not be empty."
     with pytest.raises(ConfigError, match=message):
         build_topic_filter({"topics": text})
+
+
+SLOW = "(a|aa)+"
+HOSTILE = TopicName("a" * 60 + "!")
+
+
+def test_a_pattern_that_takes_too_long_is_told_with_its_key_and_the_name() -> None:
+    chosen = build_topic_filter({"topics": SLOW})
+    assert chosen.should_replicate_topic(TopicName("aaa"))
+    for _ in range(2):
+        with pytest.raises(PatternTimeout) as caught:
+            chosen.should_replicate_topic(HOSTILE)
+        assert caught.value.key == "topics"
+        for part in ("topics", SLOW, HOSTILE):
+            assert part in str(caught.value)
+
+
+def test_after_some_names_a_slow_pattern_is_not_tried_again() -> None:
+    """Ten thousand names would take hours otherwise."""
+    patterns = NamePatterns([SLOW], "groups")
+    told = set()
+    for number in range(10_000):
+        with pytest.raises(PatternTimeout) as caught:
+            assert f"{HOSTILE}{number}" in patterns
+        told.add(str(caught.value))
+    assert len(told) == 10
+
+
+def test_what_takes_too_long_stays_as_it_was() -> None:
+    accepts = build_topic_filter({"topics": f"{SLOW}, orders"}).should_replicate_topic
+    other = TopicName("a" * 61 + "!")
+    with capture_logs() as logs:
+        found = decided(accepts, [TopicName("orders"), TopicName("x"), HOSTILE, other], [HOSTILE])
+    assert found == {"orders", HOSTILE}
+    (event,) = logs
+    assert (event["event"], event["names"], event["kept"]) == ("pattern.timed_out", 2, 1)
+    assert "topics" in event["error"]

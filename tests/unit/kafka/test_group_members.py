@@ -55,3 +55,13 @@ def test_a_group_that_is_not_there_has_nobody() -> None:
 def test_who_may_not_ask_is_told() -> None:
     with pytest.raises(NotAuthorized, match="describe group g"):
         members_of_group("B", _answer("", "", "", [], code=30))
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff", b"\0\0\x7f\xff\xff\xff", b"\0\0\0\0\0\1\0\1\xff\0\0\0\0"]
+)
+def test_a_member_that_says_what_cannot_be_read_is_shown_all_the_same(data: bytes) -> None:
+    answer = _answer("Stable", "consumer", "mm2", [("m", "c", "/h", data, data)])
+    assert members_of_group("B", answer).members == (
+        GroupMember(member_id="m", client_id="c", host="/h"),
+    )
