@@ -16,16 +16,19 @@ from mm2.cli.options import (
     FILE,
     FORMAT,
     UNREACHABLE,
-    flows_of,
+    maker_of,
     refuse_usage,
     run,
     tell,
 )
 from mm2.cli.rows import rendered
 from mm2.cli.status_rows import COLUMNS, Found, rows_of
+from mm2.config.failed import FailedFlow, FlowsOfFile
 from mm2.config.flow import FlowConfig
+from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError
 from mm2.herder.flow_view import FlowFollower, FlowView, view_flow
+from mm2.herder.validation import FlowValidation
 
 _WATCH_S: Final = 2.0
 _READY_WITHIN_S: Final = 5.0
@@ -59,15 +62,18 @@ def status(file: Path, flow: str | None, by: str, watch: float | None, format_: 
     Who leads each, which tasks run, how many records it is behind, and what is wrong. All of it
     stands on the flows' targets: no process is asked.
 
+    A flow whose settings are wrong has failed, and the others are shown all the same.
+
     Exit status: 0 all is as wanted, 1 something has failed or nobody leads a flow, 2 wrong usage,
     3 a target cannot be reached or refuses.
     """
-    configs = _wanted(file, flow)
+    configs, failed = _wanted(file, flow)
+    flows = [*(each.flow for each in configs), *(each.flow for each in failed)]
     last: list[Found] = []
 
     def show(found: Sequence[Found]) -> None:
-        last[:] = found
-        _show(configs, found, by, format_)
+        last[:] = [*found, *failed]
+        _show(flows, last, by, format_)
 
     try:
         run(lambda: _watch(configs, watch, show) if watch else _once(configs, show))
@@ -85,14 +91,17 @@ def exit_status(found: Iterable[Found]) -> int:
     return 0 if is_fine else CHECK_FAILED
 
 
-def _wanted(file: Path, flow: str | None) -> list[FlowConfig]:
-    configs = flows_of(file)
+def _wanted(file: Path, flow: str | None) -> tuple[list[FlowConfig], list[FailedFlow]]:
+    """The flows that are looked at, and those that cannot run for what the file says."""
+    maker = maker_of(file)
+    found = FlowValidation().tried(FlowsOfFile.of(maker, maker.cluster_pairs()))
     if flow is None:
-        return [each for each in configs if _has_work(each)]
-    found = [each for each in configs if str(each.flow) == flow]
-    names = ", ".join(str(each.flow) for each in configs) or "none"
-    refuse_usage([] if found else [f"--flow {flow}: there is no such flow; there are {names}."])
-    return found
+        return [each for each in found.flows if _has_work(each)], list(found.failed)
+    names = ", ".join(map(str, maker.cluster_pairs())) or "none"
+    known = flow in map(str, maker.cluster_pairs())
+    refuse_usage([] if known else [f"--flow {flow}: there is no such flow; there are {names}."])
+    good = [each for each in found.flows if str(each.flow) == flow]
+    return good, [each for each in found.failed if str(each.flow) == flow]
 
 
 def _has_work(config: FlowConfig) -> bool:
@@ -124,11 +133,9 @@ async def _watch(configs: Sequence[FlowConfig], seconds: float, show: _Show) -> 
             await asyncio.sleep(seconds)
 
 
-def _show(configs: Sequence[FlowConfig], found: Sequence[Found], by: str, format_: str) -> None:
+def _show(flows: Sequence[SourceAndTarget], found: Sequence[Found], by: str, format_: str) -> None:
     shown = [
-        row
-        for config, each in zip(configs, found, strict=True)
-        for row in rows_of(config.flow, each, by)
+        row for flow, each in zip(flows, found, strict=True) for row in rows_of(flow, each, by)
     ]
     text = rendered(COLUMNS[by], [each.row for each in shown], format_)
     if format_ == "table" and _is_coloured():

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from mm2.cli.rows import Row
+from mm2.config.failed import FailedFlow
 from mm2.core.connect_status import RunState
 from mm2.core.model import NO_OFFSET, SourceAndTarget
 from mm2.errors import ClusterError
 from mm2.herder.flow_problems import problems_of
 from mm2.herder.flow_view import ConnectorView, FlowView, PartitionView, TaskView
 
-Found: TypeAlias = FlowView | ClusterError
-"""A flow, or why its target cannot be asked."""
+Found: TypeAlias = FlowView | ClusterError | FailedFlow
+"""A flow, or why its target cannot be asked, or why the flow cannot run."""
 
 COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     "flow": (
@@ -86,8 +87,12 @@ def rows_of(flow: SourceAndTarget, found: Found, by: str) -> list[ShownRow]:
         return list(_ROWS[by](found))
     if by != "flow":
         return []
-    unknown = dict.fromkeys(COLUMNS["flow"])
-    return [ShownRow({**unknown, "flow": str(flow), "problems": str(found)}, is_bad=True)]
+    row: dict[str, str | None] = {**dict.fromkeys(COLUMNS["flow"]), "flow": str(flow)}
+    if isinstance(found, FailedFlow):
+        row |= {"state": RunState.FAILED.value, "problems": "; ".join(map(str, found.problems))}
+    else:
+        row["problems"] = str(found)
+    return [ShownRow(row, is_bad=True)]
 
 
 def _flow(view: FlowView) -> Iterator[ShownRow]:

@@ -34,10 +34,18 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing found: with its key, its value (secrets hidden), its line, and a suggestion."""
+    """
+    One thing found.
+
+    Attributes:
+        severity: how much it matters.
+        problem: with its key, its value (secrets hidden), its line, and a suggestion.
+        of_flow: whether it is one of ``FlowConfig.doubts``, which whoever runs the flow tells.
+    """
 
     severity: Severity
     problem: ConfigError
+    of_flow: bool = False
 
 
 def findings(file: PropertiesFile, environment: Mapping[str, str] | None = None) -> list[Finding]:
@@ -75,7 +83,10 @@ def _of_maker(maker: MirrorMakerConfig) -> list[Finding]:
             if settings.source.enabled:
                 found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
             found += _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
-            found += [_finding(Severity.WARNING, doubt) for doubt in settings.doubts]
+            found += [
+                Finding(severity=Severity.WARNING, problem=doubt, of_flow=True)
+                for doubt in settings.doubts
+            ]
     found += [_finding(Severity.WARNING, doubt) for doubt in doubts_of_flows(maker, good)]
     return found
 

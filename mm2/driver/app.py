@@ -21,6 +21,7 @@ import uvloop
 
 from flows.checkpoint.flow import run_checkpoints
 from flows.heartbeat.flow import run_heartbeats
+from mm2.config.failed import FailedFlow
 from mm2.config.flow import FlowConfig
 from mm2.core.model import ClusterAlias
 from mm2.driver.reload import file_change
@@ -93,6 +94,7 @@ class MirrorMaker:
         engine: runs their bundles.
         entrance: of the REST interface; None if there is to be none.
         read_again: what to run from now on, asked for by SIGHUP; raises ``ConfigErrors``.
+        failed: flows of the file that cannot run.
     """
 
     def __init__(
@@ -101,8 +103,10 @@ class MirrorMaker:
         engine: Engine,
         entrance: Entrance | None = None,
         read_again: Callable[[], Sequence[FlowConfig]] | None = None,
+        failed: Sequence[FailedFlow] = (),
     ) -> None:
         self._flows = flows
+        self._failed = failed
         self._entrance = entrance
         self._is_up = asyncio.Event()
         self._engine = engine
@@ -144,7 +148,10 @@ class MirrorMaker:
             group.create_task(self._start_engine(), name="spark")
             warming = group.create_task(self._become_warm(), name="warm")
             rest = group.create_task(
-                serve_rest(lambda: self._flows, self._entrance, after=self._is_up), name="rest"
+                serve_rest(
+                    lambda: self._flows, lambda: self._failed, self._entrance, after=self._is_up
+                ),
+                name="rest",
             )
             for herder in self._herders.values():
                 self._begin(group, herder)
@@ -207,7 +214,7 @@ class MirrorMaker:
         change = file_change(self._flows, flows)
         if change.of_process:
             log.warning("config.needs_restart", keys=list(change.of_process))
-        self._flows = flows
+        self._flows, self._failed = flows, ()
         self._share.could = frozenset(str(flow.flow) for flow in flows)
         log.info("config.read_again", **change.names())
         for config in change.removed:
@@ -231,20 +238,26 @@ def run_flows(
     engine: Engine,
     signals: StopSignals,
     read_again: Callable[[], Sequence[FlowConfig]],
+    *,
+    failed: Sequence[FailedFlow] = (),
 ) -> int:
     """
     Runs flows in the foreground; returns the exit status.
+
+    Those of the file that have failed are told once, and shown as failed by REST.
 
     SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once. SIGHUP
     has it read its file again.
     """
     log.info("driver.started", flows=[str(flow.flow) for flow in flows])
+    for each in failed:
+        log.error("flow.unusable", flow=str(each.flow), problems=[str(p) for p in each.problems])
     try:
         entrance = entrance_of(flows)
     except (ConfigError, FatalError) as error:
         log.critical("driver.failed", error=str(error))
         return EXIT_START
-    return run_program(lambda: MirrorMaker(flows, engine, entrance, read_again), signals)
+    return run_program(lambda: MirrorMaker(flows, engine, entrance, read_again, failed), signals)
 
 
 class Program(Protocol):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.failed import FlowsOfFile
+from mm2.config.flow import FlowConfig
 from mm2.config.maker import MirrorMakerConfig, load_maker
 from mm2.config.rest import rest_of_file
 from mm2.errors import ConfigError, ConfigErrors
@@ -19,22 +20,31 @@ def load_flows(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
         ConfigErrors: everything that is wrong with the file, together.
         ConfigError: no flow is left (C005).
     """
+    found = read_flows(path, clusters)
+    if found.failed:
+        raise ConfigErrors(found.problems)
+    return list(found.flows)
+
+
+def read_flows(path: Path, clusters: Sequence[str] | None) -> FlowsOfFile:
+    """
+    The same, but what is wrong with one flow leaves the others alone.
+
+    Raises:
+        ConfigErrors: what is wrong with all flows, or with what they share.
+        ConfigError: no flow is left (C005).
+    """
     maker = load_maker(path)
     wanted = [
         flow for flow in maker.cluster_pairs() if not clusters or flow.target in set(clusters)
     ]
     if not wanted:
         raise ConfigError("No source->target replication flows.")
-    flows: list[FlowConfig] = []
-    problems: list[ConfigError] = _problems_of_process(maker)
-    for flow in wanted:
-        try:
-            flows.append(flow_config(maker, flow))
-        except ConfigErrors as errors:
-            problems += [p for p in errors.problems if str(p) not in {str(q) for q in problems}]
-    if problems:
-        raise ConfigErrors(problems)
-    return flows
+    found = FlowsOfFile.of(maker, wanted)
+    if of_process := _problems_of_process(maker):
+        raise ConfigErrors([*of_process, *found.problems])
+    found.check_any_left()
+    return found
 
 
 def _problems_of_process(maker: MirrorMakerConfig) -> list[ConfigError]:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from mm2.config.flow import FlowConfig
 from mm2.config.flow_change import change_between
-from mm2.config.problems import Severity, findings
+from mm2.config.problems import Severity
 from mm2.config.properties import load
 from mm2.core.config_change import Effect
 from mm2.driver.flows_of_file import load_flows
+from mm2.driver.validation import validate
 from mm2.errors import ConfigError, ConfigErrors
-from mm2.herder.plugins import class_problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +50,12 @@ def read_again(path: Path, clusters: Sequence[str] | None) -> list[FlowConfig]:
         ConfigErrors: everything that is wrong with the file, together.
     """
     try:
-        found = findings(load(path))
+        found = validate(load(path))
         if wrong := [each.problem for each in found if each.severity is Severity.ERROR]:
             raise ConfigErrors(wrong)
-        flows = load_flows(path, clusters)
+        return load_flows(path, clusters)
     except ConfigError as error:
         raise ConfigErrors([error]) from error
-    # Flows that share a setting share what is wrong with it.
-    unusable = {str(problem): problem for each in flows if (problem := class_problem(each))}
-    if unusable:
-        raise ConfigErrors(list(unusable.values()))
-    return flows
 
 
 def file_change(before: Iterable[FlowConfig], after: Iterable[FlowConfig]) -> FileChange:

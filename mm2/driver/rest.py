@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import structlog
 
+from mm2.config.failed import FailedFlow
 from mm2.config.flow import FlowConfig
 from mm2.config.rest import rest_of_file
 from mm2.rest.entrance import Entrance, prepare
@@ -17,6 +18,7 @@ _FLOWS_FIRST_S: Final = 2.0
 log = structlog.get_logger()
 
 Flows = Callable[[], Sequence[FlowConfig]]
+Failed = Callable[[], Sequence[FailedFlow]]
 
 
 def entrance_of(flows: Sequence[FlowConfig]) -> Entrance | None:
@@ -33,12 +35,15 @@ def entrance_of(flows: Sequence[FlowConfig]) -> Entrance | None:
     return entrance if entrance is not None and entrance.bound else None
 
 
-async def serve_rest(flows: Flows, entrance: Entrance | None, *, after: asyncio.Event) -> None:
+async def serve_rest(
+    flows: Flows, failed: Failed, entrance: Entrance | None, *, after: asyncio.Event
+) -> None:
     """
     Serves the interface until cancelled; requests that come earlier wait.
 
     Args:
         flows: the flows as their file has them now.
+        failed: those that cannot run.
         entrance: where and to whom; None serves nothing.
         after: is waited for, and some seconds more, because the HTTP library takes long to import,
             and the first records come first.
@@ -49,12 +54,12 @@ async def serve_rest(flows: Flows, entrance: Entrance | None, *, after: asyncio.
     await asyncio.sleep(_FLOWS_FIRST_S)
     try:
         serve = await asyncio.to_thread(_service)
-        await serve(flows, entrance)
+        await serve(flows, failed, entrance)
     except Exception as error:
         log.error("rest.ended", exc_info=error)
 
 
-def _service() -> Callable[[Flows, Entrance], Coroutine[Any, Any, None]]:
+def _service() -> Callable[[Flows, Failed, Entrance], Coroutine[Any, Any, None]]:
     from mm2.rest.service import serve_flows  # noqa: PLC0415 - see above
 
     return serve_flows

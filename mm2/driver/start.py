@@ -9,14 +9,16 @@ all imports done and nothing else begun; and then the event loop starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.spark.installed import require_java, require_pyspark
 from flows.spark.jvm import DEFAULTS, Jvm, is_local
 from flows.spark.zygote import Zygote
-from mm2.driver.flows_of_file import load_flows
+from mm2.driver.flows_of_file import read_flows
 from mm2.driver.signals import StopSignals
+from mm2.errors import ConfigErrors
 
 if TYPE_CHECKING:  # It would bring everything with it that is imported later.
     from mm2.driver.app import Engine
@@ -29,20 +31,24 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
     A signal that asks it to stop is obeyed from the beginning: the JVM, too, is gone then.
 
     Raises:
-        ConfigErrors: the file is wrong.
+        ConfigErrors: the file is wrong, so that no flow that it enables can run.
         ConfigError: it holds no flow to run.
         FatalError: there is no PySpark or no Java.
     """
-    configs = load_flows(path, clusters)
-    spark = {key: value for config in configs for key, value in config.spark.items()}
+    found = read_flows(path, clusters)
+    spark = {key: value for config in found.flows for key, value in config.spark.items()}
 
     def main(engine: Engine, signals: StopSignals) -> int:
         from mm2.driver.app import run_flows  # noqa: PLC0415 - see above
         from mm2.driver.reload import read_again  # noqa: PLC0415
+        from mm2.driver.validation import made, tell_doubts  # noqa: PLC0415
 
-        return run_flows(configs, engine, signals, lambda: read_again(path, clusters))
+        tell_doubts(path)
+        good = made(found)
+        again = partial(read_again, path, clusters)
+        return run_flows(good.flows, engine, signals, again, failed=good.failed)
 
-    return foreground(main, spark=spark, copies=any(config.source.runs for config in configs))
+    return foreground(main, spark=spark, copies=any(config.source.runs for config in found.flows))
 
 
 def foreground(
@@ -59,6 +65,7 @@ def foreground(
 
     Raises:
         FatalError: there is no PySpark or no Java.
+        ConfigErrors: ``main`` cannot run with its configuration.
     """
     require_pyspark()
     signals, settings = StopSignals(), {**DEFAULTS, **spark}
@@ -69,7 +76,7 @@ def foreground(
     jvm = Jvm(settings, environment=zygote.environment if zygote else None)
     try:
         return _run(main, settings, signals, jvm, zygote)
-    except SystemExit:
+    except (SystemExit, ConfigErrors):
         jvm.end(within_s=0)
         raise
     finally:

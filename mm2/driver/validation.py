@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import structlog
+
+from mm2.config.failed import FlowsOfFile
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.problems import Finding, Severity, findings, in_order
-from mm2.config.properties import PropertiesFile
+from mm2.config.properties import PropertiesFile, load
 from mm2.config.rest import rest_of_file
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.validation import FlowValidation
 from mm2.rest.entrance import read_files
+
+log = structlog.get_logger()
 
 
 def validate(file: PropertiesFile) -> list[Finding]:
@@ -28,6 +34,31 @@ def validate(file: PropertiesFile) -> list[Finding]:
     wrong = {each.problem.key for each in found if each.severity is Severity.ERROR}
     made = [each for each in (*_of_flows(maker), *rest_mistakes(maker)) if each.key not in wrong]
     return in_order([*found, *(Finding(severity=Severity.ERROR, problem=p) for p in made)], file)
+
+
+def made(found: FlowsOfFile) -> FlowsOfFile:
+    """
+    The flows that can really be made; the others have failed.
+
+    Raises:
+        ConfigErrors: what all flows share cannot be made, or none that is enabled can.
+    """
+    left = FlowValidation().tried(found)
+    if of_process := rest_mistakes(found.maker):
+        raise ConfigErrors([*of_process, *left.problems])
+    left.check_any_left()
+    return left
+
+
+def tell_doubts(path: Path) -> None:
+    """Logs the warnings of ``mm2 config validate``; flows tell their own when they run."""
+    try:
+        found = findings(load(path))
+    except ConfigError:
+        return  # changed since it was read
+    for finding in found:
+        if finding.severity is Severity.WARNING and not finding.of_flow:
+            log.warning("config.doubtful", file=str(path), message=str(finding.problem))
 
 
 def rest_mistakes(maker: MirrorMakerConfig) -> list[ConfigError]:

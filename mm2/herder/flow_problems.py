@@ -19,6 +19,7 @@ def problems_of(view: FlowView) -> list[str]:
     return [
         *_leader(view),
         *(said for each in view.connectors for said in _connector(each, is_led=view.is_led)),
+        *_heartbeats_only(view),
         *_heartbeats(view),
         *_nodes(view),
         *_gaps(view),
@@ -52,6 +53,12 @@ def _connector(connector: ConnectorView, *, is_led: bool) -> Iterator[str]:
 def _first_line(trace: str | None) -> str:
     lines = (trace or "no reason is known").splitlines()
     return lines[0] if len(lines) == 1 else f"{lines[0]} (and more)"
+
+
+def _heartbeats_only(view: FlowView) -> Iterator[str]:
+    """A flow exists for its heartbeats alone, which its user may not know."""
+    if [each.name for each in view.connectors] == [HEARTBEAT_CONNECTOR]:
+        yield f"heartbeats only: no topic is copied unless {view.flow}.enabled = true"
 
 
 def _heartbeats(view: FlowView) -> Iterator[str]:

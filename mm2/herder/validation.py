@@ -18,6 +18,7 @@ from mm2.config.clients import (
     worker_client_properties,
 )
 from mm2.config.definition import Value
+from mm2.config.failed import FlowsOfFile
 from mm2.config.flow import effective_settings, resolved
 from mm2.config.keys import CONNECTOR_DEFINITION
 from mm2.config.keys_clients import CLIENT_KINDS, ClientKind
@@ -71,6 +72,14 @@ class FlowValidation:
             for mistake in mistakes:
                 found.setdefault((mistake.key, mistake.message), layers.located(mistake))
         return list(found.values())
+
+    def tried(self, found: FlowsOfFile) -> FlowsOfFile:
+        """The flows of a file, those failed that could never begin."""
+        left = found
+        for config in found.flows:
+            if mistakes := self.mistakes(found.maker, config.flow):
+                left = left.without(config.flow, mistakes)
+        return left
 
     def _of_client(self, properties: _Properties) -> list[ConfigError]:
         if not properties.get(_SERVERS):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from mm2.config.altering import tolerated
+from mm2.config.failed import FailedFlow
 from mm2.config.flow import FlowConfig, effective_settings
 from mm2.config.layers import plain
 from mm2.config.redact import redacted
@@ -71,6 +72,22 @@ def status_of(name: str, view: ConnectorView) -> ConnectorStatus:
             if task.state is not RunState.STOPPED
         },
     )
+
+
+def names_of(failed: FailedFlow) -> list[str]:
+    """What the connectors of a flow that cannot run are called."""
+    return [f"{failed.flow}.{connector}" for connector in CONNECTORS]
+
+
+def failed_status(name: str, failed: FailedFlow) -> ConnectorStatus:
+    """How a connector of a flow that cannot run is; nobody runs it."""
+    state = State(state=RunState.FAILED.value, worker_id="", trace=trace_of(failed))
+    return ConnectorStatus(name=name, type=ConnectorType.SOURCE, connector=state)
+
+
+def trace_of(failed: FailedFlow) -> str:
+    """What is wrong with it, a line for each problem."""
+    return "\n".join(map(str, failed.problems))
 
 
 def restarting(

@@ -13,20 +13,24 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Final, NoReturn
 
+from mm2.config.failed import FailedFlow
 from mm2.config.flow import FlowConfig
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.rest.altering import partial, whole
-from mm2.rest.errors import RestError, bad_request, unknown_connector
+from mm2.rest.errors import RestError, bad_request, conflict, unknown_connector
 from mm2.rest.flow_answers import (
     altered_config,
     assigned_partitions,
     connector_name,
     connector_of,
     existing,
+    failed_status,
+    names_of,
     shown_config,
     status_of,
+    trace_of,
 )
 from mm2.rest.flow_steering import (
     FlowSteering,
@@ -57,10 +61,17 @@ class FlowConnectors:
     Args:
         flows: the flows as their file has them now.
         views: how flows are.
+        failed: flows of the file that cannot run; their connectors have failed.
     """
 
-    def __init__(self, flows: Callable[[], Sequence[FlowConfig]], views: FlowViews) -> None:
+    def __init__(
+        self,
+        flows: Callable[[], Sequence[FlowConfig]],
+        views: FlowViews,
+        failed: Callable[[], Sequence[FailedFlow]] = tuple,
+    ) -> None:
         self._flows = flows
+        self._failed = failed
         self._views = views
         self._steering = FlowSteering(views)
 
@@ -85,7 +96,8 @@ class FlowConnectors:
 
     async def names(self) -> Sequence[str]:
         """All connectors of all flows, whether they run or not."""
-        return [connector_name(config, connector) for config, connector in self._all()]
+        good = [connector_name(config, connector) for config, connector in self._all()]
+        return [*good, *(name for each in self._failed() for name in names_of(each))]
 
     async def info(self, name: str) -> ConnectorInfo:
         """
@@ -108,6 +120,8 @@ class FlowConnectors:
 
     async def listed(self, name: str) -> ConnectorInfo:
         """As ``info``; what the file says, if that cannot be had in some seconds."""
+        if self._failure(name) is not None:
+            return ConnectorInfo(name=name, type=ConnectorType.SOURCE, config={"name": name})
         with suppress(ClusterError, TimeoutError):
             async with asyncio.timeout(_LISTED_WITHIN_S):
                 return await self.info(name)
@@ -122,6 +136,8 @@ class FlowConnectors:
 
     async def status(self, name: str) -> ConnectorStatus:
         """How a connector is."""
+        if (failure := self._failure(name)) is not None:
+            return failed_status(name, failure)
         config, connector = self._find(name)
         view = await self._views.of(config)
         return status_of(name, connector_of(view, name, connector))
@@ -253,7 +269,12 @@ class FlowConnectors:
         for config, connector in self._all():
             if connector_name(config, connector) == name:
                 return config, connector
+        if (failure := self._failure(name)) is not None:
+            raise conflict(f"{failure.flow} does not run: {trace_of(failure)}")
         raise unknown_connector(name)
+
+    def _failure(self, name: str) -> FailedFlow | None:
+        return next((each for each in self._failed() if name in names_of(each)), None)
 
     def _refuse(self, what: str, advice: str) -> NoReturn:
         raise bad_request(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from mm2.config.failed import FailedFlow
 from mm2.config.flow import FlowConfig
 from mm2.rest.calls import Api
 from mm2.rest.entrance import Entrance
@@ -30,14 +31,19 @@ async def serve(connectors: Connectors, plugins: Plugins, entrance: Entrance) ->
         await asyncio.Event().wait()
 
 
-async def serve_flows(flows: Callable[[], Sequence[FlowConfig]], entrance: Entrance) -> None:
+async def serve_flows(
+    flows: Callable[[], Sequence[FlowConfig]],
+    failed: Callable[[], Sequence[FailedFlow]],
+    entrance: Entrance,
+) -> None:
     """
     Serves the flows of a dedicated node until cancelled.
 
     Args:
         flows: the flows as their file has them now.
+        failed: those that cannot run.
         entrance: where and to whom.
     """
     async with asyncio.TaskGroup() as tasks:
-        connectors = FlowConnectors(flows, FlowViews(tasks))
+        connectors = FlowConnectors(flows, FlowViews(tasks), failed)
         await serve(connectors, Plugins(MIRROR_PLUGINS), entrance)

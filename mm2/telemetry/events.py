@@ -25,6 +25,8 @@ EVENTS: Final = {
     "checkpoint.unwritable": "A checkpoint cannot be encoded.",
     "checkpoints.loaded": "Earlier checkpoints were read back.",
     "cluster.unreachable": "A cluster does not answer, or refuses us; it is asked again.",
+    "config.doubtful": "Something in the file is taken as Kafka's MirrorMaker takes it, but was"
+    " probably not meant; mm2 config validate shows it too.",
     "config.needs_restart": "These settings have changed in the file, and count from the next "
     "start of the process.",
     "config.read_again": "SIGHUP: the file was read again, and these flows are not as they were.",
@@ -42,6 +44,8 @@ EVENTS: Final = {
     "driver.stopped": "Everything has ended.",
     "driver.stopping": "A signal asked to stop; bundles drain and commit.",
     "flow.assigned": "Partitions were given to bundles.",
+    "flow.unusable": "The settings of this flow are wrong in these ways: it does not run, the "
+    "others do. Mend the file and send SIGHUP.",
     "flow.fenced": "Tasks of earlier leaders write no more, and what they left open is aborted.",
     "flow.held": "An operator has stopped the flow; it waits until it is resumed.",
     "flow.led": "This node leads the flow, with this epoch.",
