@@ -88,7 +88,7 @@ def as_written(error: ConfigError, raw: Mapping[str, str]) -> ConfigError:
         # The message may say the value in part, in other words, or beside what was written.
         value, suggestion = shown(error.key or "", written), None
         message = f"{error.key} = {value}: what this stands for is not valid"
-    elif error.key is not None and len(written) >= _LEAST_SECRET and is_secret(error.key):
+    elif len(written) >= _LEAST_SECRET and shown(error.key or "", written) == HIDDEN:
         message, value = message.replace(written, HIDDEN), value and HIDDEN
     return ConfigError(message, key=error.key, value=value, line=error.line, suggestion=suggestion)
 

@@ -44,7 +44,7 @@ def run_standalone(worker: Path, connectors: Sequence[Path]) -> int:
         FileErrors: everything that is wrong with the files.
     """
     config, entries = _read(worker, connectors, is_distributed=False)
-    return _run(config, entries)
+    return _run(worker, config, entries)
 
 
 def run_distributed(worker: Path) -> int:
@@ -55,10 +55,10 @@ def run_distributed(worker: Path) -> int:
         FileErrors: everything that is wrong with the file.
     """
     config, _ = _read(worker, (), is_distributed=True)
-    return _run(config, ())
+    return _run(worker, config, ())
 
 
-def _run(config: WorkerConfig, entries: Sequence[Entry]) -> int:
+def _run(path: Path, config: WorkerConfig, entries: Sequence[Entry]) -> int:
     spark = {key: value for key, value in config.properties.items() if key.startswith("spark.")}
 
     def main(engine: Engine, signals: StopSignals) -> int:
@@ -66,7 +66,10 @@ def _run(config: WorkerConfig, entries: Sequence[Entry]) -> int:
         from mm2.connect.store import TopicStore  # noqa: PLC0415
         from mm2.driver.app import EXIT_START, run_program  # noqa: PLC0415
         from mm2.driver.connect import ConnectWorker, entrance_of  # noqa: PLC0415
+        from mm2.driver.validation import worker_mistakes  # noqa: PLC0415
 
+        if mistakes := worker_mistakes(config):
+            raise FileErrors([(path, each) for each in mistakes])
         try:
             entrance = entrance_of(config)
         except (ConfigError, FatalError) as error:

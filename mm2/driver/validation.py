@@ -7,13 +7,17 @@ from pathlib import Path
 
 import structlog
 
+from mm2.config.clients import worker_client_properties
 from mm2.config.failed import FlowsOfFile
+from mm2.config.keys_clients import CLIENT_KINDS
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.problems import Finding, Severity, findings, in_order
 from mm2.config.properties import PropertiesFile, load
 from mm2.config.rest import rest_of_file
+from mm2.connect.worker import WorkerConfig
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.validation import FlowValidation
+from mm2.kafka.settings import client_mistakes
 from mm2.rest.entrance import read_files
 
 log = structlog.get_logger()
@@ -59,6 +63,21 @@ def tell_doubts(path: Path) -> None:
     for finding in found:
         if finding.severity is Severity.WARNING and not finding.of_flow:
             log.warning("config.doubtful", file=str(path), message=str(finding.problem))
+
+
+def worker_mistakes(config: WorkerConfig) -> list[ConfigError]:
+    """What a Connect worker could never begin with: its own clients, and who may use REST."""
+    properties = {"client.id": config.group_id, **config.properties}
+    found: dict[str, ConfigError] = {}
+    for kind in CLIENT_KINDS:
+        for mistake in client_mistakes(worker_client_properties(properties, kind, "worker")):
+            found.setdefault(mistake.message, config.located(mistake))
+    try:
+        if config.rest is not None:
+            read_files(config.rest)
+    except ConfigError as error:
+        found.setdefault(error.message, config.located(error))
+    return list(found.values())
 
 
 def rest_mistakes(maker: MirrorMakerConfig) -> list[ConfigError]:

@@ -7,14 +7,17 @@ nothing is connected.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Self, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 
 from mm2.config.clients import (
     Side,
+    client_layers,
     client_properties,
     data_producer_properties,
+    with_prefix,
     worker_client_properties,
 )
 from mm2.config.definition import Value
@@ -30,12 +33,25 @@ from mm2.herder.plugins import class_mistakes
 from mm2.kafka.settings import client_mistakes
 
 _Properties: TypeAlias = Mapping[str, str]
-_Client: TypeAlias = Callable[[_Properties, _Properties], _Properties]
-"""Chooses a client's properties from those of the worker and of a connector."""
+_Choice: TypeAlias = Callable[[_Properties, _Properties], _Properties]
+"""Chooses what is a client's from what a worker and a connector have."""
 
 _PROTOCOL: Final = "security.protocol"
 _SERVERS: Final = "bootstrap.servers"
 _OTHER_CLIENT_KEYS: Final = ("client.id", "key.", "value.")
+
+
+class _Client(NamedTuple):
+    """
+    A client that a flow opens.
+
+    Attributes:
+        properties: its properties.
+        origins: the keys of the file that they come from; some may not count for it.
+    """
+
+    properties: _Choice
+    origins: _Choice
 
 
 class FlowValidation:
@@ -66,8 +82,8 @@ class FlowValidation:
                 in_users_words(each, part.settings) for each in class_mistakes(part.properties)
             ]
             for client in part.clients():
-                origins = client(_origins(worker), _origins(part.settings))
-                of_client = self._of_client(client(plain(worker), part.properties))
+                origins = client.origins(_origins(worker), _origins(part.settings))
+                of_client = self._of_client(client.properties(plain(worker), part.properties))
                 mistakes += [_at(layers, each, origins) for each in of_client]
             for mistake in mistakes:
                 found.setdefault((mistake.key, mistake.message), layers.located(mistake))
@@ -136,22 +152,34 @@ class _Part:
             at = self.values.get("offset-syncs.topic.location")
             syncs: Side = "source" if at == "source" else "target"
             clients = [_of("source", "consumer"), _of(syncs, "producer"), _of(syncs, "admin")]
-            return [*admins, *clients, _data_producer]
+            return [*admins, *clients, _DATA_PRODUCER]
         if self.values.get("emit.checkpoints.enabled") is not True:
             return []
         return [*admins, _of("target", "consumer"), _of("target", "producer")]
 
 
 def _of(side: Side, kind: ClientKind) -> _Client:
-    return lambda _, connector: client_properties(connector, side, kind, None)
+    def origins(_: _Properties, connector: _Properties) -> _Properties:
+        return dict(ChainMap(*map(dict, reversed(client_layers(connector, side, kind)))))
+
+    return _Client(lambda _, own: client_properties(own, side, kind, None), origins)
 
 
 def _of_worker(kind: ClientKind) -> _Client:
-    return lambda worker, _: worker_client_properties(worker, kind, "herder")
+    def choice(worker: _Properties, _: _Properties) -> _Properties:
+        return worker_client_properties(worker, kind, "herder")
+
+    return _Client(choice, choice)
 
 
-def _data_producer(worker: _Properties, connector: _Properties) -> _Properties:
-    return data_producer_properties(worker, connector, 0).properties
+_DATA_PRODUCER: Final = _Client(
+    lambda worker, own: data_producer_properties(worker, own, 0).properties,
+    lambda worker, own: (
+        {_SERVERS: worker.get(_SERVERS, _SERVERS)}
+        | with_prefix(worker, "producer.")
+        | with_prefix(own, "producer.override.")
+    ),
+)
 
 
 def _origins(settings: Mapping[str, Setting]) -> dict[str, str]:

@@ -10,7 +10,8 @@ import pytest
 
 from mm2.config.problems import Severity
 from mm2.config.properties import parse
-from mm2.driver.validation import validate
+from mm2.connect.worker import WorkerConfig
+from mm2.driver.validation import validate, worker_mistakes
 from tests.support.certificates import PASSWORD, Certified
 
 _HEAD = "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"
@@ -148,3 +149,14 @@ def test_a_cluster_that_no_flow_connects_to_is_not_looked_at() -> None:
     text = f"{_HEAD}B->A.emit.heartbeats.enabled = true\nA->B.emit.heartbeats.enabled = false\n"
     found = _found(f"{text}B.security.protocol = SASL_SSL")
     assert [severity for severity, _ in found] == [Severity.WARNING]
+
+
+def test_what_a_connect_worker_could_never_begin_with_is_told_at_once() -> None:
+    text = "bootstrap.servers = kafka1\nsecurity.protocol = SASL_SSL\n"
+    text += "rest.basic.auth.file = /no/such"
+    config = WorkerConfig.of(parse(text.encode()), is_distributed=False)
+    told = [str(mistake) for mistake in worker_mistakes(config)]
+    assert told[0].startswith("line 1: bootstrap.servers: kafka1")
+    assert "sasl.mechanism is missing" in told[1]
+    assert told[2].startswith("line 3: rest.basic.auth.file")
+    assert len(told) == 3
