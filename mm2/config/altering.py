@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from mm2.config.classes import foreign_classes
 from mm2.config.credentials import is_of_connection
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.known import is_of_worker
@@ -43,10 +44,13 @@ class Tolerated:
     Attributes:
         config: the flow with those that fit.
         ignored: why the others do not, by key.
+        refused: of these, classes that the file does not allow. A flow is not to run without what
+            they might leave out.
     """
 
     config: FlowConfig
     ignored: Mapping[str, str]
+    refused: tuple[ConfigError, ...] = ()
 
 
 def written(flow: SourceAndTarget, key: str) -> str:
@@ -95,7 +99,10 @@ def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
     if problems:
         raise ConfigErrors(problems)
     notes = [str(each.problem) for each in found]
-    return altered(config, changes), notes
+    after = altered(config, changes)
+    if foreign := _foreign(config, after):
+        raise ConfigErrors(foreign)
+    return after, notes
 
 
 def tolerated(config: FlowConfig, changes: Changes) -> Tolerated:
@@ -108,15 +115,30 @@ def tolerated(config: FlowConfig, changes: Changes) -> Tolerated:
     fixed = {key: problem for key in changes if (problem := _fixed(config.flow, key))}
     left = {key: value for key, value in changes.items() if key not in fixed}
     ignored = {key: str(problem) for key, problem in fixed.items()}
+    refused: list[ConfigError] = []
     while True:
         try:
-            return Tolerated(config=altered(config, left), ignored=ignored)
+            found = altered(config, left)
+            if not (foreign := _foreign(config, found)):
+                return Tolerated(config=found, ignored=ignored, refused=tuple(refused))
+            refused += foreign
+            for each in foreign:
+                wanted = [key for key in left if read_as(key) == each.key] or list(left)
+                ignored |= dict.fromkeys(wanted, str(each))
+                left = {key: value for key, value in left.items() if key not in wanted}
         except ConfigErrors as errors:
             told = {problem.key: str(problem) for problem in errors.problems}
             wrong = {key for key in left if written(config.flow, key) in told} or set(left)
             for key in wrong:
                 del left[key]
                 ignored[key] = told.get(written(config.flow, key), str(errors))
+
+
+def _foreign(config: FlowConfig, after: FlowConfig) -> list[ConfigError]:
+    """Classes that an alteration names, and may not."""
+    if after is config:
+        return []
+    return list(foreign_classes(after, config.source.properties, _maker_of(config).originals))
 
 
 def _maker_of(config: FlowConfig) -> MirrorMakerConfig:

@@ -1,4 +1,8 @@
-"""The keys of the REST interface that Java does not have; those it has are in ``keys_top``."""
+"""
+The keys of the REST interface that Java does not have; those it has are in ``keys_top``.
+
+And what may be asked for there, and in topics, that is not in the file.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ REST_ENABLED: Final = "rest.enabled"
 REST_READ_ONLY: Final = "rest.read.only"
 REST_PROVIDERS: Final = "rest.config.providers.enabled"
 REST_PASSWORDS: Final = "rest.basic.auth.file"
+ALLOWED_PREFIXES: Final = "plugin.allowed.prefixes"
 TLS_PREFIX: Final = "listeners.https."
 """Begins the TLS keys of the REST interface alone (C363)."""
 
@@ -52,5 +57,13 @@ REST_KEYS: Final = (
         "File with the names and passwords of those who may use the REST interface (HTTP basic"
         " authentication), a line name=password for each, as for Kafka's PropertyFileLoginModule."
         " Empty: everybody who can reach it.",
+    ),
+    _key(
+        ALLOWED_PREFIXES,
+        Type.LIST,
+        "",
+        "Packages, modules or classes in Python (acme.mirror, acme.mirror:Filter) whose classes may"
+        " be named over REST, by mm2 flows alter, and by connectors of Connect's workers. Ours"
+        " always may, and those that the file itself names.",
     ),
 )

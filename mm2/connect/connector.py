@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from mm2.config.classes import LOADED, foreign_classes
 from mm2.config.definition import by_line, java_trim
 from mm2.config.expressions import hide
 from mm2.config.flow import FlowConfig, single_flow
@@ -71,6 +72,7 @@ def read_connector(
     layers = ConnectorLayers(name=name, kind=kind, own=config, lines=lines, worker=worker)
     flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
     _check_refusals(flow, kind)
+    _check_classes(flow, config, worker)
     warnings = [str(with_line(each, lines)) for each in doubts(config, connector_advice)]
     return Connector(
         name=name,
@@ -101,3 +103,19 @@ def _check_refusals(flow: FlowConfig, kind: ConnectorClass) -> None:
     }
     if refusals := settings[kind.part].refusals:
         raise ConfigErrors([ConfigError(hide(refusal)) for refusal in refusals])
+
+
+def _check_classes(flow: FlowConfig, config: Mapping[str, str], worker: WorkerConfig) -> None:
+    """
+    Looks whether a connector, which anybody may have written, names classes that may run here.
+
+    Raises:
+        ConfigErrors: those that may not.
+    """
+    free = {
+        key: flow.source.properties[key]
+        for key in flow.source.properties.keys() & LOADED.keys()
+        if config.get(key) in worker.classes
+    }
+    if foreign := list(foreign_classes(flow, free, worker.properties)):
+        raise ConfigErrors(foreign)

@@ -15,6 +15,7 @@ from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import TargetState
 from mm2.errors import ConfigErrors, root_cause
+from mm2.herder.plugins import load_classes
 
 log = structlog.get_logger()
 
@@ -147,6 +148,7 @@ class RunningConnectors:
         self.failed.pop(name, None)
         with structlog.contextvars.bound_contextvars(connector=name):
             try:
+                await load_classes(connector.flow)
                 if self._check is not None:
                     await self._check(connector, self._worker)
                 await flow.run()

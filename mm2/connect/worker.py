@@ -49,6 +49,7 @@ class WorkerConfig:
         lines: line of each key, for messages.
         is_distributed: whether the worker is one of a group.
         environment: variables for the environment provider; those of the process by default.
+        classes: what the connector files of a standalone worker name; they need no permission.
 
     Raises:
         ConfigErrors: everything that is wrong with it.
@@ -58,6 +59,7 @@ class WorkerConfig:
     is_distributed: bool
     lines: Mapping[str, int] = field(default_factory=dict)
     environment: Mapping[str, str] | None = None
+    classes: frozenset[str] = frozenset()
     properties: Mapping[str, str] = field(init=False)
     """All keys, resolved; what a standalone worker need not say is filled in."""
     parsed: Parsed = field(init=False)

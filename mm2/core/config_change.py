@@ -264,6 +264,7 @@ _PROCESS: Final = (
     "admin.listeners",
     "dedicated.mode.enable.internal.rest",
     "listeners",
+    "plugin.allowed.",
     "response.http.headers.config",
     "rest.",
     "spark.",

@@ -14,7 +14,7 @@ from typing import Final
 from mm2.core.java_regex import JavaPattern
 from mm2.core.lists import parse_list, trim
 from mm2.core.model import GroupId, TopicName
-from mm2.core.plugin import Plugin, instantiate, wrong_kind
+from mm2.core.plugin import Plugin, build
 from mm2.errors import ConfigError, PatternTimeout
 
 TOPICS_DEFAULT: Final = (".*",)
@@ -33,9 +33,9 @@ CONFIG_PROPERTIES_EXCLUDE_DEFAULT: Final = (
 )
 
 _MOST_TIMEOUTS: Final = 10
-_TOPIC_FILTER_KEY: Final = "topic.filter.class"
-_GROUP_FILTER_KEY: Final = "group.filter.class"
-_CONFIG_PROPERTY_FILTER_KEY: Final = "config.property.filter.class"
+TOPIC_FILTER_KEY: Final = "topic.filter.class"
+GROUP_FILTER_KEY: Final = "group.filter.class"
+CONFIG_PROPERTY_FILTER_KEY: Final = "config.property.filter.class"
 
 
 class TopicFilter(Plugin, ABC):
@@ -158,6 +158,13 @@ class DefaultConfigPropertyFilter(ConfigPropertyFilter):
         return self._source_defaults
 
 
+TOPIC_FILTERS: Final[Mapping[str, type[TopicFilter]]] = {"DefaultTopicFilter": DefaultTopicFilter}
+GROUP_FILTERS: Final[Mapping[str, type[GroupFilter]]] = {"DefaultGroupFilter": DefaultGroupFilter}
+CONFIG_PROPERTY_FILTERS: Final[Mapping[str, type[ConfigPropertyFilter]]] = {
+    "DefaultConfigPropertyFilter": DefaultConfigPropertyFilter
+}
+
+
 def build_topic_filter(properties: Mapping[str, str]) -> TopicFilter:
     """
     Creates and configures the filter that ``topic.filter.class`` names.
@@ -165,14 +172,8 @@ def build_topic_filter(properties: Mapping[str, str]) -> TopicFilter:
     Raises:
         ConfigError: no such class, the wrong kind of class, or a list it does not understand.
     """
-    name = properties.get(_TOPIC_FILTER_KEY, "DefaultTopicFilter")
-    found = instantiate(
-        name, key=_TOPIC_FILTER_KEY, known={"DefaultTopicFilter": DefaultTopicFilter}
-    )
-    if not isinstance(found, TopicFilter):
-        raise wrong_kind(found, key=_TOPIC_FILTER_KEY, kind=TopicFilter)
-    found.configure(properties)
-    return found
+    kind: type[TopicFilter] = TopicFilter  # type: ignore[type-abstract]  # nobody creates it
+    return build(properties, key=TOPIC_FILTER_KEY, kind=kind, known=TOPIC_FILTERS)
 
 
 def build_group_filter(properties: Mapping[str, str]) -> GroupFilter:
@@ -182,14 +183,8 @@ def build_group_filter(properties: Mapping[str, str]) -> GroupFilter:
     Raises:
         ConfigError: no such class, the wrong kind of class, or a list it does not understand.
     """
-    name = properties.get(_GROUP_FILTER_KEY, "DefaultGroupFilter")
-    found = instantiate(
-        name, key=_GROUP_FILTER_KEY, known={"DefaultGroupFilter": DefaultGroupFilter}
-    )
-    if not isinstance(found, GroupFilter):
-        raise wrong_kind(found, key=_GROUP_FILTER_KEY, kind=GroupFilter)
-    found.configure(properties)
-    return found
+    kind: type[GroupFilter] = GroupFilter  # type: ignore[type-abstract]  # nobody creates it
+    return build(properties, key=GROUP_FILTER_KEY, kind=kind, known=GROUP_FILTERS)
 
 
 def build_config_property_filter(properties: Mapping[str, str]) -> ConfigPropertyFilter:
@@ -199,14 +194,9 @@ def build_config_property_filter(properties: Mapping[str, str]) -> ConfigPropert
     Raises:
         ConfigError: no such class, the wrong kind of class, or a list it does not understand.
     """
-    key = _CONFIG_PROPERTY_FILTER_KEY
-    name = properties.get(key, "DefaultConfigPropertyFilter")
-    known = {"DefaultConfigPropertyFilter": DefaultConfigPropertyFilter}
-    found = instantiate(name, key=key, known=known)
-    if not isinstance(found, ConfigPropertyFilter):
-        raise wrong_kind(found, key=key, kind=ConfigPropertyFilter)
-    found.configure(properties)
-    return found
+    key, known = CONFIG_PROPERTY_FILTER_KEY, CONFIG_PROPERTY_FILTERS
+    kind: type[ConfigPropertyFilter] = ConfigPropertyFilter  # type: ignore[type-abstract]  # as above
+    return build(properties, key=key, kind=kind, known=known)
 
 
 def _patterns(properties: Mapping[str, str], key: str, default: tuple[str, ...]) -> NamePatterns:

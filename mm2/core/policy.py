@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mm2.core.model import ClusterAlias, TopicName
-from mm2.core.plugin import Plugin, instantiate, wrong_kind
+from mm2.core.plugin import Plugin, build
 
 POLICY_KEY: Final = "replication.policy.class"
 SEPARATOR_KEY: Final = "replication.policy.separator"
@@ -194,7 +194,7 @@ class LegacyReplicationPolicy(IdentityReplicationPolicy):
     """
 
 
-_KNOWN: Final[Mapping[str, type[ReplicationPolicy]]] = {
+POLICIES: Final[Mapping[str, type[ReplicationPolicy]]] = {
     "DefaultReplicationPolicy": DefaultReplicationPolicy,
     "IdentityReplicationPolicy": IdentityReplicationPolicy,
     "LegacyReplicationPolicy": LegacyReplicationPolicy,
@@ -206,14 +206,10 @@ def build_policy(properties: Mapping[str, str]) -> ReplicationPolicy:
     Creates the policy that the properties name and configures it with all of them (C084).
 
     Raises:
-        ConfigError: there is no such class, or it does not extend ``ReplicationPolicy``.
+        ConfigError: there is no such class, it does not extend ``ReplicationPolicy``, or fails.
     """
-    name = properties.get(POLICY_KEY, "DefaultReplicationPolicy")
-    policy = instantiate(name, key=POLICY_KEY, known=_KNOWN)
-    if not isinstance(policy, ReplicationPolicy):
-        raise wrong_kind(policy, key=POLICY_KEY, kind=ReplicationPolicy)
-    policy.configure(properties)
-    return policy
+    kind: type[ReplicationPolicy] = ReplicationPolicy  # type: ignore[type-abstract]  # is not created
+    return build(properties, key=POLICY_KEY, kind=kind, known=POLICIES)
 
 
 def _looks_like_heartbeat(topic: TopicName) -> bool:

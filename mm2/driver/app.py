@@ -188,14 +188,26 @@ class MirrorMaker:
         if self._read_again is None:
             yield
             return
-        loop.add_signal_handler(signal.SIGHUP, self._reload, group, self._read_again)
+        read_again, turn = self._read_again, asyncio.Lock()
+
+        async def reload() -> None:
+            async with turn:
+                try:
+                    await self._reload(group, read_again)
+                except Exception as error:  # noqa: BLE001 - the flows go on as they are
+                    log.error("config.rejected", problems=[repr(error)])
+
+        def begin() -> None:
+            group.create_task(reload(), name="reload")
+
+        loop.add_signal_handler(signal.SIGHUP, begin)
         try:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGHUP)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    def _reload(
+    async def _reload(
         self, group: asyncio.TaskGroup, read_again: Callable[[], Sequence[FlowConfig]]
     ) -> None:
         """
@@ -207,7 +219,8 @@ class MirrorMaker:
             self.stop()
             return
         try:
-            flows = read_again()
+            # In another thread: a class of the file may take its time.
+            flows = await asyncio.to_thread(read_again)
         except ConfigErrors as errors:
             log.error("config.rejected", problems=[str(problem) for problem in errors.problems])
             return

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
 
+from mm2.config.classes import LOADED
 from mm2.config.properties import load
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.files import ConnectorFile, read_connector_file
@@ -100,6 +102,8 @@ def _read(
     for path in connectors:
         try:
             file = read_connector_file(path)
+            named = {file.config[key] for key in file.config.keys() & LOADED.keys()}
+            config = replace(config, classes=config.classes | named)
             connector = read_connector(file.config, config, file.lines)
             entries += _entries(connector, file)
             if (first := files.setdefault(connector.name, path)) is not path:

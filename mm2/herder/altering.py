@@ -6,6 +6,7 @@ A record holds all that is altered, so it would take back what came since it was
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
@@ -58,7 +59,7 @@ class Altering:
         """
         missed = await self._altered_since(seen)
         if missed is not None:
-            done, seen = self._over(missed), missed.offset
+            done, seen = await self._over(missed), missed.offset
         while True:
             said = encode_steering(done.alterations)
             written = await self._writer.send(self._topic, *said, partition=0)
@@ -67,7 +68,7 @@ class Altering:
                 return done
             seen = written
             try:
-                done = self._over(missed)
+                done = await self._over(missed)
             except ConfigErrors:
                 await self._writer.send(self._topic, missed.key, missed.value, partition=0)
                 raise
@@ -82,11 +83,11 @@ class Altering:
                 found = record
         return found
 
-    def _over(self, missed: Record) -> Alteration:
+    async def _over(self, missed: Record) -> Alteration:
         """The same over what somebody else has altered."""
         earlier = _alterations(missed).changes
         left = [key for key in self._reset if key in earlier]
-        done = alteration(self._config, earlier, self._changes, left)
+        done = await asyncio.to_thread(alteration, self._config, earlier, self._changes, left)
         return replace(done, notes=(*done.notes, _AT_THE_SAME_TIME))
 
 

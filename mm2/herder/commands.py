@@ -7,6 +7,7 @@ The command line and REST use nothing else.
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Collection, Iterable
@@ -165,7 +166,8 @@ class FlowCommands:
             ClusterError: the target does not answer, or refuses.
         """
         said = await self._read()
-        done = alteration(self._config, known_alterations(said).changes, changes, reset)
+        earlier = known_alterations(said).changes
+        done = await asyncio.to_thread(alteration, self._config, earlier, changes, reset)
         if not dry_run:
             async with self._writer() as writer:
                 done = await Altering(self._config, writer, changes, reset).write(done, said.end)

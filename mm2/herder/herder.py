@@ -27,6 +27,7 @@ from mm2.herder.clusters import admin_clients, wait_for
 from mm2.herder.election import NodeShare
 from mm2.herder.hearing import HeardRunner, heard_flow
 from mm2.herder.leading import FlowLeading
+from mm2.herder.plugins import load_classes
 from mm2.herder.ports import BundleRunner, SmallFlow, StatusWriter
 from mm2.herder.status_keeper import StatusKeeper
 from mm2.herder.status_topic import StatusTopic, worker_id_of
@@ -204,6 +205,8 @@ class FlowHerder:
     async def _attempt(self) -> None:
         config = self.config
         self._is_news.clear()
+        # Its classes are imported here, where nothing waits for them.
+        await load_classes(config)
         async with admin_clients(config) as clusters:
             # A file that is read again may say where the target really is.
             if not await unless_stopped(self._is_news, wait_for(clusters.target)):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 
+from mm2.config.classes import names_foreign
 from mm2.config.flow import FlowConfig
 from mm2.core.filters import (
     build_config_property_filter,
@@ -18,7 +20,8 @@ def class_problem(config: FlowConfig) -> ConfigError | None:
     """
     Makes policy and filters of a flow once; says what is wrong with the first that cannot be made.
 
-    The configuration's own checks load no code, because they also run where the flow does not.
+    The configuration's own checks load no code, because they also run where the flow does not. It
+    may take seconds, so that an event loop asks in another thread.
     """
     parts = (config.source.properties, config.checkpoint.properties)
     return next((mistake for part in parts for mistake in class_mistakes(part)), None)
@@ -38,3 +41,21 @@ def class_mistakes(properties: Mapping[str, str]) -> Iterator[ConfigError]:
             build(properties)
         except ConfigError as error:
             yield error
+
+
+async def loading_problem(config: FlowConfig) -> ConfigError | None:
+    """As ``class_problem``, in another thread where there is code to be loaded that is not ours."""
+    if names_foreign(config):
+        return await asyncio.to_thread(class_problem, config)
+    return class_problem(config)
+
+
+async def load_classes(config: FlowConfig) -> None:
+    """
+    Loads the classes of a flow, which its event loop then does not wait for.
+
+    Raises:
+        ConfigError: one of them cannot be had.
+    """
+    if problem := await loading_problem(config):
+        raise problem

@@ -20,6 +20,7 @@ from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, HEARTBEAT_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.core.status_table import StatusTable
 from mm2.core.status_words import words_when_left
+from mm2.errors import ConfigError
 from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.flow_standing import own_connectors
 from mm2.herder.flow_states import ConnectorView, TaskView
@@ -122,9 +123,12 @@ class StatusLedger:
 
     def _used(self, picture: FlowPicture) -> Iterator[tuple[TopicKey, ActiveTopic]]:
         """Topics that connectors write to."""
-        config = picture.altered(self._config())
-        policy = build_policy(config.source.properties)
         yield from picture.used.items()
+        config = picture.altered(self._config())
+        try:
+            policy = build_policy(config.source.properties)
+        except ConfigError:
+            return  # nothing of the flow runs then, and its connectors say why
         if beats := picture.heartbeats:
             found = ActiveTopic(task=0, discovered_ms=beats.time_ms)
             yield TopicKey(HEARTBEAT_CONNECTOR, policy.heartbeats_topic()), found

@@ -13,12 +13,17 @@ from contextlib import suppress
 
 import structlog
 
-from mm2.config.altering import tolerated
+from mm2.config.altering import Tolerated, tolerated
 from mm2.config.flow import FlowConfig
 from mm2.config.flow_change import change_between
 from mm2.core.config_change import Effect
 from mm2.core.connect_status import ConnectorKey
-from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
+from mm2.core.model import (
+    CHECKPOINT_CONNECTOR,
+    CONNECTORS,
+    HEARTBEAT_CONNECTOR,
+    SOURCE_CONNECTOR,
+)
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError, Mm2Error
 from mm2.herder.clusters import FlowClusters, admin_clients, wait_for
@@ -31,6 +36,7 @@ from mm2.herder.control_steering import (
     SteeringEntry,
 )
 from mm2.herder.hearing import Hear
+from mm2.herder.plugins import loading_problem
 from mm2.herder.ports import BundleRunner, SmallFlow
 from mm2.herder.renewal import Renewed
 from mm2.herder.source import SourceFlow
@@ -76,6 +82,7 @@ class SteeredFlow:
         self._small: dict[str, Renewed] = {}
         self._source: SourceFlow | None = None
         self._ignored: Mapping[str, str] = {}
+        self._is_unusable = False
         self._states: dict[str, ConnectorState] = {}
         self._is_news = asyncio.Event()
         self._is_over = asyncio.Event()
@@ -90,11 +97,14 @@ class SteeredFlow:
         Runs until the term ends.
 
         Returns when everything under way is committed.
+
+        Raises:
+            ConfigError: a class that the flow needs may not be had, or cannot.
         """
         with self._term.board.heard_by(self._hear):
             while not self._term.stopping.is_set():
-                self._config = self._effective()
                 self._is_news.clear()
+                self._config = await self._usable()
                 self._is_over.clear()
                 async with admin_clients(self._config) as clusters:
                     await self._run(clusters)
@@ -135,6 +145,13 @@ class SteeredFlow:
         ):
             if settings.runs:
                 self._hear_of(ConnectorKey(name), reason)
+
+    def _tell_of_classes(self, problem: ConfigError | None) -> None:
+        """Says why nothing of the flow runs; None when it can."""
+        if problem is not None or self._is_unusable:
+            for name in CONNECTORS:
+                self._hear_of(ConnectorKey(name), None if problem is None else str(problem))
+        self._is_unusable = problem is not None
 
     def _begin(
         self, group: asyncio.TaskGroup, connector: str, clusters: FlowClusters
@@ -193,20 +210,41 @@ class SteeredFlow:
             case _:
                 pass
 
-    def _effective(self) -> FlowConfig:
-        """The file's flow with what is altered, as far as that fits."""
+    async def _usable(self) -> FlowConfig:
+        """
+        The file's flow with what is altered, as far as that fits, once its classes are loaded.
+
+        Raises:
+            ConfigError: one of them may not be had, or cannot.
+        """
+        found = self._effective()
+        problem = next(iter(found.refused), None)
+        problem = problem or await loading_problem(found.config)
+        self._tell_of_classes(problem)
+        if problem is not None:
+            raise problem
+        return found.config
+
+    def _effective(self) -> Tolerated:
         found = tolerated(self._base, self._term.board.steering.alterations.changes)
         for key, reason in found.ignored.items():
             if self._ignored.get(key) != reason:
                 log.error("alteration.ignored", key=key, reason=reason)
         self._ignored = found.ignored
-        return found.config
+        return found
 
     async def _take_news(self, clusters: FlowClusters) -> None:
         while True:
             await self._is_news.wait()
             self._is_news.clear()
-            await self._change(self._effective(), clusters)
+            try:
+                config = await self._usable()
+            except ConfigError as error:
+                # It is drained, and told of when it is to begin again.
+                log.error("config.rejected", problems=[str(error)])
+                self._is_over.set()
+                return
+            await self._change(config, clusters)
 
     async def _change(self, config: FlowConfig, clusters: FlowClusters) -> None:
         """Goes on with other settings, and does what that takes."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mm2.config.altering import altered, check, effects_of_key, tolerated, written
+from mm2.config.classes import LOADED
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.flow_change import change_between
 from mm2.config.keys import TABLE
@@ -223,3 +224,76 @@ def test_a_source_that_may_not_run_any_more_has_the_flow_start_anew() -> None:
         **{"A->B.offset-syncs.topic.location": "source", "A->B.emit.offset-syncs.enabled": "false"}
     )
     assert Effect.FLOW in change_between(before, after).effects
+
+
+_CLASSES = (
+    "topic.filter.class",
+    "group.filter.class",
+    "config.property.filter.class",
+    "replication.policy.class",
+)
+
+
+@pytest.mark.parametrize("key", _CLASSES)
+def test_a_class_that_the_file_does_not_allow_is_refused(key: str) -> None:
+    (problem,) = _problems(_config(), {key: "venv.__main__:X"})
+    assert "plugin.allowed.prefixes of the node's file does not allow it" in problem
+    # Somebody has written it into the topic all the same: the flow is not to run without it.
+    found = tolerated(_config(), {key: "venv.__main__:X", "tasks.max": "2"})
+    assert (found.config.source.tasks_max, list(found.ignored)) == (2, [key])
+    assert found.config.source.properties.get(key) == _config().source.properties.get(key)
+    assert [each.key for each in found.refused] == [key]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "name", "is_allowed"),
+    [
+        ("acme", "acme:Filter", True),
+        ("other, acme.", "acme.mirror:Filter", True),
+        ("acme.mirror", "acme.mirror.Filter", True),
+        ("acme:Filter", "acme:Filter", True),
+        ("acme", "acmeevil:Filter", False),
+        ("acme:Filter", "acme:FilterOfEvil", False),
+        ("acme.mirror", "acme:Filter", False),
+        ("", "acme:Filter", False),
+        (" , ", "acme:Filter", False),
+    ],
+)
+def test_classes_of_packages_that_the_file_allows_are_taken(
+    allowed: str, name: str, *, is_allowed: bool
+) -> None:
+    config = _config(**{"plugin.allowed.prefixes": allowed})
+    found = tolerated(config, {"topic.filter.class": name})
+    assert (not found.refused) is is_allowed
+    wanted = name if is_allowed else None
+    assert found.config.source.properties.get("topic.filter.class") == wanted
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DefaultTopicFilter",
+        " org.apache.kafka.connect.mirror.DefaultTopicFilter",
+        "acme:OfTheFile",
+    ],
+)
+def test_our_classes_and_those_of_the_file_need_no_permission(name: str) -> None:
+    config = _config(**{"topic.filter.class": "acme:OfTheFile", "A->B.tasks.max": "1"})
+    assert not check(config, {"topic.filter.class": name, "tasks.max": "2"})[1]
+    assert not tolerated(config, {"rename.topics": "false"}).refused
+
+
+def test_what_may_be_loaded_is_not_altered() -> None:
+    config = _config()
+    changes: dict[str, str | None] = {
+        "plugin.allowed.prefixes": "venv",
+        "topic.filter.class": "venv.__main__:X",
+    }
+    assert len(_problems(config, changes)) == 1
+    assert tolerated(config, changes).refused
+
+
+def test_each_key_that_names_a_class_of_ours_is_guarded_or_is_not_loaded() -> None:
+    not_loaded = {"forwarding.admin.class", "key.converter", "value.converter", "header.converter"}
+    named = {name for name, key in TABLE.items() if key.own_class}
+    assert named == LOADED.keys() | not_loaded

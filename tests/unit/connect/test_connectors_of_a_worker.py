@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from mm2.config.flow import FlowConfig
-from mm2.connect.connector import Connector
+from mm2.connect.connector import Connector, read_connector
 from mm2.connect.facade import WorkerConnectors
 from mm2.connect.memory import MemoryStore
 from mm2.connect.running import RunningConnectors
@@ -19,11 +19,14 @@ from mm2.connect.status_board import StatusBoard
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, TargetState, WantedState
 from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey, encode_status
+from mm2.core.filters import TopicFilter
+from mm2.core.model import TopicName
 from mm2.errors import ConfigErrors, Unavailable
 from mm2.herder.flow_view import ConnectorView, FlowView, LeaderView, TaskView
 from mm2.rest.errors import RestError
 from mm2.rest.ports import State, Target
 from mm2.rest.views import FlowViews
+from tests.support.eventually import eventually_async
 from tests.support.virtual_time import run
 
 _CONFIG = {
@@ -103,15 +106,16 @@ class _World:
         configs: Mapping[str, Mapping[str, str]] | None = None,
         views: _Away | _Led | None = None,
         board: StatusBoard | None = None,
+        worker: Mapping[str, str] | None = None,
     ) -> None:
-        self.worker = worker = WorkerConfig(raw={}, is_distributed=False)
+        self.worker = WorkerConfig(raw=worker or {}, is_distributed=False)
         self.told: list[str] = []
         self.store = MemoryStore(ConnectorConfig(n, c) for n, c in (configs or {}).items())
         self.running = RunningConnectors(
-            worker, self.store, lambda connector: _Flow(connector, self.told), "w"
+            self.worker, self.store, lambda connector: _Flow(connector, self.told), "w"
         )
         self.rest = WorkerConnectors(
-            worker, self.store, self.running, cast("FlowViews", views or _Away()), board
+            self.worker, self.store, self.running, cast("FlowViews", views or _Away()), board
         )
 
 
@@ -154,6 +158,59 @@ def test_a_connector_that_ends_for_good_leaves_the_others_alone() -> None:
         return sorted(world.told), *failures
 
     assert run(story()) == (["ended good", "run bad", "run good"], "bad", None)
+
+
+class EndsTheProcess(TopicFilter):
+    """A filter that ends the process as soon as it is made."""
+
+    def __init__(self) -> None:
+        raise SystemExit(2)
+
+    def should_replicate_topic(self, topic: TopicName) -> bool:
+        raise AssertionError(topic)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("venv.__main__:X", "plugin.allowed.prefixes of the node's file does not allow it"),
+        (f"{__name__}:EndsTheProcess", "cannot be created without arguments: SystemExit(2)"),
+    ],
+)
+async def test_a_class_that_is_stored_ends_its_connector_and_no_worker(
+    name: str, reason: str
+) -> None:
+    bad = {**_CONFIG, "name": "bad", "topic.filter.class": name}
+    configs = {"bad": bad, "good": {**_CONFIG, "name": "good", "topics": "good"}}
+    world = _World(configs, worker={"plugin.allowed.prefixes": __name__})
+    stopping = asyncio.Event()
+
+    async def failed() -> bool:
+        state = (await world.rest.status("bad")).connector
+        return state.state == "FAILED" and reason in state.trace and "run good" in world.told
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(world.running.run(stopping))
+        await eventually_async(failed)
+        stopping.set()
+    assert world.told == ["run good", "ended good"]
+
+
+async def test_a_class_that_the_worker_does_not_allow_is_not_taken_over_rest() -> None:
+    rest = _World().rest
+    with pytest.raises(ConfigErrors, match=r"plugin\.allowed\.prefixes"):
+        await rest.create(
+            "m", {**_CONFIG, "replication.policy.class": "venv.__main__:X"}, Target.RUNNING
+        )
+    assert not await rest.names()
+
+
+def test_a_class_that_a_connector_s_own_file_names_needs_no_permission() -> None:
+    named = {**_CONFIG, "name": "m", "topic.filter.class": "acme:Filter"}
+    worker = WorkerConfig(raw={}, is_distributed=False, classes=frozenset({"acme:Filter"}))
+    assert read_connector(named, worker).flow.source.properties["topic.filter.class"]
+    with pytest.raises(ConfigErrors, match="does not allow it"):
+        read_connector({**named, "group.filter.class": "acme:Other"}, worker)
 
 
 def test_a_connector_that_does_not_end_holds_the_others_up_for_some_seconds_only() -> None:

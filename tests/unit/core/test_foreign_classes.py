@@ -1,0 +1,174 @@
+"""Whatever a class of the user's own does, it neither ends nor blocks what calls it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from mm2.config.flow import flow_config
+from mm2.config.maker import MirrorMakerConfig
+from mm2.core.filters import TopicFilter, build_topic_filter
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.policy import DefaultReplicationPolicy, build_policy
+from mm2.errors import ConfigError
+from mm2.foreign import Foreign, ForeignError
+from mm2.herder.plugins import load_classes
+
+BEGUN = threading.Event()
+GO_ON = threading.Event()
+
+
+class _Answers(TopicFilter):
+    """Does what is asked of it."""
+
+    def should_replicate_topic(self, topic: TopicName) -> bool:
+        return topic == "yes"
+
+
+class EndsWhenCreated(_Answers):
+    def __init__(self) -> None:
+        raise SystemExit(2)
+
+
+class EndsWhenConfigured(_Answers):
+    def configure(self, properties: Mapping[str, str]) -> None:
+        raise KeyboardInterrupt
+
+
+class _Odd(BaseException):
+    def __repr__(self) -> str:
+        raise SystemExit(3)
+
+
+class EndsWhenAsked(_Answers):
+    def should_replicate_topic(self, topic: TopicName) -> bool:
+        raise _Odd
+
+
+class _NeverTrue:
+    def __bool__(self) -> bool:
+        raise SystemExit(4)
+
+
+class AnswersWithCode(_Answers):
+    def should_replicate_topic(self, topic: TopicName) -> bool:
+        return _NeverTrue()  # type: ignore[return-value]  # nobody keeps it from that
+
+
+class RefusesItself(_Answers):
+    def configure(self, properties: Mapping[str, str]) -> None:
+        raise ConfigError("mine", key="own.key")
+
+
+class LacksAnAnswer(TopicFilter):
+    pass
+
+
+class OwnPolicy(DefaultReplicationPolicy):
+    """Asks itself, which must not wait for itself."""
+
+    def upstream_topic(self, topic: TopicName) -> TopicName | None:
+        return super().upstream_topic(topic)
+
+
+def _build(name: str) -> TopicFilter:
+    return build_topic_filter({"topic.filter.class": f"{__name__}:{name}"})
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("EndsWhenCreated", r"cannot be created without arguments: SystemExit\(2\)"),
+        ("EndsWhenConfigured", r"has failed in configure: KeyboardInterrupt\(\)"),
+        ("LacksAnAnswer", "cannot be created without arguments: TypeError"),
+    ],
+)
+def test_a_class_that_ends_the_process_cannot_be_had(name: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason) as caught:
+        _build(name)
+    assert caught.value.key == "topic.filter.class"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("EndsWhenAsked", ": _Odd"), ("AnswersWithCode", r"SystemExit\(4\)")],
+)
+def test_an_answer_that_ends_the_process_is_an_error(name: str, reason: str) -> None:
+    found = _build(name)
+    with pytest.raises(ConfigError, match=f"has failed in should_replicate_topic.*{reason}"):
+        found.should_replicate_topic(TopicName("yes"))
+
+
+def test_what_a_class_says_of_its_configuration_is_told_as_it_says_it() -> None:
+    with pytest.raises(ConfigError, match=r"^mine$") as caught:
+        _build("RefusesItself")
+    assert caught.value.key == "own.key"
+
+
+def test_a_class_that_does_what_it_should_is_asked() -> None:
+    found = _build("_Answers")
+    assert isinstance(found, _Answers)
+    assert found.should_replicate_topic(TopicName("yes"))
+    assert not found.should_replicate_topic(TopicName("no"))
+    policy = build_policy({"replication.policy.class": f"{__name__}:OwnPolicy"})
+    assert policy.original_topic(TopicName("A.B.t")) == "t"
+    assert policy.format_remote_topic(ClusterAlias("A"), TopicName("t")) == "A.t"
+
+
+def test_a_module_that_ends_the_process_cannot_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ends_when_imported.py").write_text("raise SystemExit(2)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=r"cannot be imported: SystemExit\(2\)"):
+        build_topic_filter({"topic.filter.class": "ends_when_imported:X"})
+
+
+@pytest.fixture
+def _waiting_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "waits_when_imported.py").write_text(
+        f"from {__name__} import BEGUN, GO_ON, _Answers as X\nBEGUN.set()\nGO_ON.wait()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    GO_ON.set()
+
+
+@pytest.mark.usefixtures("_waiting_module")
+async def test_an_event_loop_goes_on_while_a_module_is_imported() -> None:
+    """The module waits for what only the loop does; if the loop waited for it, neither ended."""
+    raw = {
+        "clusters": "A,B",
+        "A.bootstrap.servers": "a:1",
+        "B.bootstrap.servers": "b:1",
+        "topic.filter.class": "waits_when_imported:X",
+    }
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    config = flow_config(MirrorMakerConfig(raw=raw, environment={}), flow)
+    loading = asyncio.ensure_future(load_classes(config))
+    await asyncio.to_thread(BEGUN.wait)
+    assert not loading.done()
+    GO_ON.set()
+    await loading
+
+
+def test_who_does_not_answer_is_waited_for_once_and_asked_again_when_he_has() -> None:
+    thread, end = Foreign("test"), threading.Event()
+    with pytest.raises(ForeignError, match="has not returned within 0 s"):
+        thread.call(end.wait, within_s=0.01)
+    with pytest.raises(ForeignError, match="an earlier call has not returned yet"):
+        thread.call(lambda: 1)
+    end.set()
+    assert _soon(lambda: thread.call(lambda: 1)) == 1
+
+
+def _soon(ask: Callable[[], int]) -> int:
+    while True:
+        try:
+            return ask()
+        except ForeignError as error:
+            assert "earlier call" in str(error)  # noqa: PT017 - until it has returned
