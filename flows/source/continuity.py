@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from flows.source.gaps import Gaps
+from flows.source.offset_maps import OffsetMaps
 from flows.source.partition import Mirrored
+from flows.source.positions import Committer
 from flows.source.produce import Producer
 from flows.source.remote import RemoteTopics
+from flows.source.remote_ends import RemoteEnds
 from flows.source.settling import Settler
 from flows.source.watching import Watch
 from mm2.core.model import TopicName, TopicPartition
@@ -29,7 +32,8 @@ class Continuity:
         target: the target cluster.
         producer: the task's.
         writer: a producer of the target cluster for what is noted.
-        forget: called with a partition that goes back, for those who remember where it was.
+        maps: remembers where the target has what.
+        committer: makes what the target has count.
         now_ms: the clock.
         changed: called when partitions may be fetched again, or have other leaders.
         report: called when something should be reported at once.
@@ -48,7 +52,8 @@ class Continuity:
         target: WireClient,
         producer: Producer,
         writer: Writer,
-        forget: Callable[[TopicPartition], None],
+        maps: OffsetMaps,
+        committer: Committer,
         now_ms: Callable[[], int],
         changed: Callable[[], None],
         report: Callable[[], None],
@@ -57,17 +62,28 @@ class Continuity:
         self._writer = writer
         self._gaps = Gaps(spec, writer, now_ms=now_ms, wake=report)
         self.settler = Settler(
-            client=source, spec=spec.fetch, gaps=self._gaps, now_ms=now_ms, forget=forget
+            client=source, spec=spec.fetch, gaps=self._gaps, now_ms=now_ms, forget=maps.forget
+        )
+        ends = RemoteEnds(
+            source=source,
+            target=target,
+            gaps=self._gaps,
+            now_ms=now_ms,
+            forget=maps.forget,
+            runs=maps.stored,
+            committer=committer,
+            is_transactional=spec.exactly_once is not None,
         )
         remote = RemoteTopics(
             source=source,
             target=target,
             producer=producer,
             gaps=self._gaps,
+            ends=ends,
             fails=spec.gaps.remote_fails,
             now_ms=now_ms,
             ask_for=self._ask_for,
-            forget=forget,
+            forget=maps.forget,
         )
         self.watch = Watch(
             partitions=partitions,

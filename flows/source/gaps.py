@@ -24,6 +24,7 @@ from mm2.kafka.writer import Writer
 log = structlog.get_logger()
 
 _RETRY_S: Final = 5.0
+_OF_REMOTE: Final = frozenset({GapKind.REMOTE_RECREATED, GapKind.REMOTE_TRUNCATED})
 _OPEN: Final = frozenset({GapKind.TOMBSTONES_EXPIRED, GapKind.TRANSACTION_HANGING})
 
 
@@ -102,7 +103,7 @@ class Gaps:
     def _fails(self, kind: GapKind) -> bool:
         if kind is GapKind.TRANSACTION_HANGING:
             return False
-        if kind is GapKind.REMOTE_RECREATED:
+        if kind in _OF_REMOTE:
             return self._spec.gaps.remote_fails
         return self._spec.gaps.fails
 

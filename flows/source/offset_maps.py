@@ -10,16 +10,23 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import structlog
+
 from flows.source.lane import Outgoing
 from flows.source.partition import Mirrored
 from flows.source.runs import OffsetRuns
 from flows.source.syncs import OffsetSyncs
-from flows.source.tidying import RunTidying
+from flows.source.tidying import RunTidying, Stored
 from mm2.core.model import TopicPartition
+from mm2.core.partition_runs import PartitionRuns
 from mm2.core.run_tracker import RunTracker
+from mm2.errors import ClusterError, Unavailable
 from mm2.herder.bundle import BundleSpec
+from mm2.kafka.log import records_to_end
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.writer import Writer
+
+log = structlog.get_logger()
 
 _PROMOTE_EVERY_S: Final = 60.0
 """Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
@@ -48,6 +55,7 @@ class OffsetMaps:
         target: WireClient,
         producer_epoch: int,
     ) -> None:
+        self._cluster = spec.offset_syncs
         self._syncs: OffsetSyncs | None = None
         self._runs: OffsetRuns | None = None
         self._tidying: RunTidying | None = None
@@ -91,6 +99,28 @@ class OffsetMaps:
         """The task copies this partition no longer, or goes back in it."""
         if self._syncs is not None:
             self._syncs.forget(partition)
+
+    async def stored(self, partitions: Iterable[Mirrored]) -> dict[TopicPartition, PartitionRuns]:
+        """
+        What is published of the runs of some partitions; nothing if it cannot be read.
+
+        Raises:
+            Unavailable: no answer.
+        """
+        wanted = {each.source: each for each in partitions}
+        if self._runs is None or self._cluster is None:
+            return {}
+        await self._runs.settle(wanted.values())
+        cluster, topic = self._cluster, self._runs.topic
+        records = records_to_end(cluster.cluster, cluster.properties, topic, partitions=[0])
+        stored = Stored(wanted, frozenset())
+        try:
+            await stored.read(records)
+        except Unavailable:
+            raise
+        except ClusterError as error:
+            log.warning("offset_runs.unread", topic=topic, error=str(error))
+        return {where: each.runs for where, each in stored.runs.items()}
 
     async def promote(self) -> None:
         """Publishes also the syncs that are not due yet."""

@@ -57,6 +57,8 @@ class Mirrored:
         catching_up: since when the copy is behind.
         pinned: what a transaction holds back.
         remote_end: offset behind the copy of ``mirrored`` on the target; -1 if not known.
+        cut_at: where the target appended a batch although it had copies from there on: it has lost
+            these. None if it has not.
         overlap: what the target has behind that from an earlier task.
         skipped: records and unreadable offsets that were passed over, as ``errors.tolerance`` says.
         begins_empty: it had no record at all when it was first looked at.
@@ -98,6 +100,7 @@ class Mirrored:
     catching_up: CatchingUp = field(default_factory=CatchingUp)
     pinned: Pinned = field(default_factory=Pinned)
     remote_end: int = NO_OFFSET
+    cut_at: int | None = None
     overlap: Overlap | None = None
     skipped: int = 0
     begins_empty: bool = False
@@ -184,6 +187,7 @@ class Mirrored:
         self.mirrored = offset - 1
         self.begins_empty, self.committed = offset == 0, None
         self.leader_epoch, self.remote_end, self.overlap = UNKNOWN_EPOCH, NO_OFFSET, None
+        self.cut_at = None
         self.catching_up.begin(offset, now_ms)
         self._tell_from(offset)
 
@@ -260,6 +264,8 @@ class Mirrored:
 
     def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
         """Counts a batch that the target has for good."""
+        if NO_OFFSET < batch.base_offset < self.remote_end:
+            self.cut_at = batch.base_offset
         self._tell(batch)
         self.uncommitted -= 1
         # A record behind it may have been skipped already, in the same transaction.
@@ -278,8 +284,9 @@ class Mirrored:
     def _tell(self, batch: Outgoing) -> None:
         if self.runs is None:
             return
-        if batch.base_offset == NO_OFFSET:
+        if batch.base_offset in (NO_OFFSET, self.cut_at):
             self.runs.lose(batch.offsets[0], batch.offsets[-1] + 1)
+            return
         for run in batch.runs():
             self.runs.add(run, self.logs)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, Protocol
 
 import structlog
@@ -45,15 +46,31 @@ BeforeCommit = Callable[[Iterable[Mirrored]], Awaitable[None]]
 
 
 def has_moved(partition: Mirrored) -> bool:
-    """Whether the target's position of a partition is not the one that we are at."""
+    """
+    Whether the target's position of a partition is not the one that we are at.
+
+    While copies before ours are lost, the position is left where it was: it tells of them.
+    """
+    if partition.cut_at is not None:
+        return False
     if partition.mirrored == NO_OFFSET:
         return partition.begins_empty and partition.committed != NO_OFFSET
     return partition.mirrored != partition.committed
 
 
-def position_of(partition: Mirrored, offset: int) -> Position:
-    """The position at ``offset``, to be stored as it is now whatever happens meanwhile."""
-    return partition, offset, partition.lineage
+def position_of(partition: Mirrored, offset: int, last: Outgoing | None = None) -> Position:
+    """
+    The position at ``offset``, to be stored as it is now whatever happens meanwhile.
+
+    Args:
+        partition: whose.
+        offset: in the source.
+        last: the last batch before it, if the target has that in an open transaction only.
+    """
+    lineage = partition.lineage
+    if last is not None:
+        lineage = replace(lineage, remote_end=last.next_offset)
+    return partition, offset, lineage
 
 
 class Committer(Protocol):
@@ -70,6 +87,9 @@ class Committer(Protocol):
 
     async def commit(self, partitions: Iterable[Mirrored]) -> int:
         """Commits now; returns how many partitions' positions are up to date."""
+
+    async def abort(self, lane: Lane) -> None:
+        """Aborts what an earlier transaction may have left open in a partition."""
 
 
 class PositionsTopic:
@@ -258,6 +278,9 @@ class Positions:
         """
         async with self._one_at_a_time:
             return await self._commit(list(partitions))
+
+    async def abort(self, lane: Lane) -> None:
+        """Nothing: there are no transactions."""
 
     async def _commit(self, partitions: list[Mirrored]) -> int:
         moved: list[tuple[Mirrored, int, Lane]] = []

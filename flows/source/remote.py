@@ -17,6 +17,7 @@ import structlog
 from flows.source.gaps import Gaps
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
+from flows.source.remote_ends import RemoteEnds
 from mm2.core.continuity import Gap, GapKind
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.client import WireClient
@@ -40,6 +41,7 @@ class RemoteTopics:
         target: the target cluster.
         producer: writes to the remote topics.
         gaps: takes note of what is missing.
+        ends: looks whether the remote logs have lost something.
         fails: whether partitions stop when their remote topic is gone.
         now_ms: the clock.
         ask_for: asks the flow's leader to create a remote topic.
@@ -53,6 +55,7 @@ class RemoteTopics:
         target: WireClient,
         producer: Producer,
         gaps: Gaps,
+        ends: RemoteEnds,
         fails: bool,
         now_ms: Callable[[], int],
         ask_for: Callable[[TopicName], Awaitable[None]],
@@ -62,6 +65,7 @@ class RemoteTopics:
         self._target = target
         self._producer = producer
         self._gaps = gaps
+        self._ends = ends
         self._fails = fails
         self._now_ms = now_ms
         self._ask_for = ask_for
@@ -69,15 +73,21 @@ class RemoteTopics:
         self._missing: set[TopicName] = set()
         self._asked: dict[TopicName, tuple[int, int]] = {}
 
+    @property
+    def is_unsure(self) -> bool:
+        """Whether to look again soon."""
+        return self._ends.is_unsure
+
     async def look(self, partitions: Sequence[Mirrored]) -> None:
         """
         Looks at all remote topics once.
 
         Raises:
-            Unavailable: a cluster does not answer.
+            ClusterError: a cluster does not answer.
         """
         topics = await self._target.describe({p.lane.target.topic for p in partitions})
         gone = {name for name, topic in topics.items() if _is_gone(topic)}
+        same: dict[Mirrored, UUID | None] = {}
         for partition in partitions:
             topic = topics.get(partition.lane.target.topic)
             if topic is None or partition.error is not None:
@@ -85,10 +95,15 @@ class RemoteTopics:
             if topic.name in gone:
                 self._hold(partition)
             elif partition.lane.target.partition in topic.partitions:
-                await self._compare(partition, topic.topic_id)
+                if _is_same(partition, topic):
+                    same[partition] = topic.topic_id
+                elif self._withdraw(partition):
+                    await self._begin_again(partition, topic.topic_id)
             else:
                 error = topic.error or Code.UNKNOWN_TOPIC_OR_PARTITION
                 partition.lane.last_error = f"the target answers {code_name(error)}"
+        for partition in await self._ends.look(same, self._withdraw):
+            self._accept(partition, same[partition])
         # Where the source topic is gone as well, nobody misses the copy.
         missed = {p.lane.target.topic for p in partitions if not p.is_missing}
         await self._note_missing(missed & gone)
@@ -104,16 +119,12 @@ class RemoteTopics:
         if self._fails and is_certain and not partition.is_missing:
             partition.fail(f"the remote topic {topic} was deleted")
 
-    async def _compare(self, partition: Mirrored, found: UUID | None) -> None:
-        known = partition.remote_id
-        if known is None or found is None or known == found:
-            self._accept(partition, found)
-            return
+    def _withdraw(self, partition: Mirrored) -> bool:
+        """Has nothing more written to a partition; whether nothing of it is under way any more."""
         partition.is_remote_there = partition.is_settled = False
-        if self._producer.withdraw(partition.lane) and partition.is_at_rest:
-            await self._begin_again(partition, found)
+        return self._producer.withdraw(partition.lane) and partition.is_at_rest
 
-    async def _begin_again(self, partition: Mirrored, found: UUID) -> None:
+    async def _begin_again(self, partition: Mirrored, found: UUID | None) -> None:
         starts = await self._source.list_offsets([partition.source], EARLIEST)
         if (start := starts.get(partition.source)) is None:
             return
@@ -150,6 +161,10 @@ class RemoteTopics:
             if now_ms >= at_ms:
                 await self._ask_for(topic)
                 self._asked[topic] = now_ms + pause_ms, min(2 * pause_ms, _ASK_AT_LEAST_MS)
+
+
+def _is_same(partition: Mirrored, topic: TopicMetadata) -> bool:
+    return None in (partition.remote_id, topic.topic_id) or partition.remote_id == topic.topic_id
 
 
 def _is_gone(topic: TopicMetadata) -> bool:

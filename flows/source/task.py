@@ -169,7 +169,8 @@ class SourceTask:
             target=target,
             producer=self._producer,
             writer=connections.writer,
-            forget=self._maps.forget,
+            maps=self._maps,
+            committer=self._positions,
             now_ms=now_ms,
             changed=lambda: self._fetcher.changed(),  # noqa: PLW0108 - made below
             report=self._reporter.wake,
@@ -205,6 +206,8 @@ class SourceTask:
         partition.acknowledge(batch, now_ms())
         self._reporter.touched(partition)
         self._maps.settled(partition, batch)
+        if partition.cut_at is not None:
+            self._continuity.watch.wake()
 
     @classmethod
     async def open(

@@ -94,6 +94,7 @@ class Transactions:
         self._has_letters = False
         self._moved: dict[Mirrored, None] = {}
         self._waiting: list[asyncio.Future[None]] = []
+        self._to_abort: list[tuple[Lane, asyncio.Future[None]]] = []
         self._looked = self._refreshed = now_s()
 
     def appended(self, partition: Mirrored, batch: Outgoing) -> None:
@@ -131,6 +132,17 @@ class Transactions:
                 raise TransactionStuck(self._flow, self._doubts()) from error
         return sum(not has_moved(partition) for partition in partitions)
 
+    async def abort(self, lane: Lane) -> None:
+        """
+        Aborts what an earlier transaction has left open in a partition whose end was cut off.
+
+        Its coordinator takes it for committed, and what stands there would become part of the next.
+        """
+        aborted = asyncio.get_running_loop().create_future()
+        self._to_abort.append((lane, aborted))
+        self._gate.stirred.set()
+        await aborted
+
     async def run(self) -> None:
         """
         Makes one transaction after the other, until cancelled; aborts the one that is open then.
@@ -156,14 +168,28 @@ class Transactions:
 
     async def _one(self) -> None:
         async with asyncio.timeout(None) as limit:
+            await self._abort_those_left_open(limit)
             while not self._is_over():
                 await self._stir()
                 if self._gate.wanted:
                     await self._take_in(limit)
             await self._end(limit)
 
+    async def _abort_those_left_open(self, limit: asyncio.Timeout) -> None:
+        """In a transaction of their own, of lanes on which nothing is sent."""
+        if not self._to_abort:
+            return
+        to_abort, self._to_abort = self._to_abort, []
+        await self._open.add([lane for lane, _ in to_abort], limit)
+        await self._open.end(commit=False)
+        self._open.reset()
+        limit.reschedule(None)
+        for _, aborted in to_abort:
+            if not aborted.done():
+                aborted.set_result(None)
+
     def _is_over(self) -> bool:
-        if self._waiting or self._moved:
+        if self._waiting or self._moved or self._to_abort:
             return True
         if self._open.began_s is None:
             return False
@@ -233,7 +259,8 @@ class Transactions:
         lanes: dict[Lane, list[Position]] = {}
         for partition, offset in offsets.items():
             lane = self._topic.lane_of(partition.source)
-            lanes.setdefault(lane, []).append(position_of(partition, offset))
+            last = self._landed[partition][-1] if partition in self._landed else None
+            lanes.setdefault(lane, []).append(position_of(partition, offset, last))
         await self._open.add(lanes, limit)
         for lane in lanes.keys() - self._gate.members:
             raise TransactionLost(self._flow, f"{lane.target} cannot be written: {lane.last_error}")

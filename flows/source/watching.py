@@ -30,6 +30,7 @@ from mm2.kafka.wire.metadata import TopicMetadata
 log = structlog.get_logger()
 
 _SETTINGS_KEPT_S: Final = 300.0
+_DOUBT_S: Final = 1.0
 _LOOKED_AT_IN_A_SECOND: Final = 200
 _STORE_EVERY_MS: Final = 3_600_000
 """How often the time of being complete is stored for a compacted topic without new records."""
@@ -85,8 +86,13 @@ class Watch:
             self._wake.clear()
             await self._look(list(self._partitions.values()))
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._interval_s):
+                async with asyncio.timeout(self._pause_s):
                     await self._wake.wait()
+
+    @property
+    def _pause_s(self) -> float:
+        """Until the next look; a doubt does not wait for long."""
+        return min(self._interval_s, _DOUBT_S) if self._remote.is_unsure else self._interval_s
 
     @property
     def _interval_s(self) -> float:

@@ -256,8 +256,9 @@ OWN_KEYS: Final = (
         "target.topic.deleted.policy",
         Type.STRING,
         "recreate",
-        "What follows when a remote topic was deleted under us: recreate (create it and copy the"
-        " source again from its start) or fail (its partitions stop, the others go on).",
+        "What follows when a remote topic was deleted under us, or the end of its log was cut off:"
+        " recreate (create it and copy the source again from its start, or from where the cut is)"
+        " or fail (its partitions stop, the others go on).",
         check=one_of("recreate", "fail"),
     ),
     _source(

@@ -28,6 +28,7 @@ class GapKind(StrEnum):
     TOMBSTONES_EXPIRED = "tombstones-expired"
     TRANSACTION_HANGING = "transaction-hanging"
     REMOTE_RECREATED = "remote-recreated"
+    REMOTE_TRUNCATED = "remote-truncated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,9 @@ class Gap:
 
     @property
     def lost(self) -> int:
-        """Offsets that were never copied and cannot be any more."""
+        """Offsets that the target does not have and cannot get any more."""
+        if self.kind is GapKind.REMOTE_TRUNCATED:
+            return self.resume - self.first
         return self.end - self.first if self.kind in _LOSING else 0
 
     @property
@@ -94,6 +97,38 @@ def truncated(position: int, *, epoch_end: int, start: int) -> Gap | None:
         return None
     resume = max(epoch_end, start)
     return Gap(kind=GapKind.LOG_TRUNCATED, first=epoch_end, end=position, resume=resume)
+
+
+def is_cut_off(remote_end: int, *, end: int, stable: int, marker: int | None) -> bool:
+    """
+    Whether a remote log ends before what was copied into it.
+
+    Records that expire do not make a log end earlier. One to which others write as well may have
+    grown again; then nobody can tell.
+
+    Args:
+        remote_end: offset behind the copy of the last record.
+        end: of the log.
+        stable: its last stable offset.
+        marker: where the commit marker of that copy was written, if it was, as the runs say. A
+            transaction that has lost nothing else is open again.
+    """
+    return end < remote_end or (stable < end == remote_end == marker)
+
+
+def remote_truncated(reached: int, *, back: int | None, start: int) -> Gap:
+    """
+    The gap that a remote log leaves whose end was cut off.
+
+    Args:
+        reached: first source offset that was not copied.
+        back: source offset of the first copy that is lost, or one before it; None if nobody knows,
+            and then all is copied again.
+        start: first offset of the source's log.
+    """
+    first = start if back is None else min(back, reached)
+    resume = max(first, start)
+    return Gap(kind=GapKind.REMOTE_TRUNCATED, first=first, end=max(reached, resume), resume=resume)
 
 
 def out_of_range(

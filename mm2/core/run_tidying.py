@@ -24,6 +24,11 @@ class StoredRuns:
         self._runs = PartitionRuns(most)
         self._stored: dict[BlockName, Block] = {}
 
+    @property
+    def runs(self) -> PartitionRuns:
+        """What the blocks tell together."""
+        return self._runs
+
     def handle(self, name: BlockName, block: Block | None) -> None:
         """Takes in the next record: a block, or None for a tombstone."""
         if block is None:

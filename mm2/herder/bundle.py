@@ -108,8 +108,8 @@ class GapSpec:
     Attributes:
         fails: whether a partition stops at a gap of the source (``source.gap.policy=fail``); else
             the gap is reported and mirroring goes on behind it.
-        remote_fails: whether a partition stops when its remote topic was deleted
-            (``target.topic.deleted.policy=fail``); else the topic is created and filled again.
+        remote_fails: whether a partition stops when its remote topic was deleted, or has lost
+            copies (``target.topic.deleted.policy=fail``); else it is created and filled again.
         hanging_after_s: a transaction that is open for longer is reported, in seconds
             (``source.hanging.transaction.timeout.ms``).
         look_every_s: how often topic ids, leaders and log ends are looked at, in seconds; less

@@ -152,7 +152,8 @@ EVENTS: Final = {
     "again.",
     "offset_runs.tidied": "Exact runs that nobody needs were taken out of their topic.",
     "offset_runs.unread": "The topic of exact runs is not there, or may not be read; offsets of "
-    "groups are translated by offset syncs alone.",
+    "groups are translated by offset syncs alone, and a copy of which the target has lost the end "
+    "is made anew from the source's start.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
     "positions.contested": "Positions stand in several partitions of their topic, and differ; the "
     "one with the newest timestamp counts.",
@@ -198,7 +199,8 @@ EVENTS: Final = {
     "source.fetch_failed": "A fetch from a source broker failed; it is tried again.",
     "source.gap_closed": "Something missing that was reported as open is over.",
     "source.gap_found": "Data are missing between the source and its copy: kind, offsets, and "
-    "where mirroring goes on. source.gap.policy says whether it does.",
+    "where mirroring goes on. source.gap.policy says whether it does; if the target has lost "
+    "them, target.topic.deleted.policy.",
     "source.look_failed": "A cluster could not be looked at this time; it is looked at again.",
     "source.not_drained": "Partitions could not be emptied in time before a stop; what was not "
     "acknowledged is mirrored after the next start.",

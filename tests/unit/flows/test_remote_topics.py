@@ -12,14 +12,19 @@ import pytest
 from flows.source.gaps import Gaps
 from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
+from flows.source.positions import has_moved
 from flows.source.produce import Producer
 from flows.source.remote import RemoteTopics
+from flows.source.remote_ends import RemoteEnds
 from mm2.core.lineage import Lineage
-from mm2.core.model import TopicName, TopicPartition
+from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
+from mm2.core.partition_runs import PartitionRuns
+from mm2.core.runs import Block, Logs, Run, Runs
 from mm2.herder.bundle import GapSpec
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.list_offsets import EARLIEST
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.writer import Writer
 from tests.support.batches import Plain, write_batch
@@ -37,6 +42,7 @@ class _Cluster:
     def __init__(self) -> None:
         self.topic_id: UUID | None = _OLD
         self.error = 0
+        self.ends: dict[bool, int | None] = {False: 12, True: 12}
 
     async def describe(self, topics: Iterable[str]) -> dict[str, TopicMetadata]:
         found = {} if self.error else {0: PartitionMetadata(0, 0, 1, 0)}
@@ -44,19 +50,24 @@ class _Cluster:
         return {name: TopicMetadata(name, self.error, topic_id, False, found) for name in topics}
 
     async def list_offsets(
-        self, partitions: Iterable[TopicPartition], at: int
+        self, partitions: Iterable[TopicPartition], at: int, *, read_committed: bool = False
     ) -> dict[TopicPartition, int]:
-        del at
-        return dict.fromkeys(partitions, 3)
+        end = 3 if at == EARLIEST else self.ends[read_committed]
+        return {} if end is None else dict.fromkeys(partitions, end)
+
+    async def refresh(self) -> None:
+        """The leaders are known."""
 
 
 class _Bench:
     """A partition with a batch that nobody sends; the remote topic was ``_OLD`` so far."""
 
-    def __init__(self, *, fails: bool = False) -> None:
+    def __init__(self, *, fails: bool = False, is_transactional: bool = False) -> None:
         self.cluster = _Cluster()
         self.wishes: list[TopicName] = []
         self.now_ms = 1
+        self.runs: dict[TopicPartition, PartitionRuns] = {}
+        self.aborted: list[Lane] = []
         lane = Lane(_TARGET, on_dropped=self._dropped)
         self.partition = Mirrored(_SOURCE, lane)
         self.partition.continue_from(9, Lineage(remote_id=_OLD))
@@ -69,11 +80,23 @@ class _Bench:
             gaps=GapSpec(remote_fails=fails),
         )
         client = cast("WireClient", self.cluster)
+        gaps = Gaps(spec, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None)
+        ends = RemoteEnds(
+            source=client,
+            target=client,
+            gaps=gaps,
+            now_ms=lambda: self.now_ms,
+            forget=lambda _: None,
+            runs=self._stored,
+            committer=self,
+            is_transactional=is_transactional,
+        )
         self.remote = RemoteTopics(
             source=client,
             target=client,
             producer=self.producer,
-            gaps=Gaps(spec, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None),
+            gaps=gaps,
+            ends=ends,
             fails=fails,
             now_ms=lambda: self.now_ms,
             ask_for=self._wish,
@@ -82,6 +105,20 @@ class _Bench:
 
     async def _wish(self, topic: TopicName) -> None:
         self.wishes.append(topic)
+
+    async def _stored(self, _: object) -> dict[TopicPartition, PartitionRuns]:
+        return self.runs
+
+    async def abort(self, lane: Lane) -> None:
+        self.aborted.append(lane)
+
+    def copied(self, runs: Runs, *, is_transactional: bool = False, remote: UUID = _OLD) -> None:
+        """The source's offsets 0 to 9 were copied, as these runs say."""
+        self.runs[_SOURCE] = PartitionRuns()
+        logs = Logs(None, remote)
+        self.runs[_SOURCE].add(Block(0, 10, runs, logs, is_transactional=is_transactional))
+        lineage = Lineage(remote_id=_OLD, remote_end=runs.downstream_end)
+        self.partition.continue_from(9, lineage)
 
     def _dropped(self, batches: Iterable[Outgoing]) -> None:
         self.partition.position = next(iter(batches)).offsets[0]
@@ -93,6 +130,12 @@ class _Bench:
 
     def look(self) -> None:
         asyncio.run(self.remote.look([self.partition]))
+
+    def is_unsure(self) -> bool:
+        return self.remote.is_unsure
+
+    def is_written(self) -> bool:
+        return self.partition.is_remote_there
 
     def delete(self) -> None:
         self.cluster.error = Code.UNKNOWN_TOPIC_OR_PARTITION
@@ -202,3 +245,141 @@ def test_a_topic_that_may_not_be_seen_is_waited_for_with_a_reason() -> None:
     bench.look()
     assert not bench.partition.is_remote_there
     assert bench.partition.lane.last_error == "the target answers TOPIC_AUTHORIZATION_FAILED"
+
+
+_COPIED = Runs([Run(0, 2, 5), Run(5, 8, 5)])
+"""Of the source's offsets 0 to 9; somebody else has written before them, and in between."""
+
+
+@pytest.mark.parametrize(("end", "resume"), [(13, 10), (12, 9), (9, 6), (8, 5), (7, 5), (5, 3)])
+def test_copies_that_the_target_has_lost_are_copied_again_and_no_others(
+    end: int, resume: int
+) -> None:
+    bench = _Bench()
+    bench.copied(_COPIED)
+    bench.cluster.ends[False] = end
+    bench.look()
+    assert bench.is_written() == (end == 13)
+    bench.look()
+    assert bench.is_written()
+    assert bench.partition.position == resume
+    assert [(g.kind, g.first, g.end) for g in bench.partition.gaps.values()] == [
+        ("remote-truncated", resume, 10)
+    ][: end < 13]
+    assert bench.partition.remote_end == min(end, 13)
+    assert bench.partition.lost == 0
+
+
+def test_what_the_source_no_longer_has_either_is_counted_as_lost() -> None:
+    bench = _Bench()
+    bench.copied(_COPIED)
+    bench.cluster.ends[False] = 3
+    bench.look()
+    bench.look()
+    assert (bench.partition.position, bench.partition.lost) == (3, 2)
+
+
+@pytest.mark.parametrize("knows_another_log", [True, False])
+def test_where_no_runs_tell_the_place_all_is_copied_again(*, knows_another_log: bool) -> None:
+    bench = _Bench()
+    bench.copied(_COPIED, remote=_NEW)
+    if not knows_another_log:
+        bench.runs.clear()
+    bench.cluster.ends[False] = 12
+    bench.look()
+    bench.look()
+    assert bench.partition.position == 3, "the start of the source"
+
+
+def test_a_log_that_ends_early_for_a_moment_only_is_gone_on_with() -> None:
+    """A broker may not have heard yet that another one leads."""
+    bench = _Bench()
+    bench.copied(_COPIED)
+    bench.cluster.ends[False] = 9
+    bench.look()
+    assert bench.is_unsure()
+    bench.cluster.ends[False] = 20
+    bench.look()
+    assert not bench.is_unsure()
+    assert bench.is_written()
+    assert bench.partition.position == 10
+    assert not bench.partition.gaps
+
+
+def test_nothing_is_written_before_the_end_of_the_log_is_known() -> None:
+    bench = _Bench()
+    bench.copied(_COPIED)
+    bench.cluster.ends[False] = None
+    bench.look()
+    assert not bench.is_written()
+    assert bench.is_unsure()
+    bench.cluster.ends[False] = 13
+    bench.look()
+    assert bench.is_written()
+    bench.cluster.ends[False] = None
+    bench.look()
+    assert bench.is_written(), "once it has been compared"
+
+
+def test_by_policy_it_stops_when_copies_are_lost() -> None:
+    bench = _Bench(fails=True)
+    bench.copied(_COPIED)
+    bench.cluster.ends[False] = 9
+    bench.look()
+    bench.look()
+    assert bench.partition.error == "remote-truncated: offsets 6 to 10"
+    assert not bench.is_written()
+
+
+@pytest.mark.parametrize(
+    ("end", "stable", "resume"), [(14, 14, 10), (13, 8, 5), (11, 8, 5), (8, 8, 5), (15, 8, 10)]
+)
+def test_a_transaction_without_its_marker_is_copied_again_and_aborted(
+    end: int, stable: int, resume: int
+) -> None:
+    """The coordinator takes it for committed, and so nobody will ever end it."""
+    bench = _Bench(is_transactional=True)
+    bench.copied(_COPIED, is_transactional=True)
+    bench.cluster.ends = {False: end, True: stable}
+    bench.look()
+    bench.look()
+    assert bench.is_written()
+    assert bench.partition.position == resume
+    assert bool(bench.aborted) == (stable < end <= 13)
+
+
+def test_a_transaction_of_somebody_else_holds_nothing_back() -> None:
+    bench = _Bench(is_transactional=True)
+    bench.copied(_COPIED, is_transactional=False)
+    bench.cluster.ends = {False: 13, True: 5}
+    bench.look()
+    bench.look()
+    assert bench.is_written()
+    assert (bench.partition.position, bench.aborted) == (10, [])
+
+
+def test_a_batch_that_is_appended_before_the_last_copy_tells_that_copies_are_lost() -> None:
+    """The log has grown again already when it is looked at."""
+    bench = _Bench()
+    bench.look()
+    bench.copied(_COPIED)
+    bench.partition.uncommitted = 1
+    batch = Outgoing(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=9)
+    bench.partition.acknowledge(batch, now_ms=1)
+    assert not has_moved(bench.partition), "a task that takes over must find it out as well"
+    bench.cluster.ends[False] = 39
+    bench.look()
+    assert bench.is_written()
+    assert bench.partition.position == 6
+    assert bench.partition.cut_at is None
+    (report,) = bench.partition.gaps.values()
+    assert (report.kind, report.first, report.end) == ("remote-truncated", 6, 40)
+
+
+def test_an_offset_that_nobody_told_is_not_compared() -> None:
+    bench = _Bench()
+    bench.copied(_COPIED)
+    bench.partition.uncommitted = 1
+    batch = Outgoing(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=NO_OFFSET)
+    bench.partition.acknowledge(batch, now_ms=1)
+    assert bench.partition.cut_at is None

@@ -47,6 +47,9 @@ class _SlowCommitter:
     async def run(self) -> None:
         pass
 
+    async def abort(self, lane: Lane) -> None:
+        del lane
+
     async def commit(self, partitions: Iterable[Mirrored]) -> int:
         await asyncio.sleep(1)
         self.committed += partitions
