@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+from flows.source.batch import CorruptBatch, read
+
 _PREFIX: Final = Struct(">qi")
 _LAST_DELTA: Final = Struct(">i")
 _LAST_DELTA_AT: Final = 23
@@ -31,8 +33,9 @@ def damaged_batch(records: memoryview, position: int, end: int) -> Damaged | Non
     """
     The batch at ``position`` in a fetch answer; None if nothing tells where it ends.
 
-    The offset of the batch behind it tells best, unless there is none where its length says; where
-    none came along, its own header is believed if it names an offset that the source has.
+    The offset of the batch behind it tells best, unless there is none where its length says. Where
+    none came along, its own header is believed only if its checksum holds, and what is wrong is
+    something else, or if it ends where the source does. Otherwise more must be fetched.
 
     Args:
         records: of the answer.
@@ -58,4 +61,16 @@ def _by_its_header(data: bytes, position: int, end: int) -> Damaged | None:
     (base, _length) = _PREFIX.unpack_from(data)
     is_batch = data[_MAGIC_AT] == _NEWEST_MAGIC
     last = base + _LAST_DELTA.unpack_from(data, _LAST_DELTA_AT)[0] if is_batch else base
-    return Damaged(data, range(position, last + 1)) if position <= last < end else None
+    is_known = position <= last < end and (last + 1 == end or _is_intact(data))
+    return Damaged(data, range(position, last + 1)) if is_known else None
+
+
+def _is_intact(data: bytes) -> bool:
+    try:
+        batch = read(memoryview(data), 0)
+        if batch is None or batch.magic < _NEWEST_MAGIC:
+            return False
+        batch.verify()
+    except CorruptBatch:
+        return False
+    return True

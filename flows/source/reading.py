@@ -17,6 +17,7 @@ from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.sessions import FetchSession
 
 _ALL_EVERY_S: Final = 0.5
+_MOST_DOUBLINGS: Final = 4
 LOOKED_AT_IN_A_SECOND: Final = 50
 """Thousands of partitions are all looked at less often: what changes tells so by itself."""
 
@@ -71,7 +72,13 @@ class Reading:
         self.are_waiting = False
         for source, partition in list(self._lively.items()):
             if self._may_fetch(partition):
-                self.session.want(source, partition.position or 0, partition.topic_id)
+                # What comes behind a damaged batch tells where that ends.
+                self.session.want(
+                    source,
+                    partition.position or 0,
+                    partition.topic_id,
+                    doublings=min(partition.corrupt, _MOST_DOUBLINGS),
+                )
                 if not partition.queued:
                     del self._lively[source]
             else:

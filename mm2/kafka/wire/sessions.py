@@ -40,10 +40,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """From where a partition is wanted, and of which topic; None if nobody knows its id."""
+    """From where a partition is wanted, of which topic (None: its id is not known), how much."""
 
     offset: int
     topic_id: UUID | None
+    most: int
 
 
 class FetchSession:
@@ -92,9 +93,24 @@ class FetchSession:
         wanted = None if found is None else self._wanted.get(found)
         return found if wanted is not None and wanted.topic_id == topic else None
 
-    def want(self, partition: TopicPartition, offset: int, topic_id: UUID | None = None) -> None:
-        """From now on fetches the partition from this offset, of the topic with this id."""
-        wanted = _Wanted(offset, topic_id)
+    def want(
+        self,
+        partition: TopicPartition,
+        offset: int,
+        topic_id: UUID | None = None,
+        *,
+        doublings: int = 0,
+    ) -> None:
+        """
+        From now on fetches the partition from this offset, of the topic with this id.
+
+        Args:
+            partition: which.
+            offset: its first one.
+            topic_id: None if it is not known.
+            doublings: how often the bytes that are asked for are doubled.
+        """
+        wanted = _Wanted(offset, topic_id, self._most << doublings)
         if self._wanted.get(partition) != wanted:
             self._wanted.pop(partition, None)
             self._wanted[partition] = wanted
@@ -177,7 +193,7 @@ class FetchSession:
         topics: dict[Topic, list[tuple[int, int, int]]] = {}
         for partition in partitions:
             wanted = self._wanted[partition]
-            asked = (partition.partition, wanted.offset, self._most)
+            asked = (partition.partition, wanted.offset, wanted.most)
             topics.setdefault(self._called(partition, wanted.topic_id), []).append(asked)
         return topics
 

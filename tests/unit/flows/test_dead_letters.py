@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -86,10 +87,31 @@ def test_a_damaged_batch_ends_where_the_next_one_begins() -> None:
     assert (found.data, found.offsets) == (_batch(5, 3), range(5, 20))
 
 
-def test_the_last_damaged_batch_ends_where_its_header_says() -> None:
+def _broken(batch: bytes, last_delta: int | None = None) -> bytes:
+    """A batch whose checksum does not hold, maybe with another last offset."""
+    broken = bytearray(batch)
+    broken[-1] ^= 1
+    if last_delta is not None:
+        broken[23:27] = last_delta.to_bytes(4, "big")
+    return bytes(broken)
+
+
+def test_a_last_batch_whose_checksum_holds_ends_where_its_header_says() -> None:
     records = _batch(0, 5) + _batch(5, 3)
     assert _offsets(records, 5) == range(5, 8)
     assert _offsets(records, 6) == range(6, 8)
+
+
+@pytest.mark.parametrize("last_delta", [None, 900_000, 40])
+def test_a_damaged_header_does_not_tell_where_its_batch_ends(last_delta: int | None) -> None:
+    broken = _broken(_batch(5, 3), last_delta)
+    assert _offsets(broken, 5, end=1_000_000) is None
+    assert _offsets(broken + _batch(8, 1), 5, end=1_000_000) == range(5, 8)
+
+
+def test_a_damaged_header_is_believed_that_ends_where_the_source_does() -> None:
+    assert _offsets(_broken(_batch(5, 3)), 5, end=8) == range(5, 8)
+    assert _offsets(_broken(_batch(5, 3), 3), 5, end=8) is None
 
 
 def test_a_header_is_not_believed_that_names_offsets_which_do_not_exist() -> None:
