@@ -40,7 +40,7 @@ def merged(lane: Lane, policy: Policy) -> Outgoing | None:
     for _, batch in waiting:
         compression = together(compression, policy.of(batch)) or compression
     try:
-        recoded = recode([batch for _, batch in waiting], 0, compression)
+        recoded = recode([batch for _, batch in waiting], 0, compression, policy.most_plain)
     except ValueError:
         recoded = None
     if recoded is None:

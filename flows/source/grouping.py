@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeGuard
 from flows.source.aborted import AbortedTransactions
 from flows.source.batch import Batch, CorruptBatch
 from flows.source.strips import MOST_RECORDS, Piece, Strip
-from mm2.kafka.wire.codecs import GZIP, NONE, UNCOMPRESSED, Compression
+from mm2.kafka.wire.codecs import GZIP, MOST_PLAIN, NONE, UNCOMPRESSED, Compression
 
 MOST_BYTES: Final = 512 << 10
 """
@@ -47,10 +47,12 @@ class Policy:
     Attributes:
         compression: what the user asks for; None keeps each batch's codec.
         most_bytes: of batches that become one, before they are re-encoded.
+        most_plain: bytes that one batch may have when it is decompressed.
     """
 
     compression: Compression | None = None
     most_bytes: int = MOST_BYTES
+    most_plain: int = MOST_PLAIN
 
     def of(self, piece: Piece) -> Compression:
         """How the records of a piece are to be compressed."""

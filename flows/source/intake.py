@@ -18,7 +18,7 @@ from flows.source.recode import recode
 from flows.source.strips import Piece, each_batch, pieces
 from flows.source.tolerance import Tolerance
 from mm2.core.lineage import UNKNOWN_EPOCH
-from mm2.kafka.wire.codecs import Compression
+from mm2.kafka.wire.codecs import Compression, TooLarge
 from mm2.kafka.wire.fetch import FetchedPartition
 
 _MOST_CORRUPT_READS: Final = 5
@@ -56,7 +56,8 @@ class Intake:
         """
         Sends all whole batches from the partition's position on, and moves the position.
 
-        A batch that cannot be read is asked for again; after a few times the tolerance decides.
+        A batch that cannot be read is asked for again; after a few times the tolerance decides. Of
+        one that is too large when it is decompressed it decides at once.
         """
         if partition.pause_until == inf:  # until a dead letter is written
             return
@@ -78,7 +79,8 @@ class Intake:
                 partition.position, partition.leader_epoch = group.end, group.leader_epoch
                 partition.corrupt = 0
         except ValueError as error:
-            partition.corrupt += 1
+            # One that is too large will be so again, and nothing of it is damaged.
+            partition.corrupt += _MOST_CORRUPT_READS if isinstance(error, TooLarge) else 1
             pause_s = _FIRST_PAUSE_S * 2**partition.corrupt
             partition.pause_until = time.monotonic() + pause_s
             if partition.corrupt >= _MOST_CORRUPT_READS:
@@ -89,7 +91,7 @@ class Intake:
         """Leaves out what the target has already; damage is met again on the usual way."""
         aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
         with suppress(ValueError):
-            pass_by(partition, fetched.records, aborted)
+            pass_by(partition, fetched.records, aborted, self._policy.most_plain)
 
     def _pass_on(self, partition: Mirrored, pieces: Sequence[Piece], how: Compression) -> None:
         """Sends the records of some pieces, as one batch if possible."""
@@ -102,7 +104,7 @@ class Intake:
             self._send(partition, first.data, offsets, first.max_timestamp)
             return
         try:
-            recoded = recode(pieces, position, how)
+            recoded = recode(pieces, position, how, self._policy.most_plain)
         except ValueError:
             batches = each_batch(pieces)
             if len(batches) == 1:

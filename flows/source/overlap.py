@@ -11,11 +11,12 @@ the first difference copying begins, so nothing is ever passed over that the tar
 
 from __future__ import annotations
 
+import asyncio
 from array import array
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from flows.source.batch import split
+from flows.source.batch import Batch, split
 from flows.source.recode import Record, records_of
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.kafka.wire.client import WireClient
@@ -24,9 +25,12 @@ from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.list_offsets import LATEST
 
 _MOST_BYTES: Final = 64 << 20
-"""Of all tails that one task reads, so that a start does not take long."""
+"""Of all tails that one task reads, decompressed, so that a start does not take long."""
 
 _LEAST_BYTES: Final = 1 << 20
+_OF_RECORD: Final = 128
+"""What each record counts at least, however small it is."""
+
 _FETCH_BYTES: Final = 4 << 20
 _WAIT_MS: Final = 100
 
@@ -41,10 +45,14 @@ class Overlap:
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._prints, self._ends = array("q"), array("q")
+        self._at = 0
+        self.extend(records)
+
+    def extend(self, records: Iterable[Record]) -> None:
+        """Adds records behind the others."""
         for record in records:
             self._prints.append(_fingerprint(record))
             self._ends.append(record.offset + 1)
-        self._at = 0
 
     @property
     def passed(self) -> int:
@@ -79,7 +87,8 @@ async def find_overlaps(
     """
     Reads what remote partitions hold from the given offsets on.
 
-    Of a long tail only the beginning is read; what is not read will be copied twice.
+    Of a long tail only the beginning is read, and nothing behind a batch that is too large; what is
+    not read will be copied twice.
 
     Args:
         target: which has the partitions.
@@ -93,15 +102,15 @@ async def find_overlaps(
     longer = {where: (known[where], end) for where, end in found.items() if end > known[where]}
     most = max(_MOST_BYTES // max(len(longer), 1), _LEAST_BYTES)
     return {
-        where: Overlap(await _read(target, where, first, end, most))
+        where: await _read(target, where, first, end, most)
         for where, (first, end) in longer.items()
     }
 
 
 async def _read(
     target: WireClient, where: TopicPartition, position: int, end: int, most: int
-) -> list[Record]:
-    records: list[Record] = []
+) -> Overlap:
+    found = Overlap()
     while position < end and most > 0 and (node := target.leader(where)) is not None:
         request = FetchRequest(
             max_wait_ms=_WAIT_MS,
@@ -115,10 +124,21 @@ async def _read(
         if not batches:
             break
         for batch in batches:
-            most -= len(batch.data)
             if batch.is_transactional and not batch.is_control:
-                return records  # which may have been aborted
-            if not batch.is_control:
-                records += (r for r in records_of(batch) if r.offset >= position)
+                return found  # it may have been aborted
+            records = [] if batch.is_control else _unpacked(batch, most)
+            if records is None:
+                return found
+            most -= sum(max(len(record.body), _OF_RECORD) for record in records)
+            found.extend(record for record in records if record.offset >= position)
+            await asyncio.sleep(0)  # for others, who go on copying
         position = batches[-1].last_offset + 1
-    return records
+    return found
+
+
+def _unpacked(batch: Batch, most: int) -> list[Record] | None:
+    """None: it is too large, or cannot be read."""
+    try:
+        return records_of(batch, most)
+    except ValueError:
+        return None

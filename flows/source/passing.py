@@ -9,11 +9,14 @@ from flows.source.batch import split
 from flows.source.overlap import Overlap
 from flows.source.partition import Mirrored
 from flows.source.recode import records_of
+from mm2.kafka.wire.codecs import MOST_PLAIN
 
 log = structlog.get_logger()
 
 
-def pass_by(partition: Mirrored, records: memoryview, aborted: AbortedTransactions) -> None:
+def pass_by(
+    partition: Mirrored, records: memoryview, aborted: AbortedTransactions, most: int = MOST_PLAIN
+) -> None:
     """
     Moves a partition's position past records of a fetch answer that the target has already.
 
@@ -21,6 +24,7 @@ def pass_by(partition: Mirrored, records: memoryview, aborted: AbortedTransactio
         partition: forgets its overlap when that is over, or at the first difference.
         records: of the answer.
         aborted: the transactions of the answer that count for nothing.
+        most: bytes of memory that the records of a batch may take, decompressed.
 
     Raises:
         ValueError: a batch cannot be read; what comes before it is passed by.
@@ -36,7 +40,7 @@ def pass_by(partition: Mirrored, records: memoryview, aborted: AbortedTransactio
             return
         if batch.magic >= 2:  # noqa: PLR2004 - older formats are checked when they are read
             batch.verify()
-        for record in () if is_void else records_of(batch):
+        for record in () if is_void else records_of(batch, most):
             if record.offset >= position:
                 if not overlap.holds_next(record):
                     _end(partition, overlap)

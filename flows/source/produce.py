@@ -90,6 +90,7 @@ class Producer:
             stamp=self._stamped,
             release=self._release,
             refresh=self._leaders.refresh,
+            most_plain=self._policy.most_plain,
         )
         self._ready: dict[Lane, None] = {}
         self._work = asyncio.Event()

@@ -23,7 +23,7 @@ from flows.source.batch import (
     split,
 )
 from flows.source.strips import Piece, Strip, each_batch
-from mm2.kafka.wire.codecs import NONE, Compression, compress, decompress
+from mm2.kafka.wire.codecs import MOST_PLAIN, NONE, Compression, TooLarge, compress, decompress
 from mm2.kafka.wire.compiled import NotCarried, Section, reencode
 from mm2.kafka.wire.legacy import read_legacy
 
@@ -33,6 +33,9 @@ _LATEST: Final = (1 << 63) - 1
 
 _MOST_PLAIN: Final = 4 << 20
 """Bytes of batches, not compressed, that become one. How small they compress says little of it."""
+
+_OF_RECORD: Final = 128
+"""Bytes that a record takes in Python, however small it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +69,34 @@ class Recoded(NamedTuple):
     max_timestamp: int
 
 
-def records_of(batch: Batch) -> list[Record]:
+def records_of(batch: Batch, most: int = MOST_PLAIN) -> list[Record]:
     """
     The records that a consumer of the source would see, in order.
 
+    Args:
+        batch: which has them.
+        most: bytes of memory that they may take, decompressed.
+
     Raises:
+        TooLarge: they would take more.
         ValueError: if the bytes are not a batch.
     """
     if batch.magic < 2:  # noqa: PLR2004 - formats before record batches
         return [
             Record(offset, timestamp, keyed_body(key, value))
-            for offset, timestamp, key, value in read_legacy(batch.data)
+            for offset, timestamp, key, value in read_legacy(batch.data, most)
         ]
-    return list(_walk(batch))
+    return list(_walk(batch, most))
 
 
-def _walk(batch: Batch) -> Iterator[Record]:
-    payload = decompress(batch.codec, batch.data[HEADER_SIZE:])
+def _check_count(batch: Batch, most: int) -> None:
+    if batch.count * _OF_RECORD > most:
+        raise TooLarge(most)
+
+
+def _walk(batch: Batch, most: int) -> Iterator[Record]:
+    _check_count(batch, most)
+    payload = decompress(batch.codec, batch.data[HEADER_SIZE:], most=most)
     append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME else None
     first = base_timestamp(batch.data)
     at = 0
@@ -116,40 +130,53 @@ def encode(records: Sequence[Record], how: Compression) -> Recoded:
     return _recoded(Section(memoryview(payload), offsets, first, max(timestamps)), how)
 
 
-def recode(parts: Sequence[Piece], position: int, how: Compression) -> Recoded | None:
+def recode(
+    parts: Sequence[Piece], position: int, how: Compression, most: int = MOST_PLAIN
+) -> Recoded | None:
     """
     One batch of all records from ``position`` on, as the target takes it; None if none is left.
 
+    Args:
+        parts: what it is made of.
+        position: the first offset that counts.
+        how: it is compressed.
+        most: bytes of memory that the records of one part may take, decompressed.
+
     Raises:
+        TooLarge: those of a part that is alone would take more.
         ValueError: if the bytes are not batches, or more than one that are together too large.
     """
     try:
-        section = reencode(_joined(parts), position)
+        section = reencode(_joined(parts, most), position)
     except NotCarried:
-        return recode_bytes(parts, position, how)
+        return recode_bytes(parts, position, how, most)
     return None if section is None else _recoded(section, how)
 
 
-def recode_bytes(parts: Iterable[Piece], position: int, how: Compression) -> Recoded | None:
+def recode_bytes(
+    parts: Iterable[Piece], position: int, how: Compression, most: int = MOST_PLAIN
+) -> Recoded | None:
     """The same as ``recode`` without compiled code: slow."""
     batches = each_batch(parts)
-    records = [r for batch in batches for r in records_of(batch) if r.offset >= position]
+    records = [r for batch in batches for r in records_of(batch, most) if r.offset >= position]
     return encode(records, how) if records else None
 
 
-def _joined(parts: Sequence[Piece]) -> bytes | memoryview:
+def _joined(parts: Sequence[Piece], most: int) -> bytes | memoryview:
     if len(parts) == 1:
-        return _plain(parts[0])
-    plains, room = [], _MOST_PLAIN
+        if isinstance(parts[0], Batch):
+            _check_count(parts[0], most)
+        return _plain(parts[0], most)
+    plains, room = [], min(_MOST_PLAIN, most)
     for part in parts:
-        plains.append(_plain(part, most=room))
+        plains.append(_plain(part, room))
         room -= len(plains[-1])
         if room < 0:
             raise ValueError(f"{len(parts)} batches have more than {_MOST_PLAIN} bytes of records")
     return b"".join(plains)
 
 
-def _plain(part: Piece, *, most: int | None = None) -> memoryview | bytes:
+def _plain(part: Piece, most: int) -> memoryview | bytes:
     if isinstance(part, Strip):
         return part.data
     if part.magic < 2:  # noqa: PLR2004 - before record batches
@@ -174,36 +201,43 @@ def _recoded(section: Section, how: Compression) -> Recoded:
     return Recoded(data, offsets, section.max_timestamp)
 
 
-def halve(data: bytes | bytearray, offsets: Sequence[int]) -> tuple[Recoded, Recoded]:
+def halve(
+    data: bytes | bytearray, offsets: Sequence[int], most: int = MOST_PLAIN
+) -> tuple[Recoded, Recoded]:
     """
     Two batches in the place of one that is larger than the target accepts.
 
     Args:
         data: the batch, offsets from 0, at least two records.
         offsets: source offset of each of its records.
+        most: bytes of memory that they may take, decompressed.
+
+    Raises:
+        ValueError: it cannot be read, or is too large for that.
     """
     (batch,) = split(memoryview(data))
     records = [
         Record(offset, record.timestamp, record.body)
-        for offset, record in zip(offsets, records_of(batch), strict=True)
+        for offset, record in zip(offsets, records_of(batch, most), strict=True)
     ]
     middle, how = len(records) // 2, Compression(batch.codec)
     return encode(records[:middle], how), encode(records[middle:], how)
 
 
-def first_of(data: bytes | bytearray, offsets: Sequence[int]) -> Recoded:
+def first_of(data: bytes | bytearray, offsets: Sequence[int], most: int = MOST_PLAIN) -> Recoded:
     """
     A batch of nothing but the first record of another one.
 
     Args:
         data: the batch.
         offsets: source offset of each of its records.
+        most: bytes of memory that they may take, decompressed.
 
     Raises:
-        ValueError: it cannot be read.
+        ValueError: it cannot be read, or is too large for that.
     """
     (batch,) = split(memoryview(data))
-    record = next(_walk(batch))
+    record = next(_walk(batch, most))
     alone = Record(offsets[0], record.timestamp, record.body)
     return encode([alone], Compression(batch.codec))
 

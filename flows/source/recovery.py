@@ -53,6 +53,7 @@ class Recovery:
         stamp: of the producer.
         release: called with a lane that may send again.
         refresh: called when another broker may lead a partition by now.
+        most_plain: bytes that a batch may have when it is decompressed.
     """
 
     def __init__(
@@ -63,12 +64,14 @@ class Recovery:
         stamp: Stamp,
         release: Callable[[Lane], None],
         refresh: Callable[[], None],
+        most_plain: int,
     ) -> None:
         self._flow = flow
         self._alias = alias
         self._stamp = stamp
         self._release = release
         self._refresh = refresh
+        self._most_plain = most_plain
 
     def recover(self, lane: Lane, trouble: str | None) -> None:
         """
@@ -130,7 +133,7 @@ class Recovery:
         lane.trim()
         if (batch := lane.spare) is not None:
             with suppress(ValueError):
-                first = first_of(batch.data, batch.offsets)
+                first = first_of(batch.data, batch.offsets, self._most_plain)
                 data = self._stamp(first.data, batch.sequence)
                 lane.shorten(Outgoing(data, batch.sequence, first.offsets, first.max_timestamp, 0))
 
@@ -163,7 +166,7 @@ class Recovery:
         if len(batch.offsets) == 1:
             return False
         try:
-            halves = halve(batch.data, batch.offsets)
+            halves = halve(batch.data, batch.offsets, self._most_plain)
         except ValueError:
             return False
         if code in TOO_LARGE:

@@ -112,7 +112,11 @@ class SourceTask:
                 target_throttled_ms=target.throttle.total_ms,
             ),
         )
-        policy = Policy(compression=spec.compression, most_bytes=spec.merge_bytes)
+        policy = Policy(
+            compression=spec.compression,
+            most_bytes=spec.merge_bytes,
+            most_plain=spec.most_plain,
+        )
         self._writes_with(connections, policy)
         self._control = ControlFollower(spec, limit, self._lease, self._positions.keep_pace)
         self._reads_with(connections, policy, limit)
@@ -136,6 +140,7 @@ class SourceTask:
         self._tolerance = Tolerance(
             spec.errors,
             task=spec.index,
+            most_plain=spec.most_plain,
             producer=self._producer,
             budget=self._budget,
             partitions=self._partitions,

@@ -40,6 +40,7 @@ from flows.source.produce import Producer
 from flows.source.recode import Record, keyed_body, records_of
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.herder.bundle import ErrorSpec
+from mm2.kafka.wire.codecs import MOST_PLAIN
 from mm2.kafka.wire.codes import RECORD_AT_FAULT, Code, code_name
 
 log = structlog.get_logger()
@@ -61,6 +62,7 @@ class Tolerance:
         budget: counts the bytes of what is refused.
         partitions: of the task; may change at any time.
         changed: called when a partition stops, skips something or may be fetched again.
+        most_plain: bytes that a batch may have when it is decompressed.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Tolerance:
         budget: Budget,
         partitions: Mapping[TopicPartition, Mirrored],
         changed: Callable[[], None],
+        most_plain: int = MOST_PLAIN,
     ) -> None:
         self._spec = spec
         self._task = task
@@ -79,6 +82,7 @@ class Tolerance:
         self._budget = budget
         self._partitions = partitions
         self._changed = changed
+        self._most_plain = most_plain
         self._refused: dict[Mirrored, tuple[int, float]] = {}
         self._stopped: set[Mirrored] = set()
         self._has_stopped = asyncio.Event()
@@ -128,7 +132,7 @@ class Tolerance:
             self._producer.drop(partition.lane)
             self.stop(partition, f"{_refusal(batch, code)}; {reason}")
 
-        self._report(failure, _record_of(batch), delivered, failed)
+        self._report(failure, _record_of(batch, self._most_plain), delivered, failed)
         return Verdict.WAIT
 
     def _is_worth_another(self, partition: Mirrored, offset: int) -> bool:
@@ -232,11 +236,11 @@ class Tolerance:
         )
 
 
-def _record_of(batch: Outgoing) -> Record:
+def _record_of(batch: Outgoing, most: int) -> Record:
     """The refused record; what cannot be read is one record, whose value is its bytes."""
     try:
         (entry,) = split(memoryview(batch.data))
-        (record,) = records_of(entry)
+        (record,) = records_of(entry, most)
         with_headers(record.body, ())  # whether its body is one
     except ValueError:
         return Record(batch.offsets[0], _NO_TIMESTAMP, keyed_body(None, bytes(batch.data)))

@@ -120,6 +120,7 @@ class SourceSettings(ConnectorSettings):
         gaps_fail: whether a partition stops when data are missing from the source.
         hanging_transaction: how long a transaction of the source may hold mirroring back.
         remote_gaps_fail: whether a partition stops when its remote topic was deleted.
+        most_plain: bytes that one batch may have when it is decompressed.
         offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
         offset_syncs_replication_factor: replicas of that topic.
         offset_syncs_retention: retention that it is created with; None is the broker's.
@@ -150,6 +151,7 @@ class SourceSettings(ConnectorSettings):
     gaps_fail: bool
     hanging_transaction: timedelta
     remote_gaps_fail: bool
+    most_plain: int
     offset_syncs_location: str
     offset_syncs_replication_factor: int
     offset_syncs_retention: timedelta | None

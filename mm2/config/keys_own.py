@@ -262,6 +262,15 @@ OWN_KEYS: Final = (
         check=one_of("recreate", "fail"),
     ),
     _source(
+        "decompressed.batch.max.bytes",
+        Type.LONG,
+        "268435456",
+        "Most bytes that one batch of the source may have when it is decompressed; a task needs"
+        " about three times as much memory. Only batches that cannot be copied as they are get"
+        " decompressed. errors.tolerance says what becomes of a larger one.",
+        check=between(1),
+    ),
+    _source(
         "assignment.strategy",
         Type.STRING,
         "load",

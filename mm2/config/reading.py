@@ -121,6 +121,7 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
         gaps_fail=parsed.text("source.gap.policy") == "fail",
         hanging_transaction=parsed.milliseconds("source.hanging.transaction.timeout.ms"),
         remote_gaps_fail=parsed.text("target.topic.deleted.policy") == "fail",
+        most_plain=parsed.number("decompressed.batch.max.bytes"),
         offset_syncs_location=parsed.text("offset-syncs.topic.location"),
         offset_syncs_replication_factor=parsed.number("offset-syncs.topic.replication.factor"),
         offset_syncs_retention=parsed.retention("offset.syncs.topic.retention.ms"),

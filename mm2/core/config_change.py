@@ -94,6 +94,7 @@ _CONNECTOR: Final[Mapping[str, Effects]] = {
     ),
     **dict.fromkeys(
         (
+            "decompressed.batch.max.bytes",
             "emit.offset-runs.enabled",
             "errors.deadletterqueue.context.headers.enable",
             "errors.deadletterqueue.topic.name",

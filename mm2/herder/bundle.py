@@ -16,7 +16,7 @@ from typing import Final
 from mm2.core.exactly_once import Boundary
 from mm2.core.model import SOURCE_CONNECTOR, GroupId, SourceAndTarget, TopicPartition
 from mm2.core.starts import Start, StartRule, parse_reset, start_of
-from mm2.kafka.wire.codecs import Compression
+from mm2.kafka.wire.codecs import MOST_PLAIN, Compression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +169,7 @@ class BundleSpec:
         buffer_memory: bytes that may wait between fetch and acknowledgement.
         max_request_size: bytes of one Produce request.
         merge_bytes: most bytes of batches that are made into one.
+        most_plain: bytes that one batch may have when it is decompressed.
         compression: what the user asks for; None keeps each batch's codec.
         fetch: how the source is read.
         gaps: what is done when data are missing.
@@ -196,6 +197,7 @@ class BundleSpec:
     buffer_memory: int = 64 << 20
     max_request_size: int = 4 << 20
     merge_bytes: int = 512 << 10
+    most_plain: int = MOST_PLAIN
     compression: Compression | None = None
     fetch: FetchSpec = field(default_factory=FetchSpec)
     gaps: GapSpec = field(default_factory=GapSpec)

@@ -50,6 +50,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         buffer_memory=config.data.buffer_memory,
         max_request_size=config.data.max_request_size,
         merge_bytes=min(config.data.batch_size, config.data.max_request_size),
+        most_plain=source.most_plain,
         compression=compression_of(config.data),
         fetch=_fetch(config, consumer),
         gaps=GapSpec(

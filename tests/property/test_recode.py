@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from flows.source.batch import DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, Batch, split
 from flows.source.recode import (
     Recoded,
+    first_of,
     halve,
     keyed_body,
     read_varint,
     recode,
+    recode_bytes,
     records_of,
     varint,
 )
-from mm2.kafka.wire.codecs import UNCOMPRESSED, Compression
+from mm2.kafka.wire.codecs import UNCOMPRESSED, Compression, TooLarge
 from tests.support.batches import Headers, Plain, read_batch, read_header, write_batch, write_legacy
 
 _NOT_UTF8 = b"\xff\xfe"
@@ -305,3 +307,41 @@ def test_clients_read_recoded_headers(headers: list[tuple[str, bytes | None]], c
     batch = DefaultRecordBatch(recoded.data)
     assert batch.validate_crc()
     assert [record.headers for record in batch] == [list(headers), []]
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3])
+def test_compressed_message_sets_of_old_formats_are_bounded(codec: int) -> None:
+    """Their reader, a library, knows no bound."""
+    batch = _batch(write_legacy([(0, 1, b"k", bytes(4 << 20))], magic=1, codec_number=codec))
+    assert len(records_of(batch)) == 1
+    with pytest.raises(TooLarge):
+        records_of(batch, 16 << 20)
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_whatever_takes_records_apart_is_bounded(codec: int) -> None:
+    records = [Plain(offset=n, value=bytes(1 << 20)) for n in range(2)]
+    data = write_batch(records, codec_number=codec)
+    (batch,) = split(memoryview(data))
+    for take in (
+        lambda: records_of(batch, 1 << 20),
+        lambda: recode([batch], 0, Compression(codec), 1 << 20),
+        lambda: recode_bytes([batch], 0, Compression(codec), 1 << 20),
+        lambda: halve(data, range(2), 1 << 20),
+        lambda: first_of(data, range(2), 1 << 20),
+    ):
+        with pytest.raises(TooLarge):
+            take()
+
+
+def test_records_count_however_small_they_are() -> None:
+    (batch,) = split(
+        memoryview(write_batch([Plain(offset=n) for n in range(9_000)], codec_number=4))
+    )
+    assert len(records_of(batch)) == 9_000
+    for take in (
+        lambda: records_of(batch, 1 << 20),
+        lambda: recode([batch], 0, Compression(4), 1 << 20),
+    ):
+        with pytest.raises(TooLarge):
+            take()

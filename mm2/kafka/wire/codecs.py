@@ -7,8 +7,13 @@ Levels and formats are those of Java's clients (KIP-390), so that a copy is as l
 from __future__ import annotations
 
 import gzip
+import mmap
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from struct import Struct
+from typing import Any, Final
 
 import cramjam
 from aiokafka import codec
@@ -27,7 +32,33 @@ What Java's producer uses. A level of 9 means LZ4's fast compressor there, any o
 that compresses better (``Lz4BlockOutputStream``).
 """
 
-_USUAL_RATIO: Final = 16
+MOST_PLAIN: Final = 256 << 20
+"""
+Bytes that come out of one batch at most, unless the user wants it otherwise.
+
+That is 256 times what a broker takes by default as a batch, and more than a batch of ten megabytes
+becomes that is compressed as well as logs are.
+"""
+
+_RATIO: Final = 4
+_HIGH_RATIO: Final = 16
+"""Of most batches, and of nearly all that are small."""
+
+_FULL: Final = "failed to write whole buffer"
+"""What the library says when more would come out."""
+
+_SMALL: Final = 256 << 10
+"""Memory that costs little to fill with zeros."""
+
+_MOST_MEMBERS: Final = 1_000
+"""Of one gzip stream, which Java writes in one."""
+
+_GZIP_WINDOW: Final = 31
+_XERIAL: Final = b"\x82SNAPPY\0\0\0\0\1\0\0\0\1"
+_BLOCK_SIZE: Final = Struct(">i")
+
+_Into = Callable[[Any, Any], int]
+"""Decompresses into a buffer; returns how many bytes."""
 
 _LZ4_FAST: Final = 1
 _LZ4_MOST: Final = 12
@@ -51,6 +82,25 @@ class Compression:
 UNCOMPRESSED: Final = Compression(NONE)
 
 
+class TooLarge(ValueError):
+    """
+    A batch becomes larger than it may when it is decompressed.
+
+    Args:
+        most: bytes that it may have.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"the batch has more than {most} bytes when it is decompressed"
+            " (decompressed.batch.max.bytes)"
+        )
+
+
+class _Full(Exception):
+    """More would come out than there is room."""
+
+
 def codec_name(number: int) -> str:
     """
     Kafka's word for a codec number.
@@ -63,17 +113,19 @@ def codec_name(number: int) -> str:
     return CODEC_NAMES[number]
 
 
-def decompress(number: int, payload: memoryview | bytes, *, most: int | None = None) -> bytes:
+def decompress(number: int, payload: memoryview | bytes, *, most: int = MOST_PLAIN) -> bytes:
     """
     The records section of a batch, plain.
+
+    No more is allocated than may come out: half a gigabyte of zeros are 16 KB of Zstandard.
 
     Args:
         number: of the codec.
         payload: the section.
-        most: bytes that Zstandard may make of it, which knows no bound of its own: half a gigabyte
-            of zeros are 16 KB.
+        most: bytes that may come out.
 
     Raises:
+        TooLarge: more would come out.
         ValueError: for a codec that no Kafka knows, or a payload that does not decompress.
     """
     name = codec_name(number)
@@ -82,31 +134,73 @@ def decompress(number: int, payload: memoryview | bytes, *, most: int | None = N
     try:
         match number:
             case 1:
-                return gzip.decompress(payload)
+                return _gunzip(payload, most)
             case 2:
-                return bytes(codec.snappy_decode(payload))
+                return _snappy(payload, most)
             case 3:
-                return bytes(cramjam.lz4.decompress(payload))
-            case _ if most is None:
-                return bytes(cramjam.zstd.decompress(payload))
+                return _within(cramjam.lz4.decompress_into, payload, most)
             case _:
-                return _bounded_zstd(payload, most)
+                return _within(cramjam.zstd.decompress_into, payload, most)
+    except TooLarge:
+        raise
     except Exception as error:
         # Each codec raises its own type; none of them is public.
         raise ValueError(f"the batch does not decompress as {name}: {error}") from error
 
 
-def _bounded_zstd(payload: memoryview | bytes, most: int) -> bytes:
-    usual = min(most, _USUAL_RATIO * len(payload))
+def _gunzip(payload: memoryview | bytes, most: int) -> bytes:
+    plain, rest = b"", bytes(payload)
+    for _ in range(_MOST_MEMBERS):
+        member = zlib.decompressobj(wbits=_GZIP_WINDOW)
+        plain += member.decompress(rest, most - len(plain) + 1)
+        if len(plain) > most:
+            raise TooLarge(most)
+        if not member.eof:
+            raise ValueError("the data end too soon")
+        if not (rest := member.unused_data.lstrip(b"\0")):
+            return plain
+    raise ValueError(f"it has more than {_MOST_MEMBERS} parts")
+
+
+def _snappy(payload: memoryview | bytes, most: int) -> bytes:
+    """Each block says first how long it becomes, and is held to that."""
+    blocks = _xerial_blocks(payload) if payload[:16] == _XERIAL else [payload]
+    if sum(map(cramjam.snappy.decompress_raw_len, blocks)) > most:
+        raise TooLarge(most)
+    return b"".join(bytes(cramjam.snappy.decompress_raw(block)) for block in blocks)
+
+
+def _xerial_blocks(payload: memoryview | bytes) -> list[memoryview]:
+    """What Java's library writes: a header, then blocks with their lengths."""
+    data, blocks, at = memoryview(payload), [], len(_XERIAL)
+    while at < len(data):
+        (size,) = _BLOCK_SIZE.unpack_from(data, at)
+        at += _BLOCK_SIZE.size
+        if not 0 < size <= len(data) - at:
+            raise ValueError("the data end inside a block")
+        blocks.append(data[at : at + size])
+        at += size
+    return blocks
+
+
+def _within(into: _Into, payload: memoryview | bytes, most: int) -> bytes:
+    small = min(_HIGH_RATIO * len(payload), _SMALL)
     try:
-        return _zstd_within(payload, usual)
-    except cramjam.DecompressionError:
-        return _zstd_within(payload, most)
+        with suppress(_Full):
+            return _take(into, payload, bytearray(min(max(small, _RATIO * len(payload)), most)))
+        with mmap.mmap(-1, most) as room:  # of which only what is written takes memory
+            return _take(into, payload, room)
+    except _Full:
+        raise TooLarge(most) from None
 
 
-def _zstd_within(payload: memoryview | bytes, size: int) -> bytes:
-    plain = bytearray(size)
-    return bytes(memoryview(plain)[: cramjam.zstd.decompress_into(payload, plain)])
+def _take(into: _Into, payload: memoryview | bytes, room: bytearray | mmap.mmap) -> bytes:
+    try:
+        size = into(payload, room)
+    except cramjam.DecompressionError as error:
+        raise _Full if str(error) == _FULL else error from None
+    with memoryview(room) as view:
+        return bytes(view[:size])
 
 
 def compress(how: Compression, payload: bytes | bytearray | memoryview) -> bytes:

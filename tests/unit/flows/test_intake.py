@@ -254,6 +254,32 @@ async def test_a_tolerant_partition_passes_over_a_damaged_batch_and_counts_it() 
     assert bench.partition.error is None
 
 
+@pytest.mark.parametrize("codec", [1, 2, 3, 4], ids=CODEC_NAMES[1:])
+@pytest.mark.parametrize("tolerates", [True, False])
+async def test_what_is_too_large_when_decompressed_is_decided_about_at_once(
+    codec: int, *, tolerates: bool
+) -> None:
+    """A batch with a gap cannot be forwarded; the one behind it is none of its business."""
+    bench = IntakeBench(policy=Policy(most_plain=1 << 20), errors=ErrorSpec(tolerates=tolerates))
+    bomb = [Plain(offset=0, value=bytes(2 << 20)), Plain(offset=5, value=b"v")]
+    bench.take(write_batch(bomb, codec_number=codec), write_batch(_plain(6)))
+    assert bench.sent == []
+    await asyncio.sleep(0)
+    if tolerates:
+        assert (bench.partition.position, bench.partition.skipped) == (6, 6)
+        bench.take(write_batch(_plain(6)))
+        assert bench.sent == [[6]]
+    else:
+        assert "decompressed.batch.max.bytes" in (bench.partition.error or "")
+        assert bench.partition.position == 0
+
+
+def test_a_batch_that_is_too_large_when_decompressed_is_forwarded_if_it_can_be() -> None:
+    bench = IntakeBench(policy=Policy(most_plain=1 << 20))
+    bench.take(write_batch([Plain(offset=0, value=bytes(24 << 20))], codec_number=4))
+    assert bench.sent == [[0]]
+
+
 async def test_damage_that_nobody_can_tell_the_end_of_stops_even_a_tolerant_partition() -> None:
     bench = IntakeBench(errors=ErrorSpec(tolerates=True))
     for _ in range(5):
