@@ -74,19 +74,13 @@ class Resolved:
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
-        self._answers: dict[str, bool] = {}
         self._pattern: re.Pattern[str] | None = None
 
     def remember(self, value: str, expression: str) -> None:
         """Has a value shown as its expression from now on."""
-        self._answers[expression] = True
         if value not in self._values:
             new = {part: expression for part in _parts(value) if _is_hidden(part)}
             self.take({value: expression, **new})
-
-    def fail(self, expression: str) -> None:
-        """Remembers that a provider failed for an expression, which then has no value to hide."""
-        self._answers[expression] = False
 
     def take(self, values: Mapping[str, str]) -> None:
         """Remembers what another process has resolved."""
@@ -101,11 +95,6 @@ class Resolved:
             self._pattern = _any_of(filter(_is_hidden, self._values))
         return self._pattern.sub(lambda found: self._values[found[0]], text)
 
-    def has_answers(self, text: str) -> bool:
-        """Whether a text has expressions that a provider answered, and none that one failed for."""
-        found = {self._answers.get(each.text) for each in expressions(text)}
-        return True in found and False not in found
-
     def within(self, texts: Iterable[str]) -> dict[str, str]:
         """The values that any of the texts holds."""
         texts = list(texts)
@@ -117,7 +106,7 @@ class Resolved:
 
     def clear(self) -> None:
         """Forgets everything."""
-        self._values, self._answers, self._pattern = {}, {}, None
+        self._values, self._pattern = {}, None
 
 
 RESOLVED: Final = Resolved()

@@ -15,10 +15,10 @@ from mm2.config.definition import Key, by_line, lenient_boolean
 from mm2.config.doubts import aliases, doubts_of_flows, doubts_of_text
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.known import Advice, advice
-from mm2.config.layers import Setting, in_users_words
+from mm2.config.layers import Setting, in_users_words, with_line
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import PropertiesFile
-from mm2.config.redact import shown
+from mm2.config.redact import as_written, shown
 from mm2.config.rest import rest_of_file
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
@@ -151,11 +151,10 @@ def _mistyped(written: str, value: str, key: Key) -> Iterator[Finding]:
 
 
 def in_order(found: list[Finding], file: PropertiesFile) -> list[Finding]:
-    """By line, each once, the graver of two alike; lines filled in."""
+    """By line, each once, the graver of two alike; lines filled in, no resolved values in them."""
     unique: dict[tuple[str | None, str], Finding] = {}
     for finding in sorted(found, key=lambda f: list(Severity).index(f.severity)):
-        problem = finding.problem
-        if problem.line is None and problem.key is not None:
-            problem.line = file.lines.get(problem.key)
-        unique.setdefault((problem.key, problem.message), finding)
+        problem = as_written(with_line(finding.problem, file.lines), file.values)
+        told = Finding(severity=finding.severity, problem=problem)
+        unique.setdefault((problem.key, problem.message), told)
     return sorted(unique.values(), key=lambda f: by_line(f.problem))

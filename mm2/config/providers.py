@@ -181,11 +181,7 @@ class Providers:
 
     def _replacement(self, expression: Expression) -> str:
         provider = self._providers.get(expression.provider)
-        try:
-            value = provider.get(expression.path, expression.key) if provider else None
-        except ConfigError:
-            RESOLVED.fail(expression.text)
-            raise
+        value = provider.get(expression.path, expression.key) if provider else None
         if value is None:
             return expression.text
         RESOLVED.remember(value, expression.text)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from mm2.config.expressions import RESOLVED, hide, is_of_expressions
+from mm2.config.expressions import expressions, hide, is_of_expressions
 from mm2.errors import ConfigError, ConfigErrors
 
 HIDDEN: Final = "[hidden]"
@@ -81,14 +81,15 @@ def as_written(error: ConfigError, raw: Mapping[str, str]) -> ConfigError:
         error: a mistake, which may quote resolved values.
         raw: all keys and values as the user wrote them.
     """
-    message, value = hide(error.message), hide(error.value) if error.value else error.value
+    key, written = error.key or "", raw.get(error.key or "", "")
+    message, value = hide(error.message), error.value and hide(error.value)
     suggestion = error.suggestion
-    written = raw.get(error.key or "", "")
-    if RESOLVED.has_answers(written):
+    has_expression = next(expressions(written), None) is not None
+    if has_expression and error.value not in {None, HIDDEN, written, shown(key, written)}:
         # The message may say the value in part, in other words, or beside what was written.
-        value, suggestion = shown(error.key or "", written), None
-        message = f"{error.key} = {value}: what this stands for is not valid"
-    elif len(written) >= _LEAST_SECRET and shown(error.key or "", written) == HIDDEN:
+        value, suggestion = shown(key, written), None
+        message = f"{key} = {value}: what this stands for is not valid"
+    elif len(written) >= _LEAST_SECRET and shown(key, written) == HIDDEN:
         message, value = message.replace(written, HIDDEN), value and HIDDEN
     return ConfigError(message, key=error.key, value=value, line=error.line, suggestion=suggestion)
 

@@ -13,6 +13,8 @@ from mm2.config.altering import check, tolerated
 from mm2.config.expressions import RESOLVED, expressions, hide, is_of_expressions
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
+from mm2.config.problems import findings
+from mm2.config.properties import PropertiesFile
 from mm2.config.redact import as_written
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
@@ -181,3 +183,15 @@ def test_expressions_are_read_as_java_reads_them() -> None:
 def test_the_longest_texts_are_read_in_one_pass(text: str) -> None:
     assert list(expressions(text)) == []
     assert not is_of_expressions(text)
+
+
+def test_a_warning_about_a_key_is_not_one_about_its_value(expression: str) -> None:
+    """Whether the value is of a provider does not matter to it."""
+    raw = dict(_config().maker.raw) | {"no.such.key": expression}  # type: ignore[union-attr]
+    (found,) = [
+        each.problem
+        for each in findings(PropertiesFile(values=raw))
+        if each.problem.key == "no.such.key"
+    ]
+    assert "not valid" not in found.message
+    assert SECRET not in str(found)

@@ -67,3 +67,15 @@ def test_limits_are_those_of_the_file(tmp_path: Path) -> None:
     spec = _spec(tmp_path, "A->B.flow.byte.rate.limit = 1000\nB.producer.buffer.memory = 9000000\n")
     assert (spec.byte_rate_limit, spec.buffer_memory) == (1000, 9_000_000)
     assert _spec(tmp_path).byte_rate_limit == -1
+
+
+def test_a_task_knows_which_of_its_settings_to_hide(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("user=svc-mirror\nother=not-of-this-task\n")
+    spec = _spec(
+        tmp_path,
+        "config.providers = f\n"
+        "config.providers.f.class = org.apache.kafka.common.config.provider.FileConfigProvider\n"
+        f"B.producer.client.id = ${{f:{tmp_path}/secrets:user}}\n"
+        f"B.consumer.client.rack = ${{f:{tmp_path}/secrets:other}}\n",
+    )
+    assert spec.hidden == {"svc-mirror": f"${{f:{tmp_path}/secrets:user}}"}

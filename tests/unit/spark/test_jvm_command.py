@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from flows.spark.archive import archive_of
+from flows.spark.engine import with_redaction
 from flows.spark.installed import java_launcher
 from flows.spark.jvm import DEFAULTS, direct_command, sparks_jars
+from mm2.config.expressions import RESOLVED
+from mm2.core.java_regex import JavaPattern
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +65,13 @@ def test_other_jars_have_an_archive_of_their_own(tmp_path: Path) -> None:
     assert archive_of(java, [jar]) == before
     jar.write_text("22")
     assert archive_of(java, [jar]) != before
+
+
+def test_spark_hides_settings_that_providers_have_read() -> None:
+    RESOLVED.remember("geheim", "${env:X}")
+    settings = {"spark.app.name": "a", "spark.my.key": "geheim", "spark.other": "plain"}
+    pattern = JavaPattern(with_redaction(settings)["spark.redaction.regex"])
+    assert [key for key in settings if pattern.find(key)] == ["spark.my.key"]
+    assert pattern.find("spark.some.password")
+    assert "geheim" not in pattern.text
+    assert "spark.redaction.regex" not in with_redaction({"spark.other": "plain"})

@@ -1,0 +1,23 @@
+"""What tasks and leaders tell the world shows expressions, and not what they stand for."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.source.lane import Lane
+from flows.source.partition import Mirrored
+from mm2.config.expressions import RESOLVED
+from mm2.core.model import TopicName, TopicPartition
+
+_SOURCE, _TARGET = (TopicPartition(TopicName(name), 0) for name in ("t", "A.t"))
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_partition_s_error_is_reported_with_expressions(*, stops: bool) -> None:
+    RESOLVED.take({"geheim": "${f:/x:y}"})
+    partition = Mirrored(_SOURCE, Lane(_TARGET))
+    if stops:
+        partition.fail("no user 'geheim'")
+    else:
+        partition.lane.last_error = "no user 'geheim'"
+    assert partition.progress().error == "no user '${f:/x:y}'"
