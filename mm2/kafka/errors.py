@@ -17,6 +17,7 @@ from aiokafka import errors as aiokafka
 from confluent_kafka import KafkaError, KafkaException
 
 from mm2.errors import AuthenticationFailed, ClusterError, NotAuthorized, Unavailable
+from mm2.kafka.wire.refusal import NotLetIn
 
 
 class Refused(ClusterError):
@@ -128,13 +129,19 @@ def from_exception(alias: str, error: BaseException, what: str) -> ClusterError:
 
 def from_aiokafka(alias: str, error: BaseException, what: str) -> ClusterError:
     """The error that callers understand, for what aiokafka raised."""
-    message = f"{what}: {type(error).__name__}: {error}"
+    message = f"{what}: {_words(error)}"
     for kinds, ours in _AIOKAFKA_CLASSES:
         if isinstance(error, kinds):
             return ours(alias, message)
     if isinstance(error, aiokafka.KafkaError) and not error.retriable:
         return Refused(alias, message, type(error).__name__)
     return Unavailable(alias, message)
+
+
+def _words(error: BaseException) -> str:
+    """What an error says, after its name, unless a person is told what to do."""
+    text, name = str(error), type(error).__name__
+    return text if text.startswith(name) or isinstance(error, NotLetIn) else f"{name}: {text}"
 
 
 _AIOKAFKA_CLASSES: Final[tuple[tuple[tuple[type[Exception], ...], type[ClusterError]], ...]] = (

@@ -18,7 +18,6 @@ from aiokafka.client import CoordinationType
 from mm2.errors import Unavailable
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.errors import NotSupported, translated
-from mm2.kafka.login import raise_if_refused
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.nodes import NodesClient, Traffic
 
@@ -188,7 +187,6 @@ class Link:
             with translated(self.alias, "connect"):
                 await client.bootstrap()
         except Unavailable as error:
-            await raise_if_refused(self.alias, settings)
             self._failed = asyncio.get_running_loop().time() + _CONNECT_AGAIN_S, error
             raise
         except asyncio.CancelledError:

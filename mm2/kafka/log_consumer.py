@@ -16,11 +16,9 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import ConsumerRecord
 from aiokafka.structs import TopicPartition as ClientPartition
 
-from mm2.errors import Unavailable
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.connecting import connected
 from mm2.kafka.errors import UnknownTopic, translated
-from mm2.kafka.login import raise_if_refused
 from mm2.kafka.records import Record
 from mm2.kafka.settings import aiokafka_settings, milliseconds
 
@@ -72,13 +70,9 @@ async def log_consumer(
         consumer_timeout_ms=look_ms,  # looks at what it fetches also when no answer has come
     )
     try:
-        try:
-            with translated(alias, "connect a consumer"):
-                async with asyncio.timeout(TIMEOUT_S):
-                    await connected(consumer)
-        except Unavailable:
-            await raise_if_refused(alias, settings)
-            raise
+        with translated(alias, "connect a consumer"):
+            async with asyncio.timeout(TIMEOUT_S):
+                await connected(consumer)
         yield consumer
     finally:
         await cancellable(consumer.stop())

@@ -13,11 +13,9 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
 from aiokafka.producer.message_accumulator import BatchBuilder
 
-from mm2.errors import Unavailable
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.connecting import connected
 from mm2.kafka.errors import translated
-from mm2.kafka.login import raise_if_refused
 from mm2.kafka.settings import aiokafka_settings, milliseconds
 
 _TIMEOUT_MS: Final = 30_000
@@ -150,10 +148,8 @@ class Writer:
             with translated(self.alias, "connect a producer"):
                 async with asyncio.timeout(self._timeout_s):
                     await connected(producer)
-        except BaseException as error:
+        except BaseException:
             await cancellable(producer.stop())
-            if isinstance(error, Unavailable):
-                await raise_if_refused(self.alias, settings)
             raise
         self._producer = producer
 

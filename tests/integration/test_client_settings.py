@@ -6,17 +6,18 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import uvloop
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from mm2.core.acls import AclBinding, AclOperation
 from mm2.core.model import TopicName
-from mm2.errors import AuthenticationFailed, ClusterError, NotAuthorized
+from mm2.errors import AuthenticationFailed, ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.admin import Admin
 from mm2.kafka.settings import librdkafka_settings
 from mm2.kafka.writer import Writer
@@ -193,6 +194,69 @@ async def test_an_unknown_authority_is_refused_and_named(secured: Secured) -> No
     with pytest.raises(AuthenticationFailed):
         async with Writer("S", properties):
             pass
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    ("trouble", "kind", "says"),
+    [
+        (
+            "plain-at-tls",
+            Unavailable,
+            "probably the listener wants TLS: set security.protocol to SSL",
+        ),
+        (
+            "plain-at-sasl",
+            Unavailable,
+            "asks for a log-in: set security.protocol to SASL_PLAINTEXT",
+        ),
+        ("tls-at-plain", Unavailable, "has no TLS: set security.protocol to PLAINTEXT"),
+        ("sasl-at-plain", AuthenticationFailed, "no log-in: set security.protocol to PLAINTEXT"),
+        ("sasl-at-tls", Unavailable, "wants TLS: set security.protocol to SASL_SSL"),
+        ("no-certificate", AuthenticationFailed, "certificate of ours.*set ssl.keystore.location"),
+        ("wrong-password", AuthenticationFailed, "or the password: correct sasl.jaas.config"),
+        ("untrusted", AuthenticationFailed, "is not trusted .*: set ssl.truststore.location"),
+    ],
+)
+def test_the_error_names_the_cause_and_the_key_to_set(
+    secured: Secured,
+    trouble: str,
+    kind: type[ClusterError],
+    says: str,
+    run: Callable[[Coroutine[object, object, None]], None],
+) -> None:
+    """The first cause at once, and not that there was no answer in time."""
+
+    async def ask() -> None:
+        admin = Admin("S", _troubled(secured, trouble))
+        try:
+            with pytest.raises(kind, match=says):
+                await admin.cluster_id(within_s=30)
+        finally:
+            await admin.close()
+
+    run(ask())
+
+
+def _troubled(secured: Secured, trouble: str) -> dict[str, str]:
+    """Settings that do not fit the listener, by what is wrong with them."""
+    cluster, sasl = secured.cluster, secured.sasl("SCRAM-SHA-512")
+    trusted = secured.tls(
+        truststore_location=str(secured.home / "trust.p12"),
+        truststore_password=PASSWORD,
+        truststore_type="PKCS12",
+    )
+    plain, tls = (cluster.listeners(each) for each in ("PLAINTEXT", "SSL"))
+    return {
+        "plain-at-tls": {"bootstrap.servers": tls},
+        "plain-at-sasl": {"bootstrap.servers": cluster.listeners("SASL_PLAINTEXT")},
+        "tls-at-plain": {**trusted, "bootstrap.servers": plain},
+        "sasl-at-plain": {**sasl, "bootstrap.servers": plain},
+        "sasl-at-tls": {**sasl, "bootstrap.servers": tls},
+        "no-certificate": trusted,
+        "wrong-password": secured.sasl("SCRAM-SHA-512", password="wrong"),
+        "untrusted": secured.tls(),
+    }[trouble]
 
 
 def _as_jks(source: Path, key_password: str | None = None) -> Path:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -43,11 +44,14 @@ class Certified:
         key = ec.generate_private_key(ec.SECP256R1())
         return cls(key, _sign(name, key, name, key, is_authority=True))
 
-    def issue(self, name: str) -> Certified:
-        """A certificate for ``name``, localhost and the loopback address."""
+    def issue(
+        self, name: str, *, hosts: Sequence[str] = ("localhost",), days: int = 1
+    ) -> Certified:
+        """A certificate for hosts and, if localhost is one, the loopback address, for some days."""
         key = ec.generate_private_key(ec.SECP256R1())
         issuer = self.certificate.subject.rfc4514_string().removeprefix("CN=")
-        return Certified(key, _sign(name, key, issuer, self.key, is_authority=False))
+        signed = _sign(name, key, issuer, self.key, is_authority=False, hosts=hosts, days=days)
+        return Certified(key, signed)
 
     @property
     def certificate_pem(self) -> str:
@@ -80,17 +84,21 @@ def _sign(
     issuer_key: ec.EllipticCurvePrivateKey,
     *,
     is_authority: bool,
+    hosts: Sequence[str] = ("localhost",),
+    days: int = 1,
 ) -> x509.Certificate:
     now = dt.datetime.now(dt.UTC)
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names: list[x509.GeneralName] = [x509.DNSName(host) for host in hosts]
+    if "localhost" in hosts:
+        names.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     return (
         x509.CertificateBuilder()
         .subject_name(_name(name))
         .issuer_name(_name(issuer))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
+        .not_valid_before(now - dt.timedelta(days=9))
+        .not_valid_after(now + dt.timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .sign(issuer_key, hashes.SHA256())

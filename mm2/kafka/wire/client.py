@@ -10,7 +10,6 @@ from aiokafka.client import CoordinationType
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
-from mm2.kafka.login import raise_if_refused
 from mm2.kafka.wire.codes import SESSION_LOST, Code, code_name
 from mm2.kafka.wire.epochs import EpochEnd, EpochEndsRequest
 from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest, NoTopicIds
@@ -42,7 +41,6 @@ class WireClient:
         self.alias = alias
         self.throttle = Throttle(alias)
         self._translated = _Translation(alias)
-        self._settings = dict(settings)
         self._client = NodesClient(**settings)
         self._topics: frozenset[str] = frozenset()
 
@@ -54,12 +52,8 @@ class WireClient:
             Unavailable: none answers.
             AuthenticationFailed: one does, and refuses our credentials.
         """
-        try:
-            with self._translated:
-                await self._client.bootstrap()
-        except Unavailable:
-            await raise_if_refused(self.alias, self._settings)
-            raise
+        with self._translated:
+            await self._client.bootstrap()
 
     async def close(self) -> None:
         """Closes all connections."""

@@ -22,6 +22,7 @@ from aiokafka.protocol.api import Request, RequestStruct, Response
 
 from mm2.kafka.wire.frame import I32, NO_TAGS, Frame, FrameResponse, Payload, text
 from mm2.kafka.wire.receiver import Receiver
+from mm2.kafka.wire.refusal import Attempt
 
 _HEADER: Final = Struct(">hhi")
 _REAUTHENTICATE_AT: Final = 0.85
@@ -63,6 +64,7 @@ class Connection(AIOKafkaConnection):
     ) -> None:
         self._transport: asyncio.Transport | None = None
         super().__init__(host, port, **settings)
+        self._was_open = False
         self._requests: deque[_Asked] = deque()
         self._receiver: Receiver | None = None
         self._client_text = text(self._client_id)
@@ -79,14 +81,31 @@ class Connection(AIOKafkaConnection):
         Raises:
             OSError: nobody is there.
             TimeoutError: nobody answers.
-            KafkaError: the broker does not let us in.
+            NotLetIn: the broker does not let us in, or we do not trust it.
+            KafkaError: it closes the connection; the message says what that probably means.
         """
+        try:
+            await self._connect()
+        except (OSError, errors.KafkaError) as error:
+            explained = self.attempt.explained(error, has_handshake=self._was_open)
+            if explained is error:
+                raise
+            raise explained from error
+
+    @property
+    def attempt(self) -> Attempt:
+        """What is tried, for those who explain why it has failed."""
+        address, mechanism = f"{self._host}:{self._port}", str(self._sasl_mechanism)
+        return Attempt(address, self._security_protocol, mechanism)
+
+    async def _connect(self) -> None:
         self._closed_fut = self._loop.create_future()
         self._receiver = Receiver(expects=self._expected, on_frame=self._take, on_lost=self._lost)
         async with asyncio.timeout(self._request_timeout):
             self._transport, _ = await self._loop.create_connection(
                 lambda: self._receiver, self._host, self._port, ssl=self._tls()
             )
+        self._was_open = True
         if self._max_idle_ms is not None:
             self._idle_handle = self._loop.call_soon(self._idle_check, weakref.ref(self))
         try:

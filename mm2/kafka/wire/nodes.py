@@ -20,6 +20,7 @@ from aiokafka.protocol.coordination import FindCoordinatorRequest
 from mm2.kafka.wire.connection import SILENT_AFTER_S, Connection
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
 from mm2.kafka.wire.racing import first_answer
+from mm2.kafka.wire.refusal import NotLetIn
 from mm2.kafka.wire.way import Way
 
 _METADATA_WITHIN_S: Final = 5.0
@@ -98,6 +99,7 @@ class NodesClient(AIOKafkaClient):
         Learns from the first bootstrap server that answers which nodes there are.
 
         Raises:
+            NotLetIn: one does, and does not let us in.
             KafkaConnectionError: none does, or none knows of a broker that serves.
         """
         attempts = [partial(self._introduce, host, port) for host, port, _ in self.hosts]
@@ -111,13 +113,23 @@ class NodesClient(AIOKafkaClient):
         try:
             async with asyncio.timeout(_CONNECT_WITHIN_S):
                 await connection.connect()
-                metadata = (await connection.send(MetadataRequest(()))).metadata
+                metadata = await self._first_answer_of(connection)
+        except NotLetIn:
+            raise
         except (OSError, TimeoutError, errors.KafkaError) as error:
             reason = str(error) or type(error).__name__
             raise errors.KafkaConnectionError(f"no answer from {host}:{port}: {reason}") from error
         finally:
             connection.close()
         return _of_brokers(metadata)
+
+    async def _first_answer_of(self, connection: Connection) -> Metadata:
+        try:
+            response = await connection.send(MetadataRequest(()))
+        except errors.KafkaError as error:
+            raise connection.attempt.unanswered(error) from error
+        metadata: Metadata = response.metadata
+        return metadata
 
     def topic(self, name: str) -> TopicMetadata | None:
         """A tracked topic as of the last refresh."""

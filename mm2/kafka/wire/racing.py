@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Final, TypeVar
 
-from aiokafka.errors import KafkaError, NodeNotReadyError
+from aiokafka.errors import AuthenticationFailedError, KafkaError, NodeNotReadyError
 
 T = TypeVar("T")
 
@@ -29,7 +29,8 @@ async def first_answer(
         patience_s: then the next one is asked beside those that are slow.
 
     Raises:
-        KafkaError, OSError, TimeoutError: all have failed; the reason of the last one.
+        KafkaError, OSError, TimeoutError: all have failed; the reason of the last one, or of
+            the first that does not let us in.
     """
     waiting = deque(attempts)
     asked: list[asyncio.Future[T]] = []
@@ -49,7 +50,8 @@ async def first_answer(
                 try:
                     return each.result()
                 except _PASSED_OVER as error:
-                    failure = error
+                    if not isinstance(failure, AuthenticationFailedError):
+                        failure = error
     finally:
         for each in asked:
             each.cancel()

@@ -20,6 +20,7 @@ from mm2.kafka.errors import (
     from_librdkafka,
     translated,
 )
+from mm2.kafka.wire.refusal import NotLetIn
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,7 @@ def test_other_exceptions_of_a_call(error: Exception, expected: type[ClusterErro
         (aiokafka.NotLeaderForPartitionError(), Unavailable),
         (aiokafka.TopicAuthorizationFailedError(), NotAuthorized),
         (aiokafka.AuthenticationFailedError(), AuthenticationFailed),
+        (NotLetIn("the password is wrong"), AuthenticationFailed),
         (aiokafka.UnknownTopicOrPartitionError(), UnknownTopic),
         (aiokafka.MessageSizeTooLargeError(), Refused),
         (OSError("gone"), Unavailable),
@@ -78,6 +80,13 @@ def test_aiokafkas_exceptions_have_a_meaning(
     error: Exception, expected: type[ClusterError]
 ) -> None:
     assert type(from_aiokafka("A", error, "do it")) is expected
+
+
+def test_what_to_do_about_a_refusal_is_told_without_names_of_classes() -> None:
+    told = from_aiokafka("A", NotLetIn("a:1 refuses the password: correct it"), "connect")
+    assert str(told) == "cluster A: connect: a:1 refuses the password: correct it"
+    lost = from_aiokafka("A", aiokafka.KafkaConnectionError("a:1 closed"), "connect")
+    assert str(lost) == "cluster A: connect: KafkaConnectionError: a:1 closed"
 
 
 def test_our_own_errors_pass_untranslated() -> None:
