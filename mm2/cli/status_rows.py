@@ -55,6 +55,9 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
 }
 """By what there is a row for."""
 
+_BACKLOG_S: Final = 10.0
+"""What takes longer to be copied is a backlog."""
+
 _BAD: Final = (RunState.FAILED, RunState.UNASSIGNED)
 
 
@@ -99,6 +102,8 @@ def _flow(view: FlowView) -> Iterator[ShownRow]:
     totals = view.totals
     states = [task.state for each in view.connectors for task in each.tasks]
     beat_ms = view.heartbeat_ms
+    is_known = any(each.reported_ms is not None for each in view.partitions)
+    delays = [delay for each in view.partitions if (delay := _delay_ms(view, each)) is not None]
     row = {
         "flow": str(view.flow),
         "state": view.state.value,
@@ -106,10 +111,10 @@ def _flow(view: FlowView) -> Iterator[ShownRow]:
         "tasks": len(states),
         "running": states.count(RunState.RUNNING),
         "partitions": totals.partitions,
-        "lag": None if totals.unknown else totals.lag,
-        "records_per_s": round(totals.records_per_s),
-        "bytes_per_s": round(totals.bytes_per_s),
-        "delay_ms": totals.latency_ms,
+        "lag": totals.lag if is_known and not totals.unknown else None,
+        "records_per_s": round(totals.records_per_s) if is_known and view.is_led else None,
+        "bytes_per_s": round(totals.bytes_per_s) if is_known and view.is_led else None,
+        "delay_ms": max(delays, default=None),
         "heartbeat_age_ms": None if beat_ms is None else max(0, view.time_ms - beat_ms),
         "problems": _one_line("\n".join(problems_of(view)) or None),
     }
@@ -161,6 +166,7 @@ def _partitions(view: FlowView) -> Iterator[ShownRow]:
 
 def _partition(view: FlowView, each: PartitionView) -> Row:
     reported_ms = each.reported_ms
+    is_known = reported_ms is not None
     return {
         "flow": str(view.flow),
         "topic": each.source.topic,
@@ -170,15 +176,25 @@ def _partition(view: FlowView, each: PartitionView) -> Row:
         "position": _known(each.position),
         "end": _known(each.end),
         "lag": each.lag,
-        "records_per_s": round(each.records_per_s),
-        "bytes_per_s": round(each.bytes_per_s),
-        "delay_ms": each.latency_ms,
-        "lost": each.lost,
-        "skipped": each.skipped,
+        "records_per_s": round(each.records_per_s) if is_known and view.is_led else None,
+        "bytes_per_s": round(each.bytes_per_s) if is_known and view.is_led else None,
+        "delay_ms": _delay_ms(view, each),
+        "lost": each.lost if is_known else None,
+        "skipped": each.skipped if is_known else None,
         "gaps": ", ".join(gap.kind for gap in each.gaps) or None,
         "error": _one_line(each.error),
         "report_age_ms": None if reported_ms is None else max(0, view.time_ms - reported_ms),
     }
+
+
+def _delay_ms(view: FlowView, each: PartitionView) -> int | None:
+    """
+    How late records arrive; None if nobody reports it.
+
+    Those of a backlog are as old as it is, which its lag tells, and not how long copying takes.
+    """
+    is_behind = (each.lag or 0) > _BACKLOG_S * each.records_per_s
+    return None if each.reported_ms is None or not view.is_led or is_behind else each.latency_ms
 
 
 def _one_line(text: str | None) -> str | None:

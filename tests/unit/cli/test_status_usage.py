@@ -103,6 +103,26 @@ def test_a_partition_is_a_row() -> None:
     assert (second["position"], second["error"], second["report_age_ms"]) == (None, None, None)
 
 
+def test_what_nobody_has_reported_is_blank() -> None:
+    """A flow that has just begun, or that nobody leads, used to have no lag and no delay."""
+    blank = dict.fromkeys(("lag", "records_per_s", "bytes_per_s", "delay_ms"))
+    for partitions in ((), _VIEW.partitions[1:]):
+        (shown,) = rows_of(_FLOW, replace(_VIEW, partitions=partitions), "flow")
+        assert blank.items() <= shown.row.items()
+    unknown = rows_of(_FLOW, _VIEW, "partition")[1].row
+    assert {**blank, "lag": 1, "lost": None, "skipped": None}.items() <= unknown.items()
+    (lost,) = rows_of(_FLOW, replace(_VIEW, leader=None), "flow")
+    assert (lost.row["lag"], lost.row["records_per_s"], lost.row["delay_ms"]) == (5, None, None)
+
+
+def test_the_age_of_a_backlog_is_no_delay() -> None:
+    behind = replace(_VIEW.partitions[0], lag=1_000_000, latency_ms=86_400_000)
+    view = replace(_VIEW, partitions=(behind,))
+    for by in ("flow", "partition"):
+        (shown,) = rows_of(_FLOW, view, by)
+        assert (shown.row["lag"], shown.row["delay_ms"]) == (1_000_000, None)
+
+
 def test_a_lag_that_is_not_known_everywhere_is_none() -> None:
     partitions = (*_VIEW.partitions, replace(_VIEW.partitions[1], lag=None))
     (shown,) = rows_of(_FLOW, replace(_VIEW, partitions=partitions), "flow")
