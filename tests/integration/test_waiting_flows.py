@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from structlog.testing import capture_logs
 
 from mm2.config.flow import FlowConfig
 from mm2.driver.flows_of_file import load_flows
@@ -14,6 +17,8 @@ from mm2.herder.herder import FlowHerder
 from mm2.herder.source import SourceFlow
 from mm2.herder.term import Term
 from mm2.kafka.writer import Writer
+from tests.support.certificates import PASSWORD, Certified
+from tests.support.eventually import eventually_async
 from tests.support.runners import EndlessRunner
 
 _WITHIN_S = 30.0
@@ -84,6 +89,37 @@ def test_a_flow_whose_target_does_not_answer_goes_on_with_a_corrected_address(
             await port.close()
 
     asyncio.run(work())
+
+
+def test_a_flow_whose_settings_cannot_be_used_stops(tmp_path: Path) -> None:
+    """As when its trust store is taken away, or made anew with another password."""
+
+    async def work() -> None:
+        store, path = tmp_path / "trust.p12", tmp_path / "mm2.properties"
+        Certified.authority("authority").truststore(store)
+        path.write_text(
+            "clusters = A, B\nA->B.enabled = true\nemit.heartbeats.enabled = false\n"
+            "A.bootstrap.servers = 127.0.0.1:1\nB.bootstrap.servers = 127.0.0.1:1\n"
+            f"B.security.protocol = SSL\nB.ssl.truststore.location = {store}\n"
+            f"B.ssl.truststore.password = {PASSWORD}\n"
+        )
+        (config,) = load_flows(path, None)
+        store.write_bytes(b"no store")
+        herder = FlowHerder(
+            config, runner=_Nothing(), heartbeats=_no_flow, checkpoints=_no_flow, worker_id="node"
+        )
+        with capture_logs() as logged:
+            running = asyncio.create_task(herder.run())
+            await eventually_async(lambda: _events(logged), until=lambda e: "part.failed" in e)
+            herder.stop()
+            async with asyncio.timeout(_WITHIN_S):
+                await running
+
+    asyncio.run(work())
+
+
+async def _events(logged: Sequence[Mapping[str, object]]) -> list[object]:
+    return [each["event"] for each in logged]
 
 
 def test_a_flow_that_waits_for_an_epoch_stops(tmp_path: Path) -> None:
