@@ -19,13 +19,14 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription, TopicPlan, plan_topics
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.topology import is_own_copy
-from mm2.errors import NotAuthorized
+from mm2.errors import ClusterError, NotAuthorized
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.memory import Memory
 from mm2.herder.topic_acls import TopicAcls
 from mm2.herder.topic_deletion import TopicDeletion
 from mm2.herder.topic_settings import TopicSettings, create_topics, grow_topics
 from mm2.herder.topics import accepted_topics, decided
+from mm2.kafka.errors import needs_more_brokers
 
 log = structlog.get_logger()
 
@@ -56,6 +57,7 @@ class Discovery:
         self._listed: set[TopicName] = set()
         self._accepted: set[TopicName] = set()
         self._loops: set[TopicName] = set()
+        self._failures: dict[TopicName, str] = {}
         self._mirrored: tuple[TopicDescription, ...] = ()
         memory = Memory(config)
         self._settings = TopicSettings(clusters, self._property_filter)
@@ -71,7 +73,8 @@ class Discovery:
         """
         Creates remote topics and partitions that are missing, and returns what can be copied.
 
-        A topic that could not be created is logged, left out, and tried again next time.
+        A topic that could not be created is left out, and tried again next time; the reason is
+        logged once.
         """
         source = await self._clusters.source.describe_topics(await self._source_topics())
         target_names = await self._clusters.target.list_topics()
@@ -156,8 +159,10 @@ class Discovery:
             **await grow_topics(self._clusters.target, plan.grow),
         }
         self.is_complete = not failures
-        for topic, error in failures.items():
-            log.warning("remote_topic.not_created", topic=topic, error=str(error))
+        told, self._failures = self._failures, {t: _told(each) for t, each in failures.items()}
+        for topic, error in self._failures.items():
+            if told.get(topic) != error:
+                log.warning("remote_topic.not_created", topic=topic, error=error)
         wanted: list[CreateTopic | GrowTopic] = [*plan.create, *plan.grow]
         made = [each for each in wanted if each.name not in failures]
         for each in made:
@@ -173,3 +178,10 @@ class Discovery:
             for number in range(count):
                 assigned[TopicPartition(topic.name, number)] = self._remote(topic.name)
         return assigned
+
+
+def _told(error: ClusterError) -> str:
+    """What has failed, and the key to set if that is known."""
+    if needs_more_brokers(error):
+        return f"{error}: set replication.factor to the number of brokers at most"
+    return str(error)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 
 import structlog
 
@@ -275,8 +274,10 @@ class SteeredFlow:
                 self._small[connector].begin_anew()
 
     async def _create_topics(self, config: FlowConfig, clusters: FlowClusters) -> None:
-        """What new settings need; what cannot be created is said there, and may exist."""
+        """What new settings need; what cannot be created is said, and may exist."""
         policy = build_policy(config.source.properties)
         for on_source in (False, True):
-            with suppress(Mm2Error):
+            try:
                 await create_internal_topics(config, policy, clusters, on_source=on_source)
+            except Mm2Error as error:
+                log.error("internal_topic.not_created", error=str(error))

@@ -7,7 +7,7 @@ and progress are our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -24,6 +24,7 @@ from mm2.core.topology import should_replicate_topic
 from mm2.errors import Mm2Error, PatternTimeout
 from mm2.herder.clusters import FlowClusters
 from mm2.kafka.admin import Admin
+from mm2.kafka.errors import TOO_FEW_BROKERS, Refused, needs_more_brokers
 
 log = structlog.get_logger()
 
@@ -42,6 +43,10 @@ _MOST_OF_A_DEAD_LETTER: Final = 100 << 20
 
 _PROGRESS_KEPT_MS: Final = 3_600_000
 
+_OF_CONFIGS: Final = "config.storage.replication.factor"
+_OF_STATUSES: Final = "status.storage.replication.factor"
+_OF_OFFSET_SYNCS: Final = "offset-syncs.topic.replication.factor"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InternalTopic:
@@ -53,6 +58,7 @@ class InternalTopic:
         is_on_source: whether it is on the source cluster and not on the target.
         partitions: how many.
         replication_factor: -1 leaves it to the brokers.
+        replication_key: the key that says so.
         configs: topic settings.
     """
 
@@ -60,6 +66,7 @@ class InternalTopic:
     is_on_source: bool = False
     partitions: int = 1
     replication_factor: int
+    replication_key: str
     configs: Mapping[str, str] = field(default_factory=lambda: dict(_COMPACT))
 
 
@@ -74,21 +81,26 @@ def _worker_topics(config: FlowConfig) -> Iterator[InternalTopic]:
     """What a node keeps for the flow: Connect's topics, and our own."""
     worker = config.herder
     yield InternalTopic(
-        name=worker.config_topic, replication_factor=worker.config_replication_factor
+        name=worker.config_topic,
+        replication_factor=worker.config_replication_factor,
+        replication_key=_OF_CONFIGS,
     )
     yield InternalTopic(
         name=worker.status_topic,
         partitions=worker.status_partitions,
         replication_factor=worker.status_replication_factor,
+        replication_key=_OF_STATUSES,
     )
     yield InternalTopic(
         name=worker.names.control_topic,
         replication_factor=worker.config_replication_factor,
+        replication_key=_OF_CONFIGS,
         configs=_OFTEN_COMPACTED,
     )
     yield InternalTopic(
         name=worker.names.progress_topic,
         replication_factor=worker.status_replication_factor,
+        replication_key=_OF_STATUSES,
         configs={
             "cleanup.policy": "delete",
             "retention.ms": str(_PROGRESS_KEPT_MS),
@@ -100,6 +112,7 @@ def _worker_topics(config: FlowConfig) -> Iterator[InternalTopic]:
             name=worker.offsets_topic,
             partitions=worker.offsets_partitions,
             replication_factor=worker.offsets_replication_factor,
+            replication_key="offset.storage.replication.factor",
             configs=_OFTEN_COMPACTED,
         )
 
@@ -111,12 +124,14 @@ def _connector_topics(config: FlowConfig, policy: ReplicationPolicy) -> Iterator
         yield InternalTopic(
             name=policy.heartbeats_topic(),
             replication_factor=config.heartbeat.heartbeats_replication_factor,
+            replication_key="heartbeats.topic.replication.factor",
             configs=_compacted(config.heartbeat.heartbeats_retention),
         )
     if config.checkpoint.runs or config.emits_checkpoints:
         yield InternalTopic(
             name=policy.checkpoints_topic(config.flow.source),
             replication_factor=config.checkpoint.checkpoints_replication_factor,
+            replication_key="checkpoints.topic.replication.factor",
             configs=_compacted(config.checkpoint.checkpoints_retention),
         )
     if source.runs and source.emit_offset_syncs:
@@ -127,6 +142,7 @@ def _connector_topics(config: FlowConfig, policy: ReplicationPolicy) -> Iterator
         yield InternalTopic(
             name=errors.dead_letter_topic,
             replication_factor=errors.dead_letter_replication_factor,
+            replication_key="errors.deadletterqueue.topic.replication.factor",
             configs={"max.message.bytes": str(_MOST_OF_A_DEAD_LETTER)},
         )
 
@@ -142,6 +158,7 @@ def _offset_syncs(config: FlowConfig, policy: ReplicationPolicy) -> InternalTopi
         name=offset_syncs_topic(config, policy),
         is_on_source=config.source.offset_syncs_location == "source",
         replication_factor=config.source.offset_syncs_replication_factor,
+        replication_key=_OF_OFFSET_SYNCS,
         configs=_compacted(config.source.offset_syncs_retention),
     )
 
@@ -157,6 +174,7 @@ def _offset_runs(config: FlowConfig) -> InternalTopic:
         name=offset_runs_topic(config),
         is_on_source=config.source.offset_syncs_location == "source",
         replication_factor=config.source.offset_syncs_replication_factor,
+        replication_key=_OF_OFFSET_SYNCS,
         configs=_OFTEN_COMPACTED,
     )
 
@@ -222,9 +240,10 @@ async def create_internal_topics(
     Creates what is missing on one of the clusters; topics that exist are left as they are.
 
     Raises:
-        Mm2Error: the first failure, after all have been tried.
+        Mm2Error: what has failed, after all have been tried: those that need more brokers than
+            there are together, with the keys to set; else the first.
     """
-    failures: list[Mm2Error] = []
+    failures: list[tuple[InternalTopic, Mm2Error]] = []
     admin: Admin = clusters.source if on_source else clusters.target
     for topic in internal_topics(config, policy):
         if topic.is_on_source != on_source:
@@ -237,7 +256,20 @@ async def create_internal_topics(
                 configs=topic.configs,
             )
         except Mm2Error as error:
-            log.error("internal_topic.not_created", topic=topic.name, error=str(error))
-            failures.append(error)
+            failures.append((topic, error))
     if failures:
-        raise failures[0]
+        raise _together(admin.alias, failures)
+
+
+def _together(alias: str, failures: Sequence[tuple[InternalTopic, Mm2Error]]) -> Mm2Error:
+    others = [error for _, error in failures if not needs_more_brokers(error)]
+    if others:
+        return others[0]
+    topics = ", ".join(topic.name for topic, _ in failures)
+    keys = ", ".join(dict.fromkeys(topic.replication_key for topic, _ in failures))
+    return Refused(
+        alias,
+        f"it has fewer brokers than there are to be replicas of {topics}: set {keys} to their"
+        " number at most",
+        TOO_FEW_BROKERS,
+    )

@@ -176,6 +176,14 @@ def translated(alias: str, what: str) -> Iterator[None]:
         raise from_aiokafka(alias, error, what) from error
 
 
+TOO_FEW_BROKERS: Final = "INVALID_REPLICATION_FACTOR"
+
+
+def needs_more_brokers(error: BaseException) -> bool:
+    """Whether a topic was to have more replicas than there are brokers."""
+    return isinstance(error, Refused) and error.code == TOO_FEW_BROKERS
+
+
 def raise_first(failures: Iterable[ClusterError], *, unless: type[ClusterError]) -> None:
     """
     Nothing, if nothing has failed but for one reason.

@@ -57,14 +57,15 @@ async def test_a_topic_that_cannot_be_created_is_tried_again_and_the_others_are_
     create_topic(cluster_a.bootstrap, f"{unique}-2")
     async with taskless_flow(cluster_a, cluster_b, unique, {"replication.factor": "2"}) as flow:
         create_topic(cluster_b.bootstrap, f"{flow.alias}.{unique}-2")
-        for _ in range(2):
-            with capture_logs() as logs:
+        with capture_logs() as logs:
+            for _ in range(2):
                 assigned = await flow.discovery.refresh()
-            assert [each.topic for each in assigned] == [f"{unique}-2"]
-            assert not flow.discovery.is_complete
-            (warning,) = [e for e in logs if e["event"] == "remote_topic.not_created"]
-            assert warning["topic"] == flow.remote
-            assert "INVALID_REPLICATION_FACTOR" in warning["error"]
+                assert [each.topic for each in assigned] == [f"{unique}-2"]
+                assert not flow.discovery.is_complete
+        (warning,) = [e for e in logs if e["event"] == "remote_topic.not_created"]
+        assert warning["topic"] == flow.remote
+        assert "INVALID_REPLICATION_FACTOR" in warning["error"]
+        assert "set replication.factor" in warning["error"]
 
 
 async def test_replicas_are_those_of_the_source_on_demand(

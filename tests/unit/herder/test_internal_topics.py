@@ -70,13 +70,16 @@ def test_without_offset_syncs_there_is_no_topic_for_them_nor_for_checkpoints() -
 class _Cluster:
     """Refuses to make some topics."""
 
-    def __init__(self, *refused: str) -> None:
+    alias = "B"
+
+    def __init__(self, *refused: str, code: str = "POLICY_VIOLATION") -> None:
+        self.code = code
         self.refused = refused
         self.made: list[str] = []
 
     async def create_internal_topic(self, name: str, **_: object) -> bool:
         if name in self.refused:
-            raise Refused("B", f"{name}: INVALID_REPLICATION_FACTOR")
+            raise Refused("B", f"{name}: {self.code}", self.code)
         self.made.append(name)
         return True
 
@@ -89,10 +92,25 @@ def test_a_topic_that_cannot_be_made_is_an_error_after_the_others_were_made() ->
     making = create_internal_topics(
         config, build_policy({}), FlowClusters(admin, admin), on_source=False
     )
-    with capture_logs() as logs, pytest.raises(Refused, match=r"mm2-offsets\.A\.internal"):
+    with pytest.raises(Refused, match=r"mm2-offsets\.A\.internal"):
         asyncio.run(making)
     assert {*target.made} == {*_ALWAYS, "A.checkpoints.internal"} - {"mm2-offsets.A.internal"}
-    assert [each["event"] for each in logs] == ["internal_topic.not_created"]
+
+
+def test_topics_that_need_more_brokers_are_one_error_that_names_the_keys_to_set() -> None:
+    """There was a line for each topic, at each attempt, and none named a key."""
+    config = _config(enabled="true")
+    target = _Cluster("mm2-offsets.A.internal", "heartbeats", code="INVALID_REPLICATION_FACTOR")
+    admin = cast("Admin", target)
+    clusters = FlowClusters(admin, admin)
+    with capture_logs() as logs, pytest.raises(Refused) as failed:
+        asyncio.run(create_internal_topics(config, build_policy({}), clusters, on_source=False))
+    assert str(failed.value) == (
+        "cluster B: it has fewer brokers than there are to be replicas of mm2-offsets.A.internal,"
+        " heartbeats: set offset.storage.replication.factor, heartbeats.topic.replication.factor to"
+        " their number at most"
+    )
+    assert logs == []
 
 
 def test_a_flow_that_is_off_needs_no_topics_but_those_of_herder_and_heartbeats() -> None:
