@@ -8,14 +8,24 @@ from typing import Final
 import structlog
 
 from flows.source.outranked import look_who_leads
-from mm2.errors import ClusterError, NotAuthorized
+from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.herder.bundle import UNUSED_TIMEOUT_MS, BundleSpec
 from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.fencing import fencing_identity, partitions_of, touch
 from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
 
 log = structlog.get_logger()
 
 _PLAIN_AFTER_S: Final = 20.0
+_EXPIRATION: Final = "transactional.id.expiration.ms"
+_EXPIRES_MS: Final = 7 * 86_400_000
+"""Kafka's default."""
+
+_TOUCHES: Final = 7
+"""Within the expiration: each day, by default."""
+
+_TOUCH_WITHIN_S: Final = 60.0
 
 
 async def take_identity(spec: BundleSpec, target: WireClient) -> ProducerIdentity:
@@ -56,12 +66,65 @@ async def bundle_identity(spec: BundleSpec, target: WireClient) -> ProducerIdent
             needs = f"exactly once needs Write and Describe on {spec.transactional_id!r}"
             raise NotAuthorized(target.alias, f"{error}; {needs}") from error
     try:
-        return await producer_identity(
-            target,
-            spec.transactional_id,
-            transaction_timeout_ms=UNUSED_TIMEOUT_MS,
-            within_s=_PLAIN_AFTER_S,
-        )
+        return await _fencing_identity(spec, target)
     except ClusterError as error:
         log.warning("source.fencing_unavailable", error=str(error))
         return await producer_identity(target, None)
+
+
+async def _fencing_identity(spec: BundleSpec, target: WireClient) -> ProducerIdentity:
+    """Refuses an earlier task at once what it may still write, and what we may never write to."""
+    if spec.unsure:
+        try:
+            return await fencing_identity(
+                target,
+                spec.transactional_id,
+                [*spec.unsure, *await partitions_of(target, spec.offsets_topic)],
+                flow=str(spec.flow),
+                transaction_timeout_ms=UNUSED_TIMEOUT_MS,
+                within_s=_PLAIN_AFTER_S,
+            )
+        except Unavailable as error:
+            # One partition without a leader must not hold up the others.
+            log.warning("source.fencing_unavailable", error=str(error))
+    return await producer_identity(
+        target,
+        spec.transactional_id,
+        transaction_timeout_ms=UNUSED_TIMEOUT_MS,
+        within_s=_PLAIN_AFTER_S,
+    )
+
+
+async def keep_identity(spec: BundleSpec, target: WireClient, identity: ProducerIdentity) -> None:
+    """
+    Has the target remember the transactional id of a task that makes no transactions.
+
+    Brokers forget ids without transactions after ``transactional.id.expiration.ms``, a week unless
+    set otherwise; the next task would have another producer id then, and refuse this one nothing.
+
+    Raises:
+        Fenced: a newer task has the id.
+        TransactionLost: the target has forgotten it; a new task must take over.
+    """
+    if identity.transactional_id is None or spec.exactly_once is not None:
+        return
+    where = TopicPartition(TopicName(spec.progress_topic), 0)
+    every_s = await _touch_every_s(target)
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            async with asyncio.timeout(_TOUCH_WITHIN_S):
+                await touch(target, identity, where, flow=str(spec.flow))
+        except (TimeoutError, ClusterError) as error:
+            log.debug("source.identity_not_touched", error=str(error))
+
+
+async def _touch_every_s(target: WireClient) -> float:
+    try:
+        expires_ms = int(
+            (await target.broker_settings((_EXPIRATION,))).get(_EXPIRATION, _EXPIRES_MS)
+        )
+    except ClusterError:
+        # Who may not see the settings gets none of them; the broker may also be away.
+        expires_ms = _EXPIRES_MS
+    return expires_ms / 1000 / _TOUCHES

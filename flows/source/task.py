@@ -32,6 +32,7 @@ from flows.source.draining import drain
 from flows.source.fetch import Fetcher
 from flows.source.gate import TransactionGate
 from flows.source.grouping import Policy
+from flows.source.identity import keep_identity
 from flows.source.intake import Intake
 from flows.source.lane import Outgoing
 from flows.source.offset_maps import OffsetMaps
@@ -89,6 +90,7 @@ class SourceTask:
 
     def __init__(self, spec: BundleSpec, connections: Connections) -> None:
         self._spec = spec
+        self._connections = connections
         self._lease = connections.lease
         self._partitions: dict[TopicPartition, Mirrored] = {}
         source, target = connections.source, connections.target
@@ -239,6 +241,7 @@ class SourceTask:
                 group.create_task(self._tolerance.run(), name="tolerance"),
                 group.create_task(self._positions.run(), name="commit"),
                 group.create_task(self._maps.run(), name="offset-maps"),
+                group.create_task(self._keep_identity(), name="identity"),
             ]
             obeying = group.create_task(self._obey(), name="assignments")
             intake = [
@@ -252,6 +255,9 @@ class SourceTask:
             await self._drain()
             for task in lasting:
                 task.cancel()
+
+    async def _keep_identity(self) -> None:
+        await keep_identity(self._spec, self._connections.target, self._connections.identity)
 
     def _trouble_changed(self) -> None:
         self._fetcher.acknowledged()

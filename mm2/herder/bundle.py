@@ -179,6 +179,8 @@ class BundleSpec:
         generation: of the last assignment that its leader has written for it; older ones that still
             come do not count.
         hidden: values in here that config providers have read, and the expressions to show instead.
+        unsure: remote partitions that an earlier task of the bundle may still write to; it has not
+            said that it has ended.
     """
 
     flow: SourceAndTarget
@@ -206,6 +208,7 @@ class BundleSpec:
     exactly_once: ExactlyOnceSpec | None = None
     generation: int = 0
     hidden: Mapping[str, str] = field(default_factory=dict)
+    unsure: tuple[TopicPartition, ...] = ()
 
     @property
     def name(self) -> str:

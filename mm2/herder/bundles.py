@@ -74,6 +74,8 @@ class Bundles:
         self._remotes: dict[TopicPartition, TopicName] = {}
         self._untold: set[int] = set()
         self._written: dict[int, int] = {}
+        # What tasks of a bundle may write to, from their start until they end as they should.
+        self._writable: dict[int, set[TopicPartition]] = {}
         self._heard: dict[int, tuple[int, int]] = {}
         self._telling = asyncio.Lock()
         self._keepers: dict[int, Keeper] = {}
@@ -251,8 +253,10 @@ class Bundles:
                     await keeper.run()
 
         async def job() -> None:
-            generation = self._written.get(index, 0)
-            totals = await self._runner.run(replace(self._spec_of(index), generation=generation))
+            spec = self._spec_now(index)
+            self._note_writable(index)
+            totals = await self._runner.run(spec)
+            del self._writable[index]
             log.info("bundle.ended", bundle=name, **totals)
 
         keeper = self._keepers[index] = Keeper(name, job)
@@ -260,6 +264,20 @@ class Bundles:
         self._waiting[index] = task
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _spec_now(self, index: int) -> BundleSpec:
+        return replace(
+            self._spec_of(index),
+            generation=self._written.get(index, 0),
+            unsure=tuple(sorted(self._writable.get(index, ()))),
+        )
+
+    def _note_writable(self, index: int) -> None:
+        remotes = {
+            TopicPartition(self._remotes[each], each.partition)
+            for each in self._handover.held[index]
+        }
+        self._writable.setdefault(index, set()).update(remotes)
 
     async def _begin(self, index: int) -> None:
         """From now on the bundle copies; what it is told to must have been written by then."""
@@ -284,6 +302,7 @@ class Bundles:
             log.error("bundle.not_drained", bundle=task.get_name(), within_s=within_s)
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
+        await self._tell_what_is_drained()
 
     def _stop_within_s(self) -> float:
         """How long a bundle may drain, and then commit."""
@@ -299,14 +318,25 @@ class Bundles:
             return False
         return True
 
+    async def _tell_what_is_drained(self) -> None:
+        """So that the next leader need not have the target refuse tasks that have ended."""
+        try:
+            async with asyncio.timeout(_TELL_WITHIN_S), self._telling:
+                for index in self._keepers.keys() - self._writable.keys():
+                    await self._write(index, BundleState.STOPPED, is_drained=True)
+        except (TimeoutError, ClusterError) as error:
+            log.debug("bundle.stop_not_delivered", error=str(error))
+
     async def _write_stop(self, index: int) -> None:
         self._handover.generation += 1
         await self._write(index, BundleState.STOPPED)
 
-    async def _write(self, index: int, state: BundleState) -> None:
+    async def _write(self, index: int, state: BundleState, *, is_drained: bool = False) -> None:
         # A stopped bundle's record keeps its partitions: the next leader leaves them where they
         # are.
         held, generation = self._handover.held[index], self._handover.generation
+        if index in self._writable:
+            self._note_writable(index)
         key, value = encode_assignment(
             Assignment(
                 index=index,
@@ -314,6 +344,7 @@ class Bundles:
                 generation=generation,
                 state=state,
                 partitions={each: self._remotes[each] for each in held},
+                is_drained=is_drained,
             )
         )
         await self._writer.send(self._topic, key, value, partition=0)

@@ -104,6 +104,7 @@ class Assignment:
         generation: grows with each assignment of an epoch; tasks report the one they carry out.
         state: whether to run or to drain, commit and end.
         partitions: source partition and the remote topic that it is copied to.
+        is_drained: whether its task has ended as it should, and no earlier one may still write.
     """
 
     index: int
@@ -111,6 +112,12 @@ class Assignment:
     generation: int
     state: BundleState
     partitions: Mapping[TopicPartition, TopicName] = field(default_factory=dict)
+    is_drained: bool = False
+
+    @property
+    def remotes(self) -> set[TopicPartition]:
+        """The remote partitions that it writes to."""
+        return {TopicPartition(name, each.partition) for each, name in self.partitions.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +177,7 @@ def encode_assignment(assignment: Assignment) -> tuple[bytes, bytes]:
         "epoch": assignment.epoch,
         "generation": assignment.generation,
         "state": assignment.state.value,
+        "drained": assignment.is_drained,
         "topics": [
             {"topic": topic, "remote": remote, "partitions": partitions}
             for (topic, remote), partitions in topics.items()
@@ -270,6 +278,7 @@ def _assignment(index: int, fields: dict[str, object]) -> Assignment:
             for topic in topics
             for number in topic["partitions"]
         },
+        is_drained=fields.get("drained") is True,
     )
 
 

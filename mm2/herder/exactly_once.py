@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -11,10 +11,12 @@ import structlog
 
 from mm2.config.exactly_once import TransactionSettings, read_transactions
 from mm2.config.flow import FlowConfig, data_producer
-from mm2.errors import ClusterError, NotAuthorized
+from mm2.core.model import TopicPartition
+from mm2.errors import ClusterError, FlowError, NotAuthorized
 from mm2.herder.bundle import BOUNDARY, UNUSED_TIMEOUT_MS, ExactlyOnceSpec
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.fencing import fencing_identity, partitions_of
 from mm2.kafka.wire.identity import producer_identity
 
 log = structlog.get_logger()
@@ -57,7 +59,11 @@ def exactly_once_spec(config: FlowConfig, producer: Mapping[str, str]) -> Exactl
 
 
 async def fence_earlier_tasks(
-    config: FlowConfig, earlier: int, connect: Connect = WireClient
+    config: FlowConfig,
+    earlier: int,
+    connect: Connect = WireClient,
+    *,
+    unsure: Mapping[int, Collection[TopicPartition]] | None = None,
 ) -> None:
     """
     Makes sure that no task of an earlier leader writes any more, and ends what it left open.
@@ -70,6 +76,8 @@ async def fence_earlier_tasks(
         config: the flow.
         earlier: how many bundles there may have been.
         connect: makes the client of the target.
+        unsure: remote partitions that tasks of these bundles may still write to; at least once,
+            brokers are told of each of them, and of the positions topic's.
 
     Raises:
         ClusterError: exactly once, when the target does not let us.
@@ -86,7 +94,9 @@ async def fence_earlier_tasks(
         timeout_ms = TransactionSettings.timeout_ms(properties) if is_strict else UNUSED_TIMEOUT_MS
         within_s = _STRICT_WITHIN_S if is_strict else _ELSE_WITHIN_S
         await _fence(client, ids, timeout_ms=timeout_ms, within_s=within_s)
-    except ClusterError as error:
+        if not is_strict:
+            await _fence_partitions(config, client, unsure or {})
+    except (ClusterError, FlowError) as error:
         if is_strict:
             raise
         log.warning("source.fencing_unavailable", error=str(error))
@@ -110,3 +120,25 @@ async def _fence(client: WireClient, ids: list[str], *, timeout_ms: int, within_
                 raise NotAuthorized(client.alias, f"{error}; {needs}") from error
 
     await asyncio.gather(*(fence(each) for each in ids))
+
+
+async def _fence_partitions(
+    config: FlowConfig, client: WireClient, unsure: Mapping[int, Collection[TopicPartition]]
+) -> None:
+    """In transactions a producer that was replaced can begin none, and needs no more than that."""
+    if not any(unsure.values()):
+        return
+    positions = await partitions_of(client, config.herder.offsets_topic)
+    fencing = (
+        fencing_identity(
+            client,
+            transactional_id(config, bundle),
+            [*partitions, *positions],
+            flow=str(config.flow),
+            transaction_timeout_ms=UNUSED_TIMEOUT_MS,
+            within_s=_ELSE_WITHIN_S,
+        )
+        for bundle, partitions in unsure.items()
+        if partitions
+    )
+    await asyncio.gather(*fencing)

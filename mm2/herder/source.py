@@ -156,7 +156,9 @@ class SourceFlow:
         entries = self._term.board.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
         await fence_earlier_tasks(
-            self._config, max((each.index + 1 for each in assignments), default=0)
+            self._config,
+            max((each.index + 1 for each in assignments), default=0),
+            unsure={each.index: each.remotes for each in assignments if not each.is_drained},
         )
         # What was to be changed or restarted before begins now, as it is to be.
         self._changes, self._restarts = asyncio.Queue(), asyncio.Queue()

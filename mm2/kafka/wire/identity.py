@@ -21,10 +21,12 @@ class ProducerIdentity:
     Attributes:
         producer_id: given out by the cluster.
         epoch: grows each time the same transactional id asks again; older epochs are refused.
+        transactional_id: that it was given out for; None for a plain producer.
     """
 
     producer_id: int
     epoch: int
+    transactional_id: str | None = None
 
 
 async def producer_identity(
@@ -60,7 +62,7 @@ async def _ask(
     response = await client.ask(node, InitProducerIdRequest(transactional_id, timeout_ms))
     code = response.error_code
     if code == Code.NONE:
-        return ProducerIdentity(response.producer_id, response.producer_epoch)
+        return ProducerIdentity(response.producer_id, response.producer_epoch, transactional_id)
     message = f"a producer id for {transactional_id!r} is refused: {code_name(code)}"
     if code in RETRIABLE and code != Code.CLUSTER_AUTHORIZATION_FAILED:
         raise Unavailable(client.alias, message)

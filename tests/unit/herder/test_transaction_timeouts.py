@@ -20,7 +20,7 @@ from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 
-_IDENTITY = ProducerIdentity(7, 1)
+_IDENTITY = ProducerIdentity(7, 1, "A-mm2-MirrorSourceConnector-0")
 _USERS_MS = 30_000
 
 

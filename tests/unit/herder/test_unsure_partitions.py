@@ -1,0 +1,80 @@
+"""What a bundle's next task is told about the one before it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import cast
+
+from mm2.core.balance import Balance, Strategy
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundle import BundleSpec
+from mm2.herder.bundles import Bundles
+from mm2.herder.control import Assignment, decode
+from mm2.kafka.writer import Writer
+from tests.support.runners import EndlessRunner
+from tests.support.specs import sample_spec
+from tests.support.virtual_time import run
+
+_PARTITION = TopicPartition(TopicName("t"), 3)
+_REMOTE = TopicName("A.t")
+
+
+class _Runner(EndlessRunner):
+    """Runs tasks that end in turn as they should, or with an error."""
+
+    def __init__(self, *endings: bool) -> None:
+        super().__init__()
+        self._endings = list(endings)
+        self.unsure: list[tuple[TopicPartition, ...]] = []
+        self.last: Assignment | None = None
+        self.done = asyncio.Event()
+
+    async def send(self, _topic: str, key: bytes, value: bytes, *, partition: int) -> int:
+        entry = decode(key, value)
+        assert isinstance(entry, Assignment)
+        self.last = entry
+        return partition
+
+    async def run(self, spec: BundleSpec) -> Mapping[str, int]:
+        self.unsure.append(spec.unsure)
+        if not self._endings:
+            self.done.set()
+            await asyncio.get_running_loop().create_future()
+        if not self._endings.pop(0):
+            raise OSError("the worker is lost")
+        return {}
+
+
+def _run(*endings: bool) -> _Runner:
+    async def work() -> _Runner:
+        runner = _Runner(*endings)
+        async with asyncio.TaskGroup() as group:
+            bundles = Bundles(
+                runner,
+                cast("Writer", runner),
+                slots=runner.slots.join(changed=lambda: None, refused=lambda *_: None),
+                spec_of=lambda index: sample_spec(index=index),
+                control_topic="control",
+                epoch=3,
+                balance=Balance(Strategy.LOAD, 1),
+                group=group,
+            )
+            await bundles.assign({_PARTITION: _REMOTE})
+            await runner.done.wait()
+            await bundles.stop()
+        return runner
+
+    return run(work())
+
+
+def test_after_a_task_that_is_lost_the_next_one_knows_what_it_may_still_write_to() -> None:
+    runner = _run(False, True)
+    lost = (TopicPartition(_REMOTE, 3),)
+    assert runner.unsure == [(), lost, ()]
+
+
+def test_a_task_that_could_not_be_heard_to_end_is_not_said_to_have_drained() -> None:
+    runner = _run()
+    assert runner.last is not None
+    assert not runner.last.is_drained
