@@ -27,7 +27,7 @@ from flows.checkpoint.recreated import RecreatedTopics
 from flows.checkpoint.report import Latencies, Reporter
 from flows.checkpoint.reverse import Directions, directions
 from flows.checkpoint.store import CheckpointStore, load_checkpoints, sync_store
-from flows.checkpoint.sync import GroupOffsetSync
+from flows.checkpoint.sync import GroupOffsetSync, StoreNotes
 from mm2.client.live_logs import LiveLogs
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow import FlowConfig
@@ -124,12 +124,15 @@ class _Work:
         )
         self._emission = Emission(
             clusters.source,
+            clusters.target,
             groups=self._groups,
             choice=Choice(ways.renaming, ways.translator, store, ways.returning),
             outbox=self.outbox,
+            until_told=ways.until_told,
         )
         self._recreated = RecreatedTopics(ways.recreated, store)
-        self._sync = GroupOffsetSync(clusters.target, self._groups, store, ways.returning)
+        notes = StoreNotes(store, self._emission.one_at_a_time, self.outbox.write)
+        self._sync = GroupOffsetSync(clusters.target, self._groups, store, ways.returning, notes)
         self._reporter = Reporter(
             config.herder.names.progress_topic, self.outbox, self._groups, latencies, self._sync
         )

@@ -14,31 +14,36 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+import structlog
+
+from flows.checkpoint.emit import UntilTold
 from flows.checkpoint.follow import Job, translation_followers
 from flows.checkpoint.recreated import Translated
 from mm2.client.carried import copies_of, note
 from mm2.client.live_logs import LiveLogs
 from mm2.config.flow import FlowConfig
+from mm2.core.carried import Carried, Returning
 from mm2.core.checkpoint import Renaming, Translator
 from mm2.core.filters import TopicFilter, build_topic_filter
 from mm2.core.model import TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.reverse import (
-    BothWays,
-    Carried,
-    EitherTopic,
-    RenamingBothWays,
-    Returning,
-)
+from mm2.core.reverse import BothWays, EitherTopic, RenamingBothWays
 from mm2.core.standings import upstream_partition
 from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.errors import ClusterError
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.supervision import keep_running
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log_tail import LogTail
+from mm2.kafka.offsets import OffsetAt
+
+log = structlog.get_logger()
 
 _LOOK_AGAIN_S: Final = 5.0
+_TOLD_SOON_S: Final = 0.05
+_LOOKS: Final = 200
+"""Ten seconds: the cluster has just answered, and so it does whoever follows its topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +55,8 @@ class Directions:
         topic_filter: groups count that have an offset for a topic it accepts.
         renaming: decides which partitions count, and names them on the target.
         translator: translates their offsets.
-        returning: tells which of them are on their way back; None if none can be.
+        returning: tells which of them are echoes; None if nobody carries groups back.
+        until_told: waits until all is known that the opposite flow has written up to now.
         recreated: the flows of which topics may be made anew.
         jobs: what has to run for that.
     """
@@ -59,6 +65,7 @@ class Directions:
     renaming: Renaming
     translator: Translator
     returning: Returning | None = None
+    until_told: UntilTold | None = None
     recreated: tuple[Translated, ...] = ()
     jobs: dict[str, Job] = field(default_factory=dict)
 
@@ -98,6 +105,7 @@ def directions(
         renaming=RenamingBothWays(config.flow, policy, either, way_back.copies),
         translator=BothWays(onward, way_back.translation, way_back.copies),
         returning=Returning(way_back.copies, way_back.carried),
+        until_told=way_back.until_told,
         recreated=(
             *flows,
             Translated(way_back.translation, way_back.live, _itself, is_back=True),
@@ -130,6 +138,12 @@ class WayBack:
         self.live = LiveLogs(config, clusters.source, clusters.target)
         self.translation = OffsetTranslation(self._syncs, self._runs, self.live.ids)
         self.carried = Carried()
+        policy = build_policy(config.source.properties)
+        topic = policy.checkpoints_topic(config.flow.source)
+        self._checkpoints = TopicPartition(topic, 0)
+        properties = config.checkpoint.target_consumer("checkpoints-target-consumer", 0)
+        self._tail = LogTail(config.flow.target, properties, topic, partitions=[0])
+        self._follows_checkpoints = config.emits_checkpoints
 
     def jobs(self) -> dict[str, Job]:
         """
@@ -149,26 +163,48 @@ class WayBack:
         if not self._config.emits_checkpoints:
             self.carried.backlog_read()
             return
-        topic = build_policy(self._config.source.properties).checkpoints_topic(
-            self._config.flow.source
-        )
-        properties = self._config.checkpoint.target_consumer("checkpoints-target-consumer", 0)
-        tail = LogTail(self._config.flow.target, properties, topic, partitions=[0])
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._note_end_of_backlog(tail), name="opposite-checkpoints-backlog")
-            await self._follow(tail)
+            group.create_task(self._note_end_of_backlog(), name="opposite-checkpoints-backlog")
+            await self._follow()
 
-    async def _follow(self, tail: LogTail) -> None:
+    async def until_told(self) -> bool:
+        """
+        Waits until all checkpoints are known that the flow has written up to now.
+
+        So what it gave groups up to now is not taken for their own. Where its checkpoints may not
+        be read, nothing keeps the others back. Returns False if they do not come in time.
+
+        Raises:
+            ClusterError: the cluster does not tell how many there are.
+        """
+        if not self._follows_checkpoints:
+            return True
+        ends = await self._clusters.target.known_offsets([self._checkpoints], OffsetAt.LATEST)
+        end = ends.get(self._checkpoints, 0)
+        for _ in range(_LOOKS):
+            if self._knows(end):
+                return True
+            await asyncio.sleep(_TOLD_SOON_S)
+        log.warning("checkpoints.not_followed", topic=self._checkpoints.topic)
+        return False
+
+    def _knows(self, end: int) -> bool:
+        return not self._follows_checkpoints or self._tail.passed.get(0, 0) >= end
+
+    async def _follow(self) -> None:
         while True:
             try:
-                async for record in tail:
+                async for record in self._tail:
                     note(self.carried, record)
             except UnknownTopic:
                 # The opposite flow creates it when it starts.
                 await asyncio.sleep(_LOOK_AGAIN_S)
+            except ClusterError as error:
+                self._follows_checkpoints = error.retriable
+                raise
 
-    async def _note_end_of_backlog(self, tail: LogTail) -> None:
-        await tail.caught_up.wait()
+    async def _note_end_of_backlog(self) -> None:
+        await self._tail.caught_up.wait()
         self.carried.backlog_read()
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
 
 from mm2.config.connector_settings import CheckpointSettings
+from mm2.core.beside import Beside, settled
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import GroupFilter
 from mm2.core.model import GroupId, TopicPartition
@@ -74,6 +75,21 @@ class CheckpointStore:
         """Takes in news, to be compared with from now on and to be written with this time."""
         self._keep(checkpoint)
         self._unsent[checkpoint.group, checkpoint.partition] = Due(checkpoint, timestamp_ms)
+
+    def settle(self, last: Checkpoint) -> None:
+        """Notes that the source has not committed since the target was looked at; in memory."""
+        if last.beside is not None and not last.beside.is_settled:
+            self._keep(replace(last, beside=settled(last.beside)))
+
+    def note(self, last: Checkpoint, beside: Beside) -> Checkpoint:
+        """Has a checkpoint say, in memory, what stands on the target now, and returns it."""
+        noted = replace(last, beside=beside)
+        self._keep(noted)
+        return noted
+
+    def is_written(self, checkpoint: Checkpoint) -> bool:
+        """Whether the topic has a checkpoint's offsets."""
+        return (checkpoint.group, checkpoint.partition) not in self._unsent
 
     def delete(self, group: GroupId, timestamp_ms: int) -> int:
         """Forgets a group, has its checkpoints taken back, and returns how many those are."""

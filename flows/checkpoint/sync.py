@@ -4,12 +4,17 @@ Gives groups of the target the offsets that their checkpoints name (behaviours 9
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.store import CheckpointStore
 from mm2.client.group_offsets import GroupOffsets
+from mm2.core.beside import NOTHING, Beside, Order, seen
+from mm2.core.carried import Returning
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId
-from mm2.core.reverse import Returning
 from mm2.kafka.group_ports import TargetGroups
 
 
@@ -22,6 +27,7 @@ class GroupOffsetSync:
         groups: which groups.
         store: has their checkpoints, also those of before the start (C306).
         returning: tells which of them are on their way back; None if none can be.
+        notes: what is known of offsets on the target; None for a flow that emits nothing meanwhile.
     """
 
     def __init__(
@@ -30,8 +36,9 @@ class GroupOffsetSync:
         groups: FollowedGroups,
         store: CheckpointStore,
         returning: Returning | None = None,
+        notes: StoreNotes | None = None,
     ) -> None:
-        self._offsets = GroupOffsets(target)
+        self._offsets = GroupOffsets(target, notes=notes)
         self._groups = groups
         self._store = store
         self._returning = returning
@@ -43,7 +50,7 @@ class GroupOffsetSync:
 
     async def round(self) -> None:
         """
-        Looks at all groups that have checkpoints, and writes those that are behind.
+        Looks at all groups that have checkpoints, and writes those that stand elsewhere.
 
         Raises:
             ClusterError: the target does not tell which groups it has.
@@ -56,3 +63,68 @@ class GroupOffsetSync:
         if self._returning is None:
             return list(checkpoints)
         return [each for each in checkpoints if self._returning.may_be_given(each)]
+
+
+class StoreNotes:
+    """
+    Has checkpoints say what groups were given, and that others have committed since.
+
+    Only what the topic has is given: so the opposite flow knows it for an echo, and whoever takes
+    over after a crash, too.
+
+    Args:
+        store: has the checkpoints.
+        turn: held while checkpoints are made.
+        write: writes those that are due.
+    """
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        turn: asyncio.Lock,
+        write: Callable[[], Awaitable[int]],
+    ) -> None:
+        self.turn = turn
+        self._store = store
+        self._write = write
+
+    def current(self, checkpoint: Checkpoint) -> Checkpoint | None:
+        """The last checkpoint of the same; None if it is of another topic, or not written."""
+        now = self._store.of_group(checkpoint.group).get(checkpoint.partition)
+        if now is None or now.logs.remote != checkpoint.logs.remote:
+            return None
+        return now if self._store.is_written(now) else None
+
+    def looked(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
+        """Notes what somebody has committed on the target, for all to know."""
+        beside = seen(checkpoint, offset)
+        return checkpoint if beside is None else self._told(checkpoint, beside)
+
+    def given(self, checkpoint: Checkpoint) -> None:
+        """
+        Notes that the group stands there because it was put there.
+
+        Others know it by the offset. Only where the group was set back, they are told, so that they
+        know it when it has read up to where it was.
+        """
+        beside = Beside(Order.GIVEN, (checkpoint.downstream_offset,))
+        stood = () if checkpoint.beside is None else checkpoint.beside.offsets
+        if max(stood, default=NOTHING) > checkpoint.downstream_offset:
+            self._told(checkpoint, beside)
+        else:
+            self._store.note(checkpoint, beside)
+
+    async def write(self) -> None:
+        """
+        Writes what was noted.
+
+        Raises:
+            ClusterError: not all could be written; the rest stays due.
+        """
+        if self._store.unsent():
+            await self._write()
+
+    def _told(self, checkpoint: Checkpoint, beside: Beside) -> Checkpoint:
+        noted = self._store.note(checkpoint, beside)
+        self._store.add(noted, time.time_ns() // 1_000_000)
+        return noted

@@ -13,10 +13,11 @@ from typing import Protocol
 import structlog
 
 from mm2.config.settings import FlowConfig
+from mm2.core.carried import Carried, Returning
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget
 from mm2.core.policy import build_policy
-from mm2.core.reverse import Carried, Copies, Returning
+from mm2.core.reverse import Copies
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.topics import accepted_topics
 from mm2.kafka.admin import Admin

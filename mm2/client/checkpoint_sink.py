@@ -24,9 +24,9 @@ from mm2.client.groups_back import GroupsBack
 from mm2.client.mirror_client import MirrorClient
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.maker import MirrorMakerConfig
+from mm2.core.carried import Carried
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
-from mm2.core.reverse import Carried
 from mm2.errors import ClusterError
 from mm2.herder.clusters import check_reachable
 from mm2.kafka.admin import Admin

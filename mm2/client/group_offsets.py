@@ -3,22 +3,25 @@ Gives groups of a cluster the offsets that checkpoints name, under rules that lo
 
 Java looks at the groups in one job and writes in another, and takes a group that it has not seen
 idle for a new one; so it can set a group back (KAFKA-19794, C424). Here a group is looked at right
-before it is written, only an empty or absent one is written, and only forward. What remains is the
-instant between the two, in which a member would have to join, commit and leave; so a group is
-looked at again right after, and what does not fit is reported.
+before it is written, only an empty or absent one is written, and nobody's later commit is overruled
+(``mm2.core.beside``). What remains is the instant between the two, in which a member would have to
+join, commit and leave; so a group is looked at again right after, and what does not fit is
+reported.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol, TypeAlias
 
 import structlog
 
 from mm2.client.target_logs import Offsets, TargetLogs, Wanted
-from mm2.core.checkpoint import group_offsets_to_sync
+from mm2.core.beside import Beside, Order
+from mm2.core.checkpoint import group_offsets_to_sync, offset_of
+from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId
 from mm2.errors import ClusterError
 from mm2.kafka.conversions import chunks
@@ -52,20 +55,77 @@ class Outcome:
     refused: dict[GroupId, str] = field(default_factory=dict)
 
 
+class Notes(Protocol):
+    """
+    Keeps what is known of the offsets that groups have on the target.
+
+    Attributes:
+        turn: held while some groups are looked at and written; nobody else makes checkpoints then.
+    """
+
+    turn: asyncio.Lock
+
+    def current(self, checkpoint: Checkpoint) -> Checkpoint | None:
+        """The last one of the same group and partition; None: it is not to be given now."""
+
+    def looked(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
+        """Notes what the group has on the target, and returns the checkpoint as it is then."""
+
+    def given(self, checkpoint: Checkpoint) -> None:
+        """Notes that the group has its offset."""
+
+    async def write(self) -> None:
+        """
+        Has others know it, too.
+
+        Raises:
+            ClusterError: it could not be written.
+        """
+
+
+class NoNotes:
+    """For those who make no checkpoints: what stands in these already has to do."""
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+
+    def current(self, checkpoint: Checkpoint) -> Checkpoint | None:
+        """The same."""
+        return checkpoint
+
+    def looked(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
+        """The same, but not one that would set the group back: that is for its flow to do."""
+        is_behind = offset is not None and offset > checkpoint.downstream_offset
+        return replace(checkpoint, beside=_LEFT_ALONE) if is_behind else checkpoint
+
+    def given(self, checkpoint: Checkpoint) -> None:
+        """Nothing."""
+
+    async def write(self) -> None:
+        """Nothing."""
+
+
+_LEFT_ALONE: Final = Beside(Order.LATER, ())
+
+
 class GroupOffsets:
     """
-    Moves idle groups of a cluster forward.
+    Moves idle groups of a cluster to where their checkpoints say.
 
     Args:
         target: the cluster.
         execute: whether to write, or only to say what would be written.
+        notes: what is known of their offsets there; None: what checkpoints say.
 
     Attributes:
         active: groups that had members when they were last looked at.
     """
 
-    def __init__(self, target: TargetGroups, *, execute: bool = True) -> None:
+    def __init__(
+        self, target: TargetGroups, *, execute: bool = True, notes: Notes | None = None
+    ) -> None:
         self.active: frozenset[GroupId] = frozenset()
+        self._notes = notes or NoNotes()
         self._target = target
         self._execute = execute
         self._of_other_types: frozenset[str] = frozenset()
@@ -81,7 +141,9 @@ class GroupOffsets:
         groups = await self._without_other_types(sorted(wanted), outcome)
         current = await logs.about_these({group: wanted[group] for group in groups})
         for some in chunks(groups, _AT_ONCE):
-            await self._sync({group: current[group] for group in some}, logs, outcome)
+            async with self._notes.turn:
+                await self._sync(self._current(current, some), logs, outcome)
+                await self._notes.write()
         for group in sorted(outcome.active - self.active):
             log.info("group_offsets.active", group=group)
         self.active = frozenset(outcome.active)
@@ -97,6 +159,14 @@ class GroupOffsets:
         outcome.refused |= {GroupId(group): "a share or streams group" for group in others}
         return [group for group in groups if group not in others]
 
+    def _current(self, wanted: Wanted, groups: list[GroupId]) -> Wanted:
+        """Checkpoints may have been made since the round began."""
+        found = {
+            group: [now for each in wanted[group] if (now := self._notes.current(each)) is not None]
+            for group in groups
+        }
+        return {group: checkpoints for group, checkpoints in found.items() if checkpoints}
+
     async def _sync(self, wanted: Wanted, logs: TargetLogs, outcome: Outcome) -> None:
         described = await self._target.describe_groups(wanted)
         idle = [group for group in wanted if is_idle(group, described.get(group))]
@@ -110,11 +180,13 @@ class GroupOffsets:
         behind = await logs.reached(behind)
         if self._execute:
             behind = await self._write_all(behind, outcome)
+            for group, offsets in behind.items():
+                self._note_given(wanted[group], offsets)
             await self._check(described, behind)
         outcome.written |= behind
 
     async def _behind(self, idle: Wanted, outcome: Outcome) -> dict[GroupId, Offsets]:
-        """What is to be written: offsets that are beyond those that a group has committed."""
+        """What is to be written: offsets that groups do not have, and nobody has overruled."""
         committed = await self._target.list_offsets_of_groups(idle)
         behind: dict[GroupId, Offsets] = {}
         for group, checkpoints in idle.items():
@@ -122,10 +194,20 @@ class GroupOffsets:
             if isinstance(stands, ClusterError):
                 log.warning("group_offsets.not_listed", group=group, error=str(stands))
                 outcome.refused[group] = str(stands)
-            elif offsets := group_offsets_to_sync(checkpoints, stands):
+            elif offsets := group_offsets_to_sync(self._looked(checkpoints, stands), stands):
                 behind[group] = offsets
                 outcome.before[group] = {at: stands[at] for at in offsets if at in stands}
         return behind
+
+    def _looked(self, checkpoints: Collection[Checkpoint], stands: Offsets) -> list[Checkpoint]:
+        return [
+            self._notes.looked(each, offset_of(stands.get(each.partition))) for each in checkpoints
+        ]
+
+    def _note_given(self, checkpoints: Collection[Checkpoint], offsets: Offsets) -> None:
+        for each in checkpoints:
+            if each.partition in offsets and (now := self._notes.current(each)) is not None:
+                self._notes.given(now)
 
     async def _write_all(
         self, behind: Mapping[GroupId, Offsets], outcome: Outcome

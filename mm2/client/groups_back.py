@@ -15,12 +15,13 @@ from mm2.client.carried import copies_of, read_carried
 from mm2.client.live_logs import LiveLogs
 from mm2.client.translation import load_translation
 from mm2.config.settings import FlowConfig
+from mm2.core.carried import Returning
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
-from mm2.core.reverse import Copies, Returning, Reverser
+from mm2.core.reverse import Copies, Reverser
 from mm2.core.runs import Logs
 from mm2.errors import ClusterError
 from mm2.herder.clusters import check_reachable
@@ -69,7 +70,10 @@ class GroupsBack:
             elif checkpoints := [
                 each
                 for each in led_back(
-                    group, back.own_commits(group, offsets, {}), self._copies, translation
+                    group,
+                    back.own_commits(group, offsets, lambda _: None),
+                    self._copies,
+                    translation,
                 )
                 if back.may_be_given(each)
             ]:

@@ -8,8 +8,10 @@ offsets the target's group of the same name should be given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from mm2.core.beside import Beside, Order, may_be_given
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter
 from mm2.core.model import GroupId, SourceAndTarget, TopicName, TopicPartition
@@ -97,15 +99,16 @@ def checkpoints_for_group(
     last: Mapping[TopicPartition, Checkpoint],
 ) -> Iterator[Checkpoint]:
     """
-    Yields the checkpoints to emit for what a group has committed on the source (C284).
+    Yields the checkpoints for what is new of a group's commits on the source (C284).
+
+    These are to be emitted if ``noted`` says so.
 
     Args:
         group: the consumer group.
         committed: its offsets by the source's partitions; None where there is none.
         renaming: decides which partitions count, and names them downstream.
         translator: translates the offsets.
-        last: the group's last checkpoints by downstream partition. Those yielded are news beside
-            them; the caller adds each one.
+        last: the group's last checkpoints by downstream partition.
     """
     for partition, commit in committed.items():
         if commit is None or (downstream := renaming.of(partition)) is None:
@@ -122,8 +125,36 @@ def checkpoints_for_group(
             found.exact,
             translator.logs(partition),
         )
-        if is_more_recent(checkpoint, last.get(downstream)):
+        before = last.get(downstream)
+        if _has_committed(checkpoint, before) or is_more_recent(checkpoint, before):
             yield checkpoint
+
+
+def noted(
+    checkpoint: Checkpoint, last: Checkpoint | None, beside: Beside | None
+) -> Checkpoint | None:
+    """
+    Returns what is to be emitted of a group's commit; None if it is no news.
+
+    Where somebody has committed on the target as well, each commit is news: which one is the later
+    must be known. One that is not yet known to be further there stays where the last one was.
+
+    Args:
+        checkpoint: the commit.
+        last: the group's last checkpoint for that partition.
+        beside: what stands on the target; None if that is not known.
+    """
+    found = replace(checkpoint, beside=beside)
+    if is_more_recent(checkpoint, last):
+        return found
+    if last is None or beside is None or beside.order is Order.GIVEN:
+        return None
+    exact = checkpoint.exact and checkpoint.downstream_offset == last.downstream_offset
+    return replace(found, downstream_offset=last.downstream_offset, exact=exact)
+
+
+def _has_committed(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
+    return last is None or checkpoint.upstream_offset != last.upstream_offset
 
 
 def is_more_recent(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
@@ -167,6 +198,9 @@ def group_offsets_to_sync(
     """
     Returns the offsets to give to the target's group of the same name (C301, C309).
 
+    Forward, as Java does, but not where somebody has committed there since; and back where nobody
+    has read what the group was given there (unlike C307).
+
     Args:
         checkpoints: the group's last checkpoints, one per downstream partition.
         idle: what the group has committed on the target, if it exists there and has no members; a
@@ -174,14 +208,14 @@ def group_offsets_to_sync(
             which then counts as new: all its offsets are written, and the broker refuses that if
             the group has members (C304).
     """
-    offsets = {
+    stands = idle or {}
+    return {
         each.partition: CommittedOffset(each.downstream_offset, each.metadata)
         for each in checkpoints
+        if may_be_given(each, offset_of(stands.get(each.partition)))
     }
-    if idle is None:
-        return offsets
-    return {
-        partition: offset
-        for partition, offset in offsets.items()
-        if (current := idle.get(partition)) is None or current.offset < offset.offset
-    }
+
+
+def offset_of(commit: CommittedOffset | None) -> int | None:
+    """The offset of what may be committed."""
+    return None if commit is None else commit.offset

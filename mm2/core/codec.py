@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple
 from uuid import UUID
 
+from mm2.core.beside import Beside
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.runs import UNKNOWN_LOGS, Logs
 from mm2.errors import SchemaError
@@ -29,6 +30,13 @@ LOGS_HEADER: Final = "mm2.logs"
 Header of a checkpoint's record: the ids of the topics upstream and downstream, 16 bytes each.
 
 Zeros are not known, and without the header both are.
+"""
+
+BESIDE_HEADER: Final = "mm2.beside"
+"""
+Header of a checkpoint's record: what the group's offset downstream is to its commit upstream.
+
+Without the header nobody has looked, as Java does not.
 """
 
 _IS_EXACT: Final = (EXACT_HEADER, b"1")
@@ -94,6 +102,7 @@ class Checkpoint:
         metadata: what the consumer added to its commit.
         exact: whether the record there is the first unread one, and not maybe one before it.
         logs: ids of the topics upstream (``source``) and downstream (``remote``), as far as known.
+        beside: what stood downstream; None if nobody looked.
     """
 
     group: GroupId
@@ -103,6 +112,7 @@ class Checkpoint:
     metadata: str = ""
     exact: bool = False
     logs: Logs = field(default=UNKNOWN_LOGS, compare=False)
+    beside: Beside | None = field(default=None, compare=False)
 
     def key(self) -> bytes:
         """Returns the record's key."""
@@ -119,10 +129,12 @@ class Checkpoint:
 
     def headers(self) -> tuple[tuple[str, bytes], ...]:
         """Returns the record's headers, which Java does not have."""
-        exact = _IS_EXACT if self.exact else _IS_NOT_EXACT
-        if self.logs == UNKNOWN_LOGS:
-            return (exact,)
-        return (exact, (LOGS_HEADER, _id(self.logs.source) + _id(self.logs.remote)))
+        found: list[tuple[str, bytes]] = [_IS_EXACT if self.exact else _IS_NOT_EXACT]
+        if self.logs != UNKNOWN_LOGS:
+            found.append((LOGS_HEADER, _id(self.logs.source) + _id(self.logs.remote)))
+        if self.beside is not None:
+            found.append((BESIDE_HEADER, self.beside.encode()))
+        return tuple(found)
 
     @classmethod
     def decode(
@@ -146,7 +158,9 @@ class Checkpoint:
         group = GroupId(reader.text("group"))
         known = dict(headers)
         exact, logs = known.get(EXACT_HEADER) == b"1", _logs(known.get(LOGS_HEADER))
-        return cls(group, reader.topic_partition(), upstream, downstream, metadata, exact, logs)
+        beside = Beside.decode(known.get(BESIDE_HEADER))
+        where = reader.topic_partition()
+        return cls(group, where, upstream, downstream, metadata, exact, logs, beside)
 
     def may_be_about(self, topic_id: UUID | None) -> bool:
         """Whether the topic downstream may be the one of this id; None: it is not known."""

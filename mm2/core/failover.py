@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from mm2.core.beside import Order
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.translation import Translated
@@ -55,7 +56,8 @@ class Place:
         metadata: what the group has committed beside its offset.
         age_ms: age of the checkpoint that all this comes from; None if it comes from the origin.
         is_there: whether the destination has this partition at all.
-        never_goes_back: whether the group stays where it is there if that is further on.
+        order: what ``current`` is to ``committed``.
+        is_carried: whether ``committed`` was only given to the group where it comes from.
     """
 
     origin: TopicPartition | None
@@ -69,12 +71,31 @@ class Place:
     metadata: str = ""
     age_ms: int | None = None
     is_there: bool = True
-    never_goes_back: bool = False
+    order: Order = Order.UNKNOWN
+    is_carried: bool = False
 
     @property
     def stays(self) -> bool:
-        """Whether nothing is written, because the group has read further there already."""
-        return self.never_goes_back and self.current is not None and self.current > self._found
+        """
+        Whether the group is to go on where it stands there, so that nothing is written.
+
+        It is so if that was committed later. If it is not known which was, the earlier place is
+        right: to read again is better than to skip. With a live origin it is, unless both were
+        committed at about the same time, and what is further there is for people to decide.
+        """
+        if self.current is None or self.current == self.found:
+            return False
+        if self.order is Order.LATER and (self.is_carried or self.origin is None):
+            return True
+        is_before = self.current < self.found
+        if self.order is Order.UNKNOWN:
+            return is_before and self.origin is None
+        return is_before and self.order in (Order.LATER, Order.UNSURE)
+
+    @property
+    def may_go_back(self) -> bool:
+        """Whether the group may be set back there: it has not read on since it was here."""
+        return self.order in (Order.GIVEN, Order.EARLIER) or self.origin is None
 
     @property
     def is_guessed(self) -> bool:
@@ -94,10 +115,13 @@ class Place:
     @property
     def offset(self) -> int:
         """Where the group is to go on; never after its first unread record that is there."""
-        return self.current if self.current is not None and self.stays else self._found
+        return (
+            max(self.current, self.start) if self.current is not None and self.stays else self.found
+        )
 
     @property
-    def _found(self) -> int:
+    def found(self) -> int:
+        """What the offset of the origin is there, within the log."""
         if self.translated is None or not self.is_known:
             return self.start
         return min(max(self.translated.offset, self.start), self.end)
@@ -138,5 +162,5 @@ def offsets_to_write(facts: GroupFacts) -> dict[TopicPartition, CommittedOffset]
     return {
         place.destination: CommittedOffset(place.offset, place.metadata)
         for place in facts.places
-        if not place.stays
+        if not place.stays or place.offset != place.current
     }

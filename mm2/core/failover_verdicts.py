@@ -8,7 +8,9 @@ takes the last checkpoints and says what is read again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from mm2.core.beside import Order
 from mm2.core.failover import IDLE_STATES, GroupFacts, Place, WithoutCheckpoint
 from mm2.core.verdicts import Outcome, Verdict, some
 
@@ -132,12 +134,7 @@ def _place_verdicts(group: str, place: Place, *, planned: bool) -> Iterator[Verd
         )
         return
     if place.stays:
-        yield Verdict(
-            check="progress",
-            subject=subject,
-            outcome=Outcome.CAUTION,
-            reason=f"the group is further there, at {place.current}, and stays there",
-        )
+        yield _staying(subject, place)
         return
     if place.to_copy:
         yield Verdict(
@@ -152,13 +149,50 @@ def _place_verdicts(group: str, place: Place, *, planned: bool) -> Iterator[Verd
     if place.is_known:
         yield from _log_verdicts(subject, place)
     if place.current is not None and place.current > place.offset:
-        yield Verdict(
-            check="progress",
-            subject=subject,
-            outcome=Outcome.NO_GO,
-            reason=f"the group is further there, at {place.current}, than {place.offset}",
-            cost=f"up to {place.current - place.offset} records are read again",
-        )
+        yield _setting_back(subject, place, place.current)
+
+
+_STAYS: Final = {
+    Order.LATER: "was committed later",
+    Order.UNSURE: "was committed at about the same time",
+    Order.UNKNOWN: "may have been committed later",
+}
+_IS_FURTHER: Final = {
+    Order.GIVEN: "it was only carried there, and has read nothing",
+    Order.EARLIER: "it had committed that before it went back",
+    Order.UNSURE: "both were committed at about the same time",
+    Order.UNKNOWN: "whether it has read so far there, or has gone back since, is not known",
+    Order.LATER: "that was committed later",
+}
+
+
+def _staying(subject: str, place: Place) -> Verdict:
+    """The group goes on where it stands on the destination."""
+    why = _STAYS.get(place.order, "")
+    if place.is_carried:
+        why = "is where it has read: where it comes from, it was only carried along"
+    again = 0 if place.current is None else place.found - place.current
+    is_open = place.order in (Order.UNKNOWN, Order.UNSURE)
+    return Verdict(
+        check="progress",
+        subject=subject,
+        outcome=Outcome.CAUTION,
+        reason=f"the group stays there at {place.current}, not at {place.found}: that {why}",
+        cost=f"up to {again} records are read again" if is_open else None,
+    )
+
+
+def _setting_back(subject: str, place: Place, current: int) -> Verdict:
+    """The group stands further on the destination than where it is to go on."""
+    further = f"the group is further there, at {current}, than {place.offset}"
+    again = f"up to {current - place.offset} records are read again"
+    return Verdict(
+        check="progress",
+        subject=subject,
+        outcome=Outcome.CAUTION if place.may_go_back else Outcome.NO_GO,
+        reason=f"{further}: {_IS_FURTHER[place.order]}",
+        cost=None if place.order is Order.GIVEN else again,
+    )
 
 
 def _translation(subject: str, place: Place, *, planned: bool) -> Verdict:

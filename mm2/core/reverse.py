@@ -12,25 +12,15 @@ it directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Protocol
 
-from mm2.core.checkpoint import CommittedOffset, Renaming, Translator
-from mm2.core.codec import Checkpoint
+from mm2.core.checkpoint import Renaming, Translator
 from mm2.core.filters import TopicFilter
-from mm2.core.model import (
-    NO_OFFSET,
-    ClusterAlias,
-    GroupId,
-    SourceAndTarget,
-    TopicName,
-    TopicPartition,
-)
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.runs import UNKNOWN_LOGS, Logs
+from mm2.core.runs import Logs
 from mm2.core.translation import Translated
-
-Commit = TypeVar("Commit", bound=CommittedOffset | None)
 
 
 class Reverser(Protocol):
@@ -183,128 +173,3 @@ class EitherTopic(TopicFilter):
         if self._copies.original(topic) is not None:
             return True
         return self._mirrored is not None and self._mirrored.should_replicate_topic(topic)
-
-
-class _Reached(NamedTuple):
-    """How far checkpoints have come on either side, and in which topics."""
-
-    source: int
-    copy: int
-    logs: Logs
-
-    def and_then(self, told: _Reached) -> _Reached:
-        """The further of both; where the topic has been made anew, only what is told of that."""
-        is_other_source = Logs(source=told.logs.source).are_others(self.logs)
-        is_other_copy = Logs(remote=told.logs.remote).are_others(self.logs)
-        return _Reached(
-            told.source if is_other_source else max(self.source, told.source),
-            told.copy if is_other_copy else max(self.copy, told.copy),
-            told.logs.or_else(self.logs),
-        )
-
-
-_NOWHERE: Final = _Reached(NO_OFFSET, NO_OFFSET, UNKNOWN_LOGS)
-
-
-class Carried:
-    """
-    How far a flow has carried groups along, which tells those that read on by themselves.
-
-    A flow that syncs group offsets gives groups of its target the offsets of its checkpoints. That
-    such an offset stands there does not mean that the group has moved, and carrying it back would
-    at best say nothing; at worst it would undo what somebody set at the source on purpose.
-
-    What was given in a topic counts no more once checkpoints are about another one of its name.
-    """
-
-    def __init__(self) -> None:
-        self._furthest: dict[GroupId, dict[TopicPartition, _Reached]] = {}
-        self._is_read = False
-
-    def backlog_read(self) -> None:
-        """Notes that all checkpoints of before the start are known: answers begin."""
-        self._is_read = True
-
-    def note(self, checkpoint: Checkpoint) -> None:
-        """Learns of a checkpoint of the flow, at its start or later."""
-        told = _Reached(checkpoint.upstream_offset, checkpoint.downstream_offset, checkpoint.logs)
-        offsets = self._furthest.setdefault(checkpoint.group, {})
-        before = offsets.get(checkpoint.partition)
-        offsets[checkpoint.partition] = told if before is None else before.and_then(told)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the flow has carried no group at all."""
-        return not self._furthest
-
-    def knows(self, group: GroupId) -> bool:
-        """Whether the flow has ever carried a group."""
-        return group in self._furthest
-
-    def is_passed(self, group: GroupId, partition: TopicPartition, offset: int) -> bool:
-        """Tells whether ``offset`` in a copy lies beyond what the group was given there."""
-        return self._is_read and offset > self._reached(group, partition).copy
-
-    def has_been_at(self, group: GroupId, partition: TopicPartition, offset: int) -> bool:
-        """Tells whether the group has once committed ``offset`` of the copy's original, or more."""
-        return self._reached(group, partition).source >= offset
-
-    def _reached(self, group: GroupId, partition: TopicPartition) -> _Reached:
-        return self._furthest.get(group, {}).get(partition, _NOWHERE)
-
-
-class Returning:
-    """
-    Tells which offsets of groups are on their way back.
-
-    Args:
-        copies: says which partitions are copies.
-        carried: how far the flow that made them has carried groups.
-    """
-
-    def __init__(self, copies: Copies, carried: Carried) -> None:
-        self._copies = copies
-        self._carried = carried
-
-    def own_commits(
-        self,
-        group: GroupId,
-        committed: Mapping[TopicPartition, Commit],
-        last: Mapping[TopicPartition, Checkpoint],
-    ) -> dict[TopicPartition, Commit]:
-        """
-        Leaves out what a group did not commit itself in a copy but was given there.
-
-        A group that has once read on stays on its way while it goes back in the copy.
-
-        Args:
-            group: the group.
-            committed: its offsets on the flow's source.
-            last: its last checkpoints, by partitions of the flow's target.
-        """
-        return {
-            partition: commit
-            for partition, commit in committed.items()
-            if (original := self._copies.original_partition(partition)) is None
-            or commit is None
-            or self._carried.is_passed(group, partition, _furthest(commit, last.get(original)))
-        }
-
-    def may_be_given(self, checkpoint: Checkpoint) -> bool:
-        """
-        Tells whether a group of the target may be given the offset of its last checkpoint.
-
-        Not once the group has come back and gone on there, which the flow's checkpoints tell: they
-        have passed its place in the copy or, where they are only safe guesses, in the original.
-        """
-        copy = self._copies.copied_partition(checkpoint.partition)
-        if copy is None:
-            return True
-        group = checkpoint.group
-        return self._carried.is_passed(
-            group, copy, checkpoint.upstream_offset
-        ) and not self._carried.has_been_at(group, copy, checkpoint.downstream_offset)
-
-
-def _furthest(commit: CommittedOffset, last: Checkpoint | None) -> int:
-    return commit.offset if last is None else max(commit.offset, last.upstream_offset)

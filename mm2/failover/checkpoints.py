@@ -10,13 +10,9 @@ from typing import TypeAlias
 
 import structlog
 
-from mm2.client.checkpoints import (
-    GroupCheckpoints,
-    RemoteCheckpoint,
-    last_checkpoints,
-    of_live_topics,
-)
-from mm2.core.checkpoint import CommittedOffset
+from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint, of_live_topics
+from mm2.core.beside import order_of
+from mm2.core.checkpoint import CommittedOffset, offset_of
 from mm2.core.failover import GroupFacts, Place, WithoutCheckpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
@@ -25,9 +21,10 @@ from mm2.core.translation import Translated
 from mm2.errors import ClusterError, SchemaError
 from mm2.failover.route import Route
 from mm2.failover.survey import ranges, states_of
+from mm2.failover.told import checkpoints_on, records_of
 from mm2.herder.progress import decode_progress
 from mm2.herder.topics import accepted_topics
-from mm2.kafka.log import Record, records_to_end
+from mm2.kafka.log import Record
 
 log = structlog.get_logger()
 
@@ -52,9 +49,8 @@ class Checkpoints:
         Raises:
             ClusterError: the destination does not answer, or refuses.
         """
-        policy = build_policy(self._route.pair.flow.checkpoint.properties)
-        topic = policy.checkpoints_topic(self._route.origin.alias)
-        return await last_checkpoints(self._records(topic), lambda _: True)
+        flow = self._route.pair.flow
+        return await checkpoints_on(flow, self._route.origin.alias, self._route.destination)
 
     async def look(
         self,
@@ -152,10 +148,8 @@ class Checkpoints:
 
     async def _records(self, topic: str) -> AsyncIterator[Record]:
         """All of a topic, as they come; none if it is not there."""
-        side = self._route.destination
-        if TopicName(topic) in await side.admin.list_topics():
-            async for record in records_to_end(side.alias, side.consumer, topic, partitions=[0]):
-                yield record
+        async for record in records_of(self._route.destination, topic):
+            yield record
 
 
 async def last_lag(reports: AsyncIterable[Record]) -> dict[TopicPartition, int]:
@@ -196,11 +190,11 @@ def _place(
         destination=where,
         committed=checkpoint.upstream_offset,
         translated=Translated(checkpoint.downstream_offset, last.exact),
-        current=None if current is None else current.offset,
+        current=offset_of(current),
         start=start,
         end=end,
         metadata=checkpoint.metadata,
-        never_goes_back=True,
+        order=order_of(checkpoint, offset_of(current)),
         age_ms=max(0, now_ms - last.timestamp_ms),
     )
 

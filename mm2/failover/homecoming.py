@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mm2.core.beside import is_echo
+from mm2.core.carried import Carried
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.failover import IDLE_STATES, GroupFacts
 from mm2.core.model import GroupId, TopicPartition
-from mm2.core.reverse import Carried
 
 
 def comes_home(
@@ -34,5 +35,12 @@ def comes_home(
     if facts.destination_state is None:
         return carried.is_empty or carried.knows(group)
     return facts.destination_state in IDLE_STATES or any(
-        carried.is_passed(group, where, commit.offset) for where, commit in committed.items()
+        _has_read(group, where, commit.offset, carried) for where, commit in committed.items()
     )
+
+
+def _has_read(group: GroupId, where: TopicPartition, offset: int, carried: Carried) -> bool:
+    last = carried.last(group, where)
+    if last is not None and last.beside is not None:
+        return not is_echo(offset, last, None)
+    return carried.is_passed(group, where, offset)

@@ -113,6 +113,11 @@ def ahead(place: Place) -> Stretch | None:
     return Stretch(place.destination, place.offset, place.current)
 
 
+def is_contested(place: Place) -> bool:
+    """Whether a group stands somewhere on the destination, but not where it should be."""
+    return place.current is not None and place.current != place.found
+
+
 def left_alone(place: Place) -> Place:
     """A group stays where it is on the destination: nothing but markers and gaps lies between."""
     assert place.current is not None  # noqa: S101 - it is ahead

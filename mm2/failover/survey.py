@@ -19,7 +19,8 @@ from mm2.failover.gaps import LookAt, Stretch, look_at, without_records
 from mm2.failover.homecoming import comes_home
 from mm2.failover.passages import Passage, way_of
 from mm2.failover.route import Route, Side
-from mm2.failover.steps import Nearest, Step, ahead, left_alone, place_of
+from mm2.failover.steps import Nearest, Step, ahead, is_contested, left_alone, place_of
+from mm2.failover.told import told_of
 from mm2.kafka.offsets import OffsetAt
 from mm2.kafka.peek import Range
 
@@ -97,15 +98,29 @@ class Survey:
         facts = await states_of(groups, origin, destination)
         current = _all(await destination.admin.list_offsets_of_groups(groups))
         steps = await self._steps(committed, current, ways)
-        places = await self._places({step for those in steps.values() for step in those})
+        found = await self._places({step for those in steps.values() for step in those})
+        places = await self._compared(
+            {group: [found[step] for step in steps[group]] for group in steps}
+        )
         return [
             replace(
                 facts[group],
-                places=tuple(places[step] for step in steps[group]),
+                places=tuple(places[group]),
                 left_behind=tuple(sorted(committed[group].keys() - ways.keys())),
             )
             for group in sorted(groups)
         ]
+
+    async def _compared(self, places: Mapping[str, list[Place]]) -> Mapping[str, list[Place]]:
+        """Where a group stands elsewhere on the destination: which of its commits is the later."""
+        contested = [group for group, those in places.items() if any(map(is_contested, those))]
+        if not contested:
+            return places
+        told = await told_of(self._route, contested)
+        return {
+            group: [told.compared(group, each) if is_contested(each) else each for each in those]
+            for group, those in places.items()
+        }
 
     async def _steps(
         self, committed: Mapping[str, Committed], current: Mapping[str, Committed], ways: _Ways

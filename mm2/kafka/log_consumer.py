@@ -129,6 +129,11 @@ async def reached(consumer: AIOKafkaConsumer, ends: Mapping[ClientPartition, int
     return all([await consumer.position(each) >= end for each, end in ends.items()])
 
 
+async def positions(consumer: AIOKafkaConsumer) -> dict[int, int]:
+    """Which offset a consumer reads next, by the numbers of partitions of its topic."""
+    return {each.partition: await consumer.position(each) for each in consumer.assignment()}
+
+
 async def poll(consumer: AIOKafkaConsumer, wait_ms: int = POLL_MS) -> list[Record]:
     """What has come, ``AT_ONCE`` records at most; waits for something to come."""
     # What has come is unpacked without a pause, and others are waiting: a task copies meanwhile.

@@ -20,6 +20,7 @@ from mm2.kafka.log_consumer import (
     end_offsets,
     log_consumer,
     poll,
+    positions,
     reached,
 )
 from mm2.kafka.records import Record
@@ -57,6 +58,7 @@ class LogTail:
 
     Attributes:
         caught_up: set once everything that was there at the start has been handed out.
+        passed: by partitions, the offset before which all that there is has been handed out.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class LogTail:
         self._rest_s = rest_s
         self._ends: dict[int, int] | None = None
         self.caught_up = asyncio.Event()
+        self.passed: dict[int, int] = {}
 
     async def __aiter__(self) -> AsyncIterator[Record]:
         backoff_s = _BACKOFF_LEAST_S
@@ -111,6 +114,8 @@ class LogTail:
                 for record in records:
                     yield record
                     self._next[record.partition] = record.offset + 1
+                with translated(self._alias, what):
+                    self.passed = await positions(consumer)
                 if self.caught_up.is_set() and 0 < len(records) < AT_ONCE:
                     await asyncio.sleep(self._rest_s)
 

@@ -24,6 +24,10 @@ EVENTS: Final = {
     "checkpoint.skipped": "A group's offsets could not be looked at this time.",
     "checkpoint.unwritable": "A checkpoint cannot be encoded.",
     "checkpoints.loaded": "Earlier checkpoints were read back.",
+    "checkpoints.not_followed": "What the opposite flow has given groups is not known in time; no "
+    "checkpoints are made until it is, so that none is an echo.",
+    "checkpoints.not_read": "A topic of checkpoints may not be read: which of a group's commits is "
+    "the later one is not known from there.",
     "cluster.unreachable": "A cluster does not answer, or refuses us; it is asked again.",
     "config.doubtful": "Something in the file is taken as Kafka's MirrorMaker takes it, but was"
     " probably not meant; mm2 config validate shows it too.",
@@ -86,7 +90,7 @@ EVENTS: Final = {
     "group_offsets.not_listed": "Offsets of target groups could not be looked at.",
     "group_offsets.not_synced": "Offsets of a target group could not be written.",
     "group_offsets.refused": "The target refused offsets of a group, for example an active one.",
-    "group_offsets.synced": "Offsets of an idle target group were moved forward.",
+    "group_offsets.synced": "Offsets of an idle target group were set.",
     "groups.changed": "Consumer groups to follow came or went.",
     "groups.not_listed": "The source's groups could not be listed.",
     "groups.not_synced": "Checkpoints of a flow, or a cluster's groups, could not be looked at; "

@@ -15,7 +15,7 @@ from typing import cast
 
 import pytest
 
-from flows.checkpoint.emit import Choice, Emission
+from flows.checkpoint.emit import Choice, Emission, Found
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.outbox import Outbox
 from flows.checkpoint.report import Latencies
@@ -297,11 +297,11 @@ class _Timed:
 class _TimedChoice(Choice):
     parts: _Parts
 
-    def news(
-        self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset], now_ms: int
-    ) -> int:
+    def found(
+        self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset]
+    ) -> list[Found]:
         with self.parts.part("translate"):
-            return super().news(group, committed, now_ms)
+            return super().found(group, committed)
 
 
 class _TimedOutbox(Outbox):
@@ -345,7 +345,7 @@ async def _round(
     renaming = Renaming(flow, build_policy(checkpoint.properties), topic_filter)
     choice = _TimedChoice(renaming, _exact_runs(pair.topic, await pair.logs()), store)
     choice.parts = outbox.parts = parts
-    emission = Emission(source, groups=followed, choice=choice, outbox=outbox)
+    emission = Emission(source, target, groups=followed, choice=choice, outbox=outbox)
     return _Round(pair, followed, emission, outbox, GroupOffsetSync(target, followed, store))
 
 

@@ -15,10 +15,11 @@ from mm2.client.checkpoint_sink import CheckpointSink, WrittenCheckpoints
 from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint
 from mm2.client.group_offsets import GroupOffsets
 from mm2.client.mirror_client import TIMEOUT, MirrorClient
+from mm2.core.carried import Carried
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import build_policy
-from mm2.core.reverse import Carried, Copies
+from mm2.core.reverse import Copies
 from mm2.errors import Unavailable
 from tests.support.fake_groups import FakeGroups
 from tests.support.virtual_time import run

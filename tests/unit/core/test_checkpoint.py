@@ -16,6 +16,7 @@ from mm2.core.checkpoint import (
     checkpoints_for_group,
     downstream_partition,
     group_offsets_to_sync,
+    noted,
 )
 from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.filters import TopicFilter, build_topic_filter
@@ -62,8 +63,10 @@ def checkpoints(
     last: Iterable[Checkpoint] = (),
     topic_filter: TopicFilter | None = None,
 ) -> list[Checkpoint]:
-    return list(
-        checkpoints_for_group(
+    known = {each.partition: each for each in last}
+    return [
+        each
+        for each in checkpoints_for_group(
             GROUP,
             {
                 partition: None if offset is None else CommittedOffset(offset, "meta")
@@ -71,9 +74,10 @@ def checkpoints(
             },
             renaming=Renaming(FLOW, POLICY, topic_filter or build_topic_filter({})),
             translator=OffsetTranslation(store) if isinstance(store, OffsetSyncStore) else store,
-            last={each.partition: each for each in last},
+            last=known,
         )
-    )
+        if noted(each, known.get(each.partition), None) is not None
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mm2.core.beside import Order
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.failover import GroupFacts, Place, offsets_to_write
 from mm2.core.failover_checks import (
@@ -275,16 +276,65 @@ def test_share_and_streams_groups_do_not_move() -> None:
 
 
 @pytest.mark.parametrize(
-    ("current", "written"), [(None, 40), (39, 40), (40, 40), (41, None), (300, None)]
+    ("order", "ahead", "behind"),
+    [
+        (Order.GIVEN, 40, 40),
+        (Order.EARLIER, 40, 40),
+        (Order.UNKNOWN, 40, 30),
+        (Order.UNSURE, 40, 30),
+        (Order.LATER, 50, 30),
+    ],
 )
-def test_after_a_disaster_no_group_is_set_back(current: int | None, written: int | None) -> None:
-    """Whatever is forced."""
-    checkpoint = replace(place(current=current), never_goes_back=True)
-    verdicts = list(group_verdicts(facts(checkpoint), planned=False))
-    assert is_go(verdicts)
-    found = offsets_to_write(facts(checkpoint))
-    assert found == ({} if written is None else {COPY: CommittedOffset(written, "m")})
-    assert checkpoint.offset == (current if written is None else written)
+def test_after_a_disaster_the_later_commit_counts_and_in_doubt_the_earlier_place(
+    order: Order, ahead: int, behind: int
+) -> None:
+    """Its checkpoint says 40; what was only synced has not been read."""
+    for current, offset in ((50, ahead), (40, 40), (30, behind), (None, 40)):
+        lost = replace(place(current=current), origin=None, order=order)
+        assert is_go(list(group_verdicts(facts(lost), planned=False)))
+        assert lost.offset == offset
+        written = offsets_to_write(facts(lost))
+        expected = {COPY: CommittedOffset(offset, "m")}
+        assert written == ({} if offset == current != 40 else expected)
+
+
+@pytest.mark.parametrize(
+    ("order", "current", "offset", "words"),
+    [
+        (Order.GIVEN, 50, 40, "than 40: it was only carried there, and has read nothing"),
+        (Order.EARLIER, 50, 40, "than 40: it had committed that before it went back"),
+        (Order.LATER, 30, 30, "stays there at 30, not at 40: that was committed later"),
+        (Order.UNSURE, 30, 30, "stays there at 30, not at 40: that was committed at about the"),
+        (Order.LATER, 50, None, "than 40: that was committed later"),
+        (Order.UNSURE, 50, None, "than 40: both were committed at about the same time"),
+        (Order.UNKNOWN, 50, None, "whether it has read so far there, or has gone back since"),
+    ],
+)
+def test_a_planned_move_says_truly_why_a_group_stands_elsewhere_there(
+    order: Order, current: int, offset: int | None, words: str
+) -> None:
+    moving = replace(place(current=current), order=order)
+    verdicts = list(group_verdicts(facts(moving), planned=True))
+    assert words in only(verdicts, "progress").reason
+    assert stopping(verdicts) == (["progress"] if offset is None else [])
+    assert moving.offset == (40 if offset is None else offset)
+
+
+@pytest.mark.parametrize("current", [30, 50])
+def test_a_group_that_was_only_carried_where_it_comes_from_stays_where_it_has_read(
+    current: int,
+) -> None:
+    moving = replace(place(current=current), order=Order.LATER, is_carried=True)
+    verdicts = list(group_verdicts(facts(moving), planned=True))
+    assert "where it comes from, it was only carried along" in only(verdicts, "progress").reason
+    assert not stopping(verdicts)
+    assert offsets_to_write(facts(moving)) == {}
+
+
+def test_a_group_that_stays_where_the_log_has_lost_records_goes_on_at_its_start() -> None:
+    """Its own offset would be left to auto.offset.reset."""
+    moving = replace(place(current=10, start=20), order=Order.LATER)
+    assert offsets_to_write(facts(moving)) == {COPY: CommittedOffset(20, "m")}
 
 
 def test_checkpoints_cost_what_was_committed_after_them() -> None:

@@ -11,12 +11,13 @@ from uuid import UUID
 
 import pytest
 
+from mm2.core.carried import Carried, Returning
 from mm2.core.checkpoint import CommittedOffset, checkpoints_for_group
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.reverse import BothWays, Carried, Copies, EitherTopic, RenamingBothWays, Returning
+from mm2.core.reverse import BothWays, Copies, EitherTopic, RenamingBothWays
 from mm2.core.runs import UNKNOWN_LOGS, Logs
 from mm2.core.topology import should_replicate_topic
 from mm2.core.translation import Translated
@@ -200,8 +201,8 @@ def _carried(*offsets: int) -> Carried:
 
 def _own_commits(carried: Carried, offset: int, last: Checkpoint | None = None) -> bool:
     committed = {_at("A.orders"): CommittedOffset(offset), _at("local"): CommittedOffset(3)}
-    known = {} if last is None else {_at("orders"): last}
-    found = Returning(_copies(), carried).own_commits(GROUP, committed, known)
+    known = {_at("A.orders"): last}
+    found = Returning(_copies(), carried).own_commits(GROUP, committed, known.get)
     assert found.pop(_at("local")) == CommittedOffset(3)
     return bool(found)
 
@@ -275,7 +276,9 @@ def test_a_group_on_its_way_may_go_back_in_the_copy() -> None:
 
 
 def test_offsets_that_were_reset_are_passed_on_as_they_are() -> None:
-    found = Returning(_copies(), _carried(50)).own_commits(GROUP, {_at("A.orders"): None}, {})
+    found = Returning(_copies(), _carried(50)).own_commits(
+        GROUP, {_at("A.orders"): None}, lambda _: None
+    )
     assert found == {_at("A.orders"): None}
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from mm2.core.carried import Carried
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.failover import GroupFacts
 from mm2.core.model import GroupId
-from mm2.core.reverse import Carried
 from mm2.failover.homecoming import comes_home
 from tests.support.fake_route import at
 

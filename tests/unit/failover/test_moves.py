@@ -14,6 +14,7 @@ import pytest
 
 from mm2.cli.moves import ended_alike
 from mm2.client.checkpoints import RemoteCheckpoint
+from mm2.core.beside import Beside, Order
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.failover import WithoutCheckpoint, offsets_to_write
@@ -46,7 +47,8 @@ def _target() -> FakeSide:
 
 
 def _checkpoint(group: str, time_ms: int) -> RemoteCheckpoint:
-    checkpoint = Checkpoint(GroupId(group), COPY, 30, 30, "", True)
+    carried = Beside(Order.GIVEN, (30,))
+    checkpoint = Checkpoint(GroupId(group), COPY, 30, 30, "", True, beside=carried)
     return RemoteCheckpoint(checkpoint=checkpoint, timestamp_ms=time_ms)
 
 

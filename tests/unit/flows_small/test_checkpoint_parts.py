@@ -275,7 +275,8 @@ def test_choosing_remembers_what_was_chosen_and_never_goes_back() -> None:
 
     def news(up: int, now_ms: int) -> int:
         offset = CommittedOffset(up, "note")
-        return choice.news(G1, {where: offset, TopicPartition(TopicName("o"), 0): offset}, now_ms)
+        found = choice.found(G1, {where: offset, TopicPartition(TopicName("o"), 0): offset})
+        return sum(choice.take(each, {}, now_ms) for each in found)
 
     for up, down in ((11, 4), (12, 5)):
         feed(store=syncs, record=_sync(up, down))

@@ -62,7 +62,8 @@ def emission(
     renaming = Renaming(FLOW, build_policy({}), build_topic_filter({"topics": "t.*"}))
     sent = Sent(store)
     choice = Choice(renaming, OffsetTranslation(known), store)
-    return Emission(source, groups=groups, choice=choice, outbox=sent), sent
+    target = FakeGroups("B")
+    return Emission(source, target, groups=groups, choice=choice, outbox=sent), sent
 
 
 def test_groups_with_offsets_on_accepted_topics_are_followed() -> None:

@@ -1,0 +1,247 @@
+"""
+Which of two commits of a group is the later one: that of a flow's source, or that of its target.
+
+A flow that syncs group offsets writes into groups of its target, and so does the opposite flow at
+the source. Such an offset was read by nobody. Whoever carries a group on has to tell it from what a
+member or a person has committed; and of two such commits, the later one counts. So each checkpoint
+notes what stood on the target when it was made, and how that came about (ADR 18).
+
+Pure: nothing here knows a clock. Later is what changed after one had looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
+
+NOTHING: Final = -1
+"""Stands for a group that has committed nothing."""
+
+_MOST: Final = 8
+"""Offsets that may have been given and not been seen yet: more than attempts that overlap."""
+
+
+_SETTLED: Final = "settled"
+
+
+class Order(StrEnum):
+    """What a group's offset on the target is to the commit on the source."""
+
+    GIVEN = "given"
+    """A flow put it there, or nothing stands there: nobody has read."""
+
+    EARLIER = "earlier"
+    """A member or a person committed it, before the source's commit."""
+
+    UNKNOWN = "unknown"
+    """It stood there when the group was first seen."""
+
+    UNSURE = "unsure"
+    """A member or a person committed it, at about the time of the source's commit."""
+
+    LATER = "later"
+    """A member or a person committed it, after the source's commit."""
+
+
+class Beside(NamedTuple):
+    """
+    What stood on the target, as far as that was looked at when a checkpoint was made, or since.
+
+    Attributes:
+        order: what it is to the commit on the source.
+        offsets: any of these may stand there; more than one only of those that were given.
+        is_settled: whether the source was looked at again after that: what it commits from now on
+            is later.
+    """
+
+    order: Order
+    offsets: tuple[int, ...]
+    is_settled: bool = False
+
+    def encode(self) -> bytes:
+        """The value of a header: ``given 40 -1``, ``later 50 settled``."""
+        settled = [_SETTLED] if self.is_settled else []
+        return " ".join([self.order, *map(str, self.offsets), *settled]).encode()
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Beside | None:
+        """Reads what ``encode`` wrote; None for anything else."""
+        try:
+            order, *rest = (data or b"").decode("ascii").split()
+            offsets = tuple(int(each) for each in rest if each != _SETTLED)
+            return cls(Order(order), offsets, _SETTLED in rest)
+        except ValueError:
+            return None
+
+
+class Told(Protocol):
+    """A checkpoint, as far as this goes."""
+
+    @property
+    def upstream_offset(self) -> int:
+        """What the group committed on the source."""
+
+    @property
+    def downstream_offset(self) -> int:
+        """What that is on the target."""
+
+    @property
+    def beside(self) -> Beside | None:
+        """What stood there; None if nobody looked, as Java's MirrorMaker does not."""
+
+
+def order_of(last: Told, current: int | None) -> Order:
+    """
+    What a group's offset on the target is to the source's commit.
+
+    Args:
+        last: the group's last checkpoint.
+        current: the offset; None for nothing.
+    """
+    if current is None:
+        return Order.GIVEN
+    is_there = current == last.downstream_offset
+    if last.beside is None:
+        return Order.GIVEN if is_there else Order.UNKNOWN
+    if current in last.beside.offsets:
+        return last.beside.order
+    if is_there and last.beside.order in (Order.GIVEN, Order.EARLIER, Order.UNKNOWN):
+        return Order.GIVEN
+    return Order.LATER
+
+
+def may_be_given(last: Told, current: int | None) -> bool:
+    """
+    Tells whether a sync may put a group where its last checkpoint says.
+
+    Forward as Java does (C301), unless what stands there was committed later; back only where
+    nobody has read since a flow put it there, which Java does not do (C307).
+    """
+    order = order_of(last, current)
+    if current is None or order is Order.GIVEN:
+        return current != last.downstream_offset
+    return order in (Order.EARLIER, Order.UNKNOWN) and current < last.downstream_offset
+
+
+def looked(
+    last: Told | None, upstream: int, current: int | None, hint: Order | None = None
+) -> Beside:
+    """
+    What a new checkpoint notes.
+
+    Args:
+        last: the one before it; None if there is none.
+        upstream: what the group has committed on the source by itself.
+        current: what stands on the target; looked at after ``upstream``.
+        hint: what the opposite flow's checkpoint says of both, see ``inverted``.
+    """
+    if last is None:
+        order = Order.GIVEN if current is None else hint or Order.UNKNOWN
+        return Beside(order, (_number(current),))
+    order = order_of(last, current)
+    if order is Order.GIVEN:
+        before = () if last.beside is None else last.beside.offsets
+        return Beside(order, _some((_number(current), last.downstream_offset, *before)))
+    if upstream != last.upstream_offset:
+        order = _after_another_commit(last, _number(current), hint)
+    is_known = last.beside is not None and current in last.beside.offsets
+    return Beside(order, (_number(current),), is_settled=is_known)
+
+
+def seen(last: Told, current: int | None) -> Beside | None:
+    """What a look at the target adds to what a checkpoint notes; None: nothing."""
+    if last.beside is None or current is None or current in last.beside.offsets:
+        return None
+    return Beside(order_of(last, current), (current,))
+
+
+def settled(beside: Beside | None) -> Beside | None:
+    """What is known once the source has been looked at again, and has not committed meanwhile."""
+    return None if beside is None else beside._replace(is_settled=True)
+
+
+def is_echo(offset: int, opposite: Told | None, last: Told | None) -> bool:
+    """
+    Tells whether the opposite flow put an offset where it stands now on the source.
+
+    Args:
+        offset: what the group has there.
+        opposite: the group's last checkpoint of the opposite flow for that partition.
+        last: of the flow itself, if it has made one.
+    """
+    if opposite is None or opposite.beside is None:
+        return False
+    if last is not None and _came_after(last, opposite):
+        return False
+    return order_of(opposite, offset) is Order.GIVEN
+
+
+def inverted(opposite: Told | None, upstream: int, current: int | None) -> Order | None:
+    """
+    What the opposite flow's last checkpoint says of commits on both sides; None: nothing.
+
+    Args:
+        opposite: the group's last checkpoint of the opposite flow.
+        upstream: what the group has committed on the flow's source, where ``opposite`` leads to.
+        current: what it has on the flow's target.
+    """
+    if opposite is None or opposite.beside is None or opposite.upstream_offset != current:
+        return None
+    return _INVERSE.get(order_of(opposite, upstream))
+
+
+def compared(
+    last: Told | None, opposite: Told | None, upstream: int, current: int | None
+) -> tuple[Order, bool]:
+    """
+    Says which of a group's commits is the later one, when somebody wants to move it.
+
+    Args:
+        last: the last checkpoint of the flow that it moves along; None if there is none.
+        opposite: the last one of the opposite flow.
+        upstream: what the group has committed where it comes from.
+        current: what it has where it goes.
+
+    Returns:
+        What the latter is to the former, and whether the former was only given to the group.
+    """
+    if is_echo(upstream, opposite, last):
+        return (Order.GIVEN if current is None else Order.LATER), True
+    hint = inverted(opposite, upstream, current)
+    order = looked(last, upstream, current, hint).order
+    return (hint or order if order in _OPEN else order), False
+
+
+_OPEN: Final = (Order.UNKNOWN, Order.UNSURE)
+_INVERSE: Final = {
+    Order.LATER: Order.EARLIER,
+    Order.EARLIER: Order.LATER,
+    Order.UNSURE: Order.UNSURE,
+}
+
+
+def _after_another_commit(last: Told, current: int, hint: Order | None) -> Order:
+    """The source has committed since; whatever had been looked at before is older than that."""
+    beside = last.beside
+    if beside is not None and current in beside.offsets and beside.is_settled:
+        return Order.EARLIER
+    return hint or (Order.UNKNOWN if last.beside is None else Order.UNSURE)
+
+
+def _came_after(last: Told, opposite: Told) -> bool:
+    """Whether the flow has seen a commit of the source after what the opposite flow tells of."""
+    beside = last.beside
+    return (
+        beside is not None
+        and beside.order is Order.EARLIER
+        and opposite.upstream_offset in beside.offsets
+    )
+
+
+def _number(offset: int | None) -> int:
+    return NOTHING if offset is None else offset
+
+
+def _some(offsets: Iterable[int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(offsets))[:_MOST]

@@ -1,0 +1,78 @@
+"""Which of two commits of a group is the later one (``tests/property`` has random histories)."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.core.beside import Beside, Order, is_echo, looked, may_be_given, order_of
+from mm2.core.codec import Checkpoint
+from mm2.core.model import GroupId, TopicName, TopicPartition
+
+WHERE = TopicPartition(TopicName("t"), 0)
+
+
+def told(up: int, down: int, beside: Beside | None = None) -> Checkpoint:
+    return Checkpoint(GroupId("g"), WHERE, up, down, beside=beside)
+
+
+@pytest.mark.parametrize(
+    ("beside", "text"),
+    [
+        (Beside(Order.GIVEN, (40, -1)), b"given 40 -1"),
+        (Beside(Order.LATER, (50,), is_settled=True), b"later 50 settled"),
+    ],
+)
+def test_what_stands_on_the_target_is_a_header_of_the_checkpoint(
+    beside: Beside, text: bytes
+) -> None:
+    written = told(10, 5, beside)
+    assert written.headers()[-1] == ("mm2.beside", text)
+    read = Checkpoint.decode(written.key(), written.value(), written.headers())
+    assert read.beside == beside
+
+
+@pytest.mark.parametrize("text", [None, b"", b"given x", b"since 4", b"\xff"])
+def test_another_header_says_nothing(text: bytes | None) -> None:
+    assert Beside.decode(text) is None
+
+
+def test_without_a_header_groups_go_forward_only_as_javas_do() -> None:
+    """C301, C307."""
+    assert may_be_given(told(10, 5), None)
+    assert may_be_given(told(10, 5), 4)
+    assert not may_be_given(told(10, 5), 6)
+
+
+@pytest.mark.parametrize(
+    ("order", "forward", "back"),
+    [
+        (Order.GIVEN, True, True),
+        (Order.EARLIER, True, False),
+        (Order.UNKNOWN, True, False),
+        (Order.UNSURE, False, False),
+        (Order.LATER, False, False),
+    ],
+)
+def test_nobodys_later_commit_is_overruled(order: Order, *, forward: bool, back: bool) -> None:
+    assert may_be_given(told(10, 5, Beside(order, (4,))), 4) is forward
+    assert may_be_given(told(10, 5, Beside(order, (6,))), 6) is back
+    assert not may_be_given(told(10, 5, Beside(order, (4,))), 3), "committed since"
+
+
+def test_what_was_given_is_known_until_something_else_was() -> None:
+    """Also what may have been given a moment ago."""
+    first = told(10, 5, looked(None, 10, None))
+    second = told(20, 9, looked(first, 20, None))
+    third = told(4, 2, looked(second, 4, 5))
+    for offset in (None, 5, 9, 2):
+        assert order_of(third, offset) is Order.GIVEN
+    assert order_of(third, 7) is Order.LATER
+
+
+def test_what_the_opposite_flow_gave_is_an_echo_until_the_group_has_come_back() -> None:
+    away = told(80, 20, Beside(Order.GIVEN, (20,)))
+    assert is_echo(20, away, None)
+    assert not is_echo(21, away, None)
+    assert not is_echo(20, None, None)
+    back = told(30, 90, Beside(Order.EARLIER, (80,)))
+    assert not is_echo(20, away, back), "set back to where it had come back to"

@@ -1,0 +1,177 @@
+"""Groups that somebody sets back, on either side, between rounds of checkpoints and syncs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flows.checkpoint.emit import Choice, Emission
+from flows.checkpoint.store import CheckpointStore
+from flows.checkpoint.sync import GroupOffsetSync, StoreNotes
+from mm2.core.beside import Beside, Order
+from mm2.core.carried import Carried, Returning
+from mm2.core.checkpoint import Renaming
+from mm2.core.codec import Checkpoint
+from mm2.core.filters import build_topic_filter
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
+from mm2.core.policy import build_policy
+from mm2.core.reverse import Copies
+from mm2.core.runs import UNKNOWN_LOGS, Logs
+from mm2.core.translation import Translated
+from tests.support.fake_groups import FakeGroups
+from tests.support.followed import G1, at, following
+from tests.support.virtual_time import run
+
+FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+HERE, THERE = at("t"), at("A.t")
+
+
+class Same:
+    """Copies have the offsets of their originals."""
+
+    def explain(self, partition: TopicPartition, upstream: int) -> Translated:
+        del partition
+        return Translated(upstream, exact=True)
+
+    def logs(self, partition: TopicPartition) -> Logs:
+        del partition
+        return UNKNOWN_LOGS
+
+
+@dataclass
+class Flow:
+    """A flow between two clusters in memory, whose group reads one topic."""
+
+    source: FakeGroups = field(default_factory=lambda: FakeGroups("A"))
+    target: FakeGroups = field(default_factory=lambda: FakeGroups("B", ends={THERE: 1000}))
+    opposite: Carried = field(default_factory=Carried)
+    is_told: bool = True
+    writes: bool = True
+
+    def __post_init__(self) -> None:
+        policy = build_policy({"source.cluster.alias": "A", "target.cluster.alias": "B"})
+        renaming = Renaming(FLOW, policy, build_topic_filter({"topics": "t"}))
+        groups = following(self.source)
+        groups.current = frozenset({G1})
+        self.store = CheckpointStore()
+        self.opposite.backlog_read()
+        copies = Copies(ClusterAlias("B"), policy, lambda _: False)
+        choice = Choice(renaming, Same(), self.store, Returning(copies, self.opposite))
+        self.emission = Emission(
+            self.source,
+            self.target,
+            groups=groups,
+            choice=choice,
+            outbox=self,
+            until_told=self.until_told,
+        )
+        notes = StoreNotes(self.store, self.emission.one_at_a_time, self.write)
+        self._sync = GroupOffsetSync(self.target, groups, self.store, notes=notes)
+
+    async def until_told(self) -> bool:
+        return self.is_told
+
+    async def write(self) -> int:
+        due = self.store.unsent() if self.writes else []
+        for each in due:
+            self.store.sent(each)
+        return len(due)
+
+    def here(self, offset: int) -> None:
+        """Somebody commits on the source, and checkpoints are made."""
+        self.source.put(G1, {HERE: offset})
+        run(self.emission.round())
+
+    def there(self, offset: int) -> None:
+        """Somebody commits on the target, and checkpoints are made."""
+        self.target.put(G1, {THERE: offset})
+        run(self.emission.round())
+
+    def synced(self) -> int | None:
+        """Where the group stands on the target after a round of syncs."""
+        run(self._sync.round())
+        found = self.target.offsets.get(G1, {}).get(THERE)
+        return None if found is None else found.offset
+
+    @property
+    def last(self) -> Checkpoint:
+        """The group's checkpoint."""
+        return self.store.of_group(G1)[THERE]
+
+
+def test_where_nobody_reads_a_group_follows_back() -> None:
+    flow = Flow()
+    flow.here(90)
+    assert flow.synced() == 90
+    flow.here(10)
+    assert flow.synced() == 10
+    assert flow.last.beside == Beside(Order.GIVEN, (10,))
+
+
+def test_what_somebody_sets_on_the_target_stays_until_the_source_goes_on() -> None:
+    flow = Flow()
+    flow.here(90)
+    flow.synced()
+    flow.there(30)
+    assert flow.synced() == 30
+    assert flow.last.beside == Beside(Order.LATER, (30,))
+    run(flow.emission.round())
+    flow.here(95)
+    assert flow.synced() == 95
+
+
+def test_a_group_that_has_read_on_the_target_does_not_follow_back() -> None:
+    flow = Flow()
+    flow.here(50)
+    flow.synced()
+    flow.there(80)
+    flow.synced()
+    run(flow.emission.round())
+    flow.here(20)
+    assert flow.synced() == 80
+    assert flow.last.beside == Beside(Order.EARLIER, (80,), is_settled=True)
+
+
+def test_of_what_changes_at_once_on_both_sides_nothing_is_overruled() -> None:
+    flow = Flow()
+    flow.here(50)
+    flow.synced()
+    flow.target.put(G1, {THERE: 30})
+    flow.here(60)
+    assert flow.synced() == 30
+    assert flow.last.beside == Beside(Order.UNSURE, (30,))
+
+
+def test_what_the_opposite_flow_gave_makes_no_checkpoint() -> None:
+    flow = Flow()
+    given = Beside(Order.GIVEN, (40,))
+    flow.opposite.note(Checkpoint(G1, HERE, 70, 40, beside=given))
+    flow.here(40)
+    assert not flow.store.groups()
+    flow.here(41)
+    assert flow.last.upstream_offset == 41
+
+
+def test_until_it_is_known_what_was_given_no_checkpoint_is_made() -> None:
+    flow = Flow(is_told=False)
+    flow.here(40)
+    assert not flow.store.groups()
+    flow.is_told = True
+    flow.here(40)
+    assert flow.last.upstream_offset == 40
+
+
+def test_only_what_the_topic_has_is_given() -> None:
+    """Else nobody could tell after a crash that it was."""
+    flow = Flow(writes=False)
+    flow.here(40)
+    assert flow.synced() is None
+    flow.writes = True
+    run(flow.emission.round())
+    assert flow.synced() == 40
+
+
+def test_without_leave_to_look_at_the_targets_groups_checkpoints_are_as_javas() -> None:
+    flow = Flow()
+    flow.target.failing = {G1}
+    flow.here(40)
+    assert flow.last.beside is None
