@@ -21,9 +21,10 @@ from tests.support.endings import leaving_nobody
 from tests.support.trials.cost import KINDS, measure
 from tests.support.trials.cost import table_of as costs_table
 from tests.support.trials.judging import faults_of
-from tests.support.trials.outcome import FAILOVER, UNPLANNED, Trial, load, save
+from tests.support.trials.outcome import FAILOVER, REWOUND, UNPLANNED, Trial, load, save
 from tests.support.trials.planned import planned_round
 from tests.support.trials.report import COSTS, TRIALS, table_of, write_table
+from tests.support.trials.rewinds import rewinding, rewound_round, rounds, settings_of
 from tests.support.trials.unplanned import unplanned_round
 from tests.support.trials.world import World, world
 
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_table(COSTS, costs_table([measure(kind, options.scale) for kind in KINDS]))
         return 0
     with leaving_nobody():
-        trials = _run(options, Console())
+        run = _rewind if options.command == "rewinds" else _run
+        trials = run(options, Console())
     print(table_of(trials))  # noqa: T201 - the result
     return int(any(trial.faults for trial in trials))
 
@@ -62,6 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--java", action="store_true", help="Java's MirrorMaker beside mm2")
     run.add_argument("--exactly-once", action="store_true", help="mm2 copies in transactions")
     run.add_argument("--json", type=Path, required=True, metavar="FILE", help="what was found")
+    rewinds = commands.add_parser("rewinds", help="groups that are set back; goes on, too")
+    rewinds.add_argument("--seeds", type=int, default=30, help="of 8 groups each (30)")
+    rewinds.add_argument("--seed", type=int, default=1, help="the first one (1)")
+    rewinds.add_argument("--no-sync", action="store_true", help="flows sync no group offsets")
+    rewinds.add_argument("--exactly-once", action="store_true", help="mm2 copies in transactions")
+    rewinds.add_argument("--json", type=Path, required=True, metavar="FILE", help="what was found")
     cost = commands.add_parser("cost", help="measures what runs cost, and writes that table")
     cost.add_argument("--scale", type=float, default=1.0, help="of a million records (1)")
     report = commands.add_parser("report", help="writes the table of the documentation")
@@ -90,6 +98,35 @@ def _run(options: argparse.Namespace, console: Console) -> list[Trial]:
             trials += found
             save(trials, options.json)
             for line in [f"{kind} {seed}: {count} groups", *faults_of(found)]:
+                console.print(line, markup=False, highlight=False)
+    return trials
+
+
+def _rewind(options: argparse.Namespace, console: Console) -> list[Trial]:
+    trials = load(options.json)
+    modes = {"syncs": not options.no_sync, "exactly_once": options.exactly_once}
+    done = {(trial.kind, trial.seed) for trial in trials}
+    missing = [
+        (move, seed)
+        for move, seed in rounds(range(options.seed, options.seed + options.seeds))
+        if not any(
+            kind.startswith(f"{REWOUND}: {settings_of(**modes)}") and move in kind and at == seed
+            for kind, at in done
+        )
+    ]
+    if not missing:
+        return trials
+    with (
+        tempfile.TemporaryDirectory(prefix="mm2-trials-") as folder,
+        KafkaCluster("source") as source,
+        KafkaCluster("target") as target,
+        rewinding(Path(folder), source, target, **modes) as place,
+    ):
+        for move, seed in missing:
+            found = rewound_round(place, seed, _AT_ONCE - 1, move)
+            trials += found
+            save(trials, options.json)
+            for line in [f"{move} {seed}", *faults_of(found)]:
                 console.print(line, markup=False, highlight=False)
     return trials
 

@@ -11,6 +11,8 @@ from typing import Final
 FAILOVER: Final = "failover"
 FAILBACK: Final = "failback"
 UNPLANNED: Final = "unplanned"
+REWOUND: Final = "rewound"
+"""Begins the kinds of groups that were set back at random; their settings and moves follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Trial:
     One group that has moved.
 
     Attributes:
-        kind: one of the three above.
+        kind: one of those above.
         group: its name.
         seed: what its round began with.
         ours: what mm2's command cost it.

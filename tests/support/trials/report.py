@@ -49,6 +49,8 @@ def table_of(trials: Sequence[Trial]) -> str:
         if kind == UNPLANNED:
             lines += _rows("the same, without what no checkpoint covered yet", covered)
         lines += _rows(f"{title}: Java", [trial.java for trial in of_kind if trial.java])
+    for kind in sorted({trial.kind for trial in trials} - _TITLES.keys()):
+        lines += _rows(kind, [trial.ours for trial in trials if trial.kind == kind])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
