@@ -225,12 +225,18 @@ class _Round:
     def _all(self, verb: str) -> list[Trial]:
         if self.move != "all groups":
             return [self._moved(group, verb) for group in self.groups]
-        for group in self.groups:
-            group.commit(self.place, _DESTINATIONS[verb] ^ 1, self.random.randrange(_RECORDS))
-        time.sleep(_SETTLED_S)
+        self._settle(verb)
         done = self.place.scene.run(verb, "execute", "--all-groups", "--execute")
         assert done.exit_code == 0, done.output
         return [self._judged(group, verb) for group in self.groups]
+
+    def _settle(self, verb: str) -> None:
+        """One group that committed on both sides at once keeps all from moving: none has."""
+        for _ in range(2):
+            time.sleep(_SETTLED_S)
+            for group in self.groups:
+                group.commit(self.place, _DESTINATIONS[verb] ^ 1, self.random.randrange(_RECORDS))
+        time.sleep(_SETTLED_S)
 
     def _moved(self, group: Group, verb: str) -> Trial:
         words = ["--group", group.name, "--execute"]
