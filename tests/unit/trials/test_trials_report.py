@@ -9,8 +9,18 @@ import pytest
 from tests.support.trials.__main__ import main
 from tests.support.trials.cost import Cost
 from tests.support.trials.cost import table_of as costs_table
-from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Toll, Trial, load, save
+from tests.support.trials.outcome import (
+    FAILBACK,
+    FAILOVER,
+    REWOUND,
+    UNPLANNED,
+    Toll,
+    Trial,
+    load,
+    save,
+)
 from tests.support.trials.report import COSTS, PAGE, TRIALS, table_of, write_table
+from tests.support.trials.rewinds import MOVES, settings_of
 
 _TRIALS = [
     Trial(kind=FAILOVER, group="a", seed=1, ours=Toll(0, 0), java=Toll(4_000, 0)),
@@ -41,6 +51,22 @@ def test_a_run_that_lacks_nothing_only_prints_its_table(
     assert main(words) == 0
     assert table_of(_TRIALS) in capsys.readouterr().out
     assert load(file) == _TRIALS
+
+
+def test_trials_of_rewinds_have_rows_of_their_own_and_go_on_where_they_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = settings_of(syncs=False, exactly_once=True)
+    trials = [
+        Trial(kind=f"{REWOUND}: {words}, failover, {move}", group="a", seed=7, ours=Toll(0, 0))
+        for move in MOVES
+    ]
+    file = tmp_path / "trials.json"
+    save(trials, file)
+    run = ["rewinds", "--seeds", "1", "--seed", "7", "--no-sync", "--exactly-once"]
+    assert main([*run, "--json", str(file)]) == 0
+    row = "| rewound: no sync, exactly once, failover, unplanned | 1 | 0 | 0 | 0 | 0 | 0 |"
+    assert row in capsys.readouterr().out
 
 
 def test_only_the_table_of_the_page_changes(tmp_path: Path) -> None:
