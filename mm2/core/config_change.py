@@ -86,7 +86,6 @@ _CONNECTOR: Final[Mapping[str, Effects]] = {
     ),
     **dict.fromkeys(
         (
-            "consumer.poll.timeout.ms",
             "emit.offset-syncs.enabled",
             "offset-syncs.topic.location",
         ),
@@ -145,6 +144,7 @@ _CONNECTOR: Final[Mapping[str, Effects]] = {
             "config.action.reload",
             "config.providers",
             "connector.plugin.version",
+            "consumer.poll.timeout.ms",
             "exactly.once.support",
             "header.converter",
             "header.converter.plugin.version",
