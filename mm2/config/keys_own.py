@@ -55,6 +55,7 @@ def _alias(name: str, stands_for: str, doc: str = "") -> Spelling:
     )
 
 
+REMOTE_ADMIN: Final = "remote.admin."
 ALIASES: Final = (
     _alias("refresh.topics", "refresh.topics.enabled"),
     _alias("refresh.groups", "refresh.groups.enabled"),
@@ -71,7 +72,12 @@ ALIASES: Final = (
     _alias("groups.whitelist", "groups"),
     _alias("groups.blacklist", "groups.exclude"),
     _alias("config.properties.blacklist", "config.properties.exclude"),
-    _alias("remote.admin.", "source.admin.", "KIP-382 calls the source cluster remote."),
+    _alias(
+        REMOTE_ADMIN,
+        "source.admin.",
+        "KIP-382 calls the source cluster remote; of a sink connector it is the target, and read"
+        " as target.admin.",
+    ),
 )
 DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
 RENAME_TOPICS: Final = "rename.topics"

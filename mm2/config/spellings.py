@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.config.definition import java_trim
-from mm2.config.keys_own import ALIASES, OWN_KEYS, READAHEAD, RENAME_TOPICS, SPELLINGS
+from mm2.config.keys_own import (
+    ALIASES,
+    OWN_KEYS,
+    READAHEAD,
+    REMOTE_ADMIN,
+    RENAME_TOPICS,
+    SPELLINGS,
+)
 from mm2.config.layers import TOP_LEVEL, Setting
 from mm2.core.model import SourceAndTarget
 
@@ -58,9 +65,11 @@ def readings(
         flow: whose own keys count.
         settings: what Java computes for a connector of the flow.
     """
+    connector = settings.get("connector.class")
+    is_sink = connector is not None and "Sink" in connector.value.rpartition(".")[2]
     found: list[Reading] = []
     for prefix, level in (("", TOP_LEVEL), (f"{flow}.", f"flow {flow}")):
-        for key, target, value in _spellings(raw, prefix):
+        for key, target, value in _spellings(raw, prefix, is_sink=is_sink):
             taken = prefix + target in raw if prefix else target in settings
             setting = Setting(value, key, level)
             found.append(Reading(key=key, target=target, setting=setting, taken=taken))
@@ -100,11 +109,15 @@ def own_at_top(raw: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[
     return {**own, **settings}
 
 
-def _spellings(raw: Mapping[str, str], prefix: str) -> Iterator[tuple[str, str, str]]:
+def _spellings(
+    raw: Mapping[str, str], prefix: str, *, is_sink: bool
+) -> Iterator[tuple[str, str, str]]:
     """Key as written, key of 4.3, and value, of every spelling that stands behind ``prefix``."""
     for alias in ALIASES:
         name = prefix + alias.name
         target = alias.stands_for or ""
+        if is_sink and alias.name == REMOTE_ADMIN:
+            target = "target.admin."
         for key in raw:
             if key == name or (name.endswith(".") and key.startswith(name)):
                 yield key, target + key.removeprefix(name), raw[key]

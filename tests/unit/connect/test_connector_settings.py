@@ -352,6 +352,18 @@ def test_keys_of_workers_that_nobody_reads_are_told() -> None:
     assert "Did you mean 'group.id'" in told[1]
 
 
+@pytest.mark.parametrize(
+    ("config", "of_source", "of_target"), [(_SOURCE, "5", None), (_SINK, None, "5")]
+)
+def test_the_remote_cluster_of_a_sink_is_its_target(
+    config: Mapping[str, str], of_source: str | None, of_target: str | None
+) -> None:
+    """KIP-382 runs a sink beside its source, and a source beside its target."""
+    source = _connector({**config, "remote.admin.retry.backoff.ms": "5"}).flow.source
+    assert source.source_admin("r").get("retry.backoff.ms") == of_source
+    assert source.target_admin("r").get("retry.backoff.ms") == of_target
+
+
 def test_a_worker_s_converters_count_unless_a_connector_says_otherwise() -> None:
     """Connect wants them in every worker's file, and connectors of MirrorMaker write others."""
     worker = WorkerConfig(raw={**_WORKER, "value.converter": _JSON}, is_distributed=True)
