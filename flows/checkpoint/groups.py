@@ -50,6 +50,7 @@ class FollowedGroups:
         interval: timedelta | None,
     ) -> None:
         self.current: frozenset[GroupId] = frozenset()
+        self._trouble = ""
         self.of_other_types: frozenset[GroupId] = frozenset()
         self._source = source
         self._group_filter = group_filter
@@ -128,7 +129,9 @@ class FollowedGroups:
         try:
             await self.refresh()
         except (ClusterError, PatternTimeout) as error:
-            log.warning("groups.not_listed", error=str(error), retry_in_s=_RETRY_S)
+            if str(error) != self._trouble:
+                log.warning("groups.not_listed", error=str(error), retry_in_s=_RETRY_S)
+            self._trouble = str(error)
             return False
         return True
 

@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from mm2.errors import AuthenticationFailed, ClusterError, ConfigError
-from mm2.kafka.errors import LOGIN_REFUSED, from_exception
+from mm2.kafka.errors import LOGIN_REFUSED, from_exception, told_refusal
 from mm2.kafka.settings import librdkafka_settings
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class Calls:
         if waiting.done():
             return
         if self._refusal is not None:
-            raise AuthenticationFailed(self.alias, f"{what}: {self._refusal.str()}")
+            raise AuthenticationFailed(self.alias, f"{what}: {told_refusal(self._refusal)}")
         if asyncio.get_running_loop().time() > deadline:
             raise TimeoutError
 

@@ -9,6 +9,7 @@ act upon. ``Refused`` is the rest: the cluster answered, and the answer is no.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -104,6 +105,18 @@ _CLASSES: Final[dict[int, type[ClusterError]]] = {
     KafkaError.UNKNOWN_LEADER_EPOCH: Unavailable,
     KafkaError.FENCED_LEADER_EPOCH: Unavailable,
 }
+
+
+_KEYS: Final = {
+    KafkaError._AUTHENTICATION: "sasl.jaas.config, sasl.mechanism",
+    KafkaError._SSL: "ssl.truststore.location, ssl.keystore.location, security.protocol",
+}
+_AFTER: Final = re.compile(r" \(after \d+ms in state \w+\)")
+
+
+def told_refusal(error: KafkaError) -> str:
+    """What librdkafka says of a refused log-in, the same each time, and the keys to look at."""
+    return f"{_AFTER.sub('', error.str())} (see {_KEYS[error.code()]})"
 
 
 def from_librdkafka(alias: str, error: KafkaError, what: str) -> ClusterError:

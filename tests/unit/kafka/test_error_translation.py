@@ -18,6 +18,7 @@ from mm2.kafka.errors import (
     from_aiokafka,
     from_exception,
     from_librdkafka,
+    told_refusal,
     translated,
 )
 from mm2.kafka.wire.refusal import NotLetIn
@@ -87,6 +88,14 @@ def test_what_to_do_about_a_refusal_is_told_without_names_of_classes() -> None:
     assert str(told) == "cluster A: connect: a:1 refuses the password: correct it"
     lost = from_aiokafka("A", aiokafka.KafkaConnectionError("a:1 closed"), "connect")
     assert str(lost) == "cluster A: connect: KafkaConnectionError: a:1 closed"
+
+
+def test_a_refused_log_in_is_told_with_the_same_words_each_time() -> None:
+    reason = "a:1/bootstrap: SASL authentication error: no (after 467ms in state AUTH_REQ)"
+    told = told_refusal(KafkaError(KafkaError._AUTHENTICATION, reason))
+    assert told == (
+        "a:1/bootstrap: SASL authentication error: no (see sasl.jaas.config, sasl.mechanism)"
+    )
 
 
 def test_our_own_errors_pass_untranslated() -> None:
