@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-_LONG_S = 40
-"""A command that waits as long as its clients' calls may take needs more."""
+_WITHIN_S = 300
+"""What they say tells how long they have waited."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_of_each_cluster_is_said_that_it_does_not_answer(
     done = _run(words.split(), servers, tmp_path)
     assert done.returncode == 3, done
     assert "cluster A: no answer: 127.0.0.1:1 refuses connections" in done.stderr
-    assert f"cluster B: ask for its id: no answer from {servers['B']}" in done.stderr
+    assert f"cluster B: ask for its id: no answer from {servers['B']} within 4 s" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,11 @@ def test_a_cluster_that_is_needed_and_does_not_answer_is_named(
 ) -> None:
     done = _run(words.split(), servers, tmp_path)
     assert done.returncode == 3, done
-    assert f"cluster {cluster}: " in done.stderr
-    assert servers[cluster] in done.stderr
+    says = {
+        "A": "cluster A: no answer: 127.0.0.1:1 refuses connections",
+        "B": f"cluster B: ask for its id: no answer from {servers['B']} within 4 s",
+    }
+    assert says[cluster] in done.stderr
 
 
 def _run(
@@ -71,6 +74,6 @@ def _run(
         [sys.executable, "-m", "mm2.cli.mm2", *arguments],
         capture_output=True,
         text=True,
-        timeout=_LONG_S,
+        timeout=_WITHIN_S,
         check=False,
     )
