@@ -53,7 +53,7 @@ def merged(lane: Lane, policy: Policy) -> Outgoing | None:
         outgoing[0],
         data=recoded.data,
         offsets=_in_a_row([each.offsets for each in outgoing]),
-        max_timestamp=recoded.max_timestamp,
+        oldest_ms=min(each.oldest_ms for each in outgoing),
         size=sum(each.size for each in outgoing),
     )
 

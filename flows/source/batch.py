@@ -28,6 +28,8 @@ _CRC_AT: Final = 17
 _CRC: Final = Struct(">I")
 _RESTAMPED_HEAD: Final = Struct(">qiib")
 _ATTRIBUTES: Final = Struct(">h")
+_TIMES_AT: Final = 27
+_TIMES: Final = Struct(">qq")
 _PRODUCER_AT: Final = 43
 _PRODUCER: Final = Struct(">qhi")
 _PREFIX_SIZE: Final = 12
@@ -240,6 +242,18 @@ def assemble(
     checksum = crc32c(records, crc32c(memoryview(header)[_CRC_FROM:]))
     _CRC.pack_into(header, _CRC_AT, checksum)
     return bytearray().join((header, records))
+
+
+def oldest_timestamp(data: bytes | bytearray | memoryview) -> int:
+    """
+    The time in ms of a batch's first record or its newest, whichever is older; -1 if it has none.
+
+    Producers write records in the order of their time, or nearly so: the first one is the oldest. A
+    cleaned batch of a compacted topic may have another time there, which is later than all others.
+    """
+    times: tuple[int, int] = _TIMES.unpack_from(data, _TIMES_AT)
+    first, newest = times
+    return first if 0 <= first < newest else newest
 
 
 def base_timestamp(data: memoryview) -> int:

@@ -101,7 +101,7 @@ class Intake:
         first = pieces[0]
         if len(pieces) == 1 and self._policy.is_forwardable(first, position):
             offsets = range(first.base_offset, first.last_offset + 1)
-            self._send(partition, first.data, offsets, first.max_timestamp)
+            self._send(partition, first.data, offsets)
             return
         try:
             recoded = recode(pieces, position, how, self._policy.most_plain)
@@ -116,18 +116,17 @@ class Intake:
                 partition.position = batch.last_offset + 1
             return
         if recoded is not None:
-            self._send(partition, recoded.data, recoded.offsets, recoded.max_timestamp)
+            self._send(partition, recoded.data, recoded.offsets)
 
     def _send(
         self,
         partition: Mirrored,
         data: bytearray | memoryview,
         offsets: Sequence[int],
-        max_timestamp: int,
     ) -> None:
         partition.queued += len(data)
         self._budget.take(len(data))
-        self._producer.send(partition.lane, data, offsets, max_timestamp)
+        self._producer.send(partition.lane, data, offsets)
 
 
 def _continuing(partition: Mirrored, found: Iterable[Piece]) -> Iterator[Piece]:

@@ -46,7 +46,7 @@ class Outgoing:
         data: the batch, restamped.
         sequence: of its first record.
         offsets: source offset of each of its records.
-        max_timestamp: largest timestamp in ms.
+        oldest_ms: the time of its oldest record, as its header tells; -1 if it has none.
         answer: the broker's error code; None while there is none.
         base_offset: downstream offset of its first record, once appended.
         size: bytes that it took of the memory budget; the parts of a split batch share them.
@@ -57,7 +57,7 @@ class Outgoing:
     data: bytearray
     sequence: int
     offsets: Sequence[int]
-    max_timestamp: int
+    oldest_ms: int
     size: int
     answer: int | None = None
     base_offset: int = NO_OFFSET
@@ -209,7 +209,7 @@ class Lane:
         self.queue.append(probe)
         sequence = (batch.sequence + count) & SEQUENCE_MASK
         rest = batch.offsets[count:]
-        self.queue.append(Outgoing(bytearray(), sequence, rest, batch.max_timestamp, batch.size))
+        self.queue.append(Outgoing(bytearray(), sequence, rest, batch.oldest_ms, batch.size))
         self._drop(1)
 
     def _drop(self, kept: int) -> None:

@@ -39,7 +39,7 @@ class Mirrored:
         records: acknowledged records.
         bytes: acknowledged bytes.
         broker: node that it was last read from.
-        latency_ms: worst latency since it was last reported.
+        latency_ms: highest age of a record when it was acknowledged, since it was last reported.
         lost: offsets that were gone before we could fetch them.
         diverged: offsets that the target has and the source no longer has.
         gaps: what was found missing, the last of each kind.
@@ -273,8 +273,8 @@ class Mirrored:
         self.remote_end = batch.next_offset
         self.records += len(batch.offsets)
         self.bytes += batch.size
-        if batch.max_timestamp >= 0:
-            self.latency_ms = max(self.latency_ms, now_ms - batch.max_timestamp)
+        if batch.oldest_ms >= 0:
+            self.latency_ms = max(self.latency_ms, now_ms - batch.oldest_ms)
         self.note_rest()
 
     def _tell_from(self, offset: int) -> None:

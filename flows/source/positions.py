@@ -145,7 +145,7 @@ class PositionsTopic:
             for number, (each, offset, lineage) in enumerate(positions)
         ]
         batch = encode(records, UNCOMPRESSED)
-        self._producer.send(lane, batch.data, list(batch.offsets), batch.max_timestamp)
+        self._producer.send(lane, batch.data, list(batch.offsets))
 
     def check(self, flow: str) -> None:
         """

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from flows.source.backlog import merged
-from flows.source.batch import restamp
+from flows.source.batch import oldest_timestamp, restamp
 from flows.source.grouping import Policy
 from flows.source.lane import Lane, Outgoing
 from flows.source.leaders import Leaders
@@ -102,7 +102,6 @@ class Producer:
         lane: Lane,
         data: bytes | bytearray | memoryview,
         offsets: Sequence[int],
-        max_timestamp: int,
     ) -> None:
         """
         Stamps the batch, or a copy if it is no bytearray, and queues it.
@@ -114,7 +113,7 @@ class Producer:
             lane.is_known = False
         lane.used_at = now
         batch = self._stamped(data, lane.sequence)
-        outgoing = Outgoing(batch, lane.sequence, offsets, max_timestamp, len(batch))
+        outgoing = Outgoing(batch, lane.sequence, offsets, oldest_timestamp(batch), len(batch))
         lane.sequence = after(lane.sequence, outgoing)
         lane.queue.append(outgoing)
         self._offer(lane)

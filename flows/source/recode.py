@@ -61,12 +61,10 @@ class Recoded(NamedTuple):
     Attributes:
         data: its bytes, without a producer.
         offsets: source offset of each record in it, ascending.
-        max_timestamp: largest timestamp in ms.
     """
 
     data: bytearray
     offsets: Sequence[int]
-    max_timestamp: int
 
 
 def records_of(batch: Batch, most: int = MOST_PLAIN) -> list[Record]:
@@ -198,7 +196,7 @@ def _recoded(section: Section, how: Compression) -> Recoded:
     )
     if last - first + 1 == count:
         offsets = range(first, last + 1)  # cheaper to keep and to go through
-    return Recoded(data, offsets, section.max_timestamp)
+    return Recoded(data, offsets)
 
 
 def halve(

@@ -135,7 +135,7 @@ class Recovery:
             with suppress(ValueError):
                 first = first_of(batch.data, batch.offsets, self._most_plain)
                 data = self._stamp(first.data, batch.sequence)
-                lane.shorten(Outgoing(data, batch.sequence, first.offsets, first.max_timestamp, 0))
+                lane.shorten(Outgoing(data, batch.sequence, first.offsets, batch.oldest_ms, 0))
 
     def _retry(self, lane: Lane) -> None:
         self._refresh()
@@ -180,7 +180,7 @@ class Recovery:
         parts, sequence = [], batch.sequence
         for half in halves:
             data = self._stamp(half.data, sequence)
-            part = Outgoing(data, sequence, half.offsets, half.max_timestamp, 0, is_fixed=True)
+            part = Outgoing(data, sequence, half.offsets, batch.oldest_ms, 0, is_fixed=True)
             parts.append(part)
             sequence = after(sequence, part)
         parts[-1].size = batch.size

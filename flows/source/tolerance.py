@@ -194,7 +194,7 @@ class Tolerance:
         if self._spec.context_headers:
             headers = context_headers(failure, connector=SOURCE_CONNECTOR, task=self._task)
         letter = dead_letter(record, headers)
-        self._producer.send(self._lane, letter.data, [failure.offset], letter.max_timestamp)
+        self._producer.send(self._lane, letter.data, [failure.offset])
 
     def _delivered(self) -> None:
         delivered, _ = self._letters.popleft()

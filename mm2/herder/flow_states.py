@@ -118,7 +118,7 @@ class PartitionView:
         lag: records between both; None if not known.
         records_per_s: copied lately.
         bytes_per_s: the same, as compressed.
-        latency_ms: from a record's timestamp to its acknowledgement, the longest of a second.
+        latency_ms: the highest age of a record when it was acknowledged, of the last report.
         lost: offsets that were gone before they could be copied.
         diverged: offsets copied that the source no longer has.
         skipped: records that were passed over as ``errors.tolerance`` says.
@@ -156,7 +156,7 @@ class Totals:
         lag: of all whose lag is known.
         records_per_s: copied lately.
         bytes_per_s: the same, as compressed.
-        latency_ms: the longest of any partition.
+        latency_ms: the highest of any partition.
         standing: partitions that stand because of an error.
         unknown: partitions whose lag is not known.
         with_gaps: partitions where something was found missing.

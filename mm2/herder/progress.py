@@ -58,7 +58,9 @@ class PartitionProgress:
         end: high watermark of the source when last fetched; -1 if not known yet.
         lag: records between what the source has and what the target has.
         broker: node of the source that it was last read from; None if not yet known.
-        latency_ms: worst time from a record's timestamp to its acknowledgement since last time.
+        latency_ms: the highest age of a record when it was acknowledged, since last time: of the
+            oldest record of each batch, Java's ``replication-latency-ms-max``. It counts what the
+            record waited in the source, too.
         lost: offsets that were gone from the source before they were mirrored.
         diverged: offsets that were mirrored and that the source no longer has.
         gaps: what was found missing since the task started, the last of each kind.

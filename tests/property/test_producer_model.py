@@ -163,7 +163,7 @@ async def _send(producer: Producer, each: Sent) -> None:
         if each.refusals and not each.script.skips:
             return
         offsets = range(batch[0].offset, batch[-1].offset + 1)
-        producer.send(each.lane, write_batch(batch), offsets, 0)
+        producer.send(each.lane, write_batch(batch), offsets)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -286,7 +286,7 @@ async def _copy_with_a_rest(
             await producer.flush([each.lane])
             await asyncio.sleep(5)
             cluster.forget_producers()
-        producer.send(each.lane, write_batch(batch), range(number, number + 1), 0)
+        producer.send(each.lane, write_batch(batch), range(number, number + 1))
     await asyncio.wait(
         [running, asyncio.create_task(producer.flush([each.lane]), name="flush")],
         return_when=asyncio.FIRST_COMPLETED,

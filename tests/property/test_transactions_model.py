@@ -134,7 +134,7 @@ class _Task:
                 offsets = list(filter(_is_record, range(at, at + count)))
                 records = [Plain(offset=n, value=b"%d" % at) for n, at in enumerate(offsets)]
                 if records:
-                    self._producer.send(mirrored.lane, write_batch(records), offsets, 0)
+                    self._producer.send(mirrored.lane, write_batch(records), offsets)
                 mirrored.position = at + count
                 mirrored.note_rest()
             await asyncio.sleep(0.01 + 0.02 * (at % 2))

@@ -24,7 +24,7 @@ def _waiting(*offsets: list[int], codecs: tuple[int, ...] = (), size: int = 1) -
             for n, source in enumerate(sources)
         ]
         data = bytearray(write_batch(records, codec_number=codec, producer=(7, 1, lane.sequence)))
-        lane.queue.append(Outgoing(data, lane.sequence, sources, sources[-1], len(data)))
+        lane.queue.append(Outgoing(data, lane.sequence, sources, sources[0], len(data)))
         lane.sequence += len(sources)
     return lane
 
@@ -38,7 +38,7 @@ def test_small_batches_that_wait_become_one() -> None:
     sizes = sum(batch.size for batch in lane.queue)
     one = merged(lane, Policy())
     assert one is not None
-    assert (one.sequence, one.size, one.max_timestamp) == (0, sizes, 9)
+    assert (one.sequence, one.size, one.oldest_ms) == (0, sizes, 5)
     assert one.offsets == range(5, 10)
     assert _values(one) == [5, 6, 7, 8, 9]
     assert not lane.queue

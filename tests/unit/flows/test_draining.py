@@ -119,7 +119,7 @@ async def _waited_for_what_nobody_answers(within_s: float) -> tuple[float, dict[
     client = cast("WireClient", cluster)
     producer = Producer(flow="A->B", client=client, identity=ProducerIdentity(1, 0))
     partition = _partition(4)
-    producer.send(partition.lane, write_batch([Plain(offset=5)]), range(5, 6), 0)
+    producer.send(partition.lane, write_batch([Plain(offset=5)]), range(5, 6))
     positions = Positions(
         _topic(producer),
         producer,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+import struct
 import tracemalloc
 
 import pytest
 from crc32c import crc32c
 
-from flows.source.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
+from flows.source.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, oldest_timestamp
 from flows.source.grouping import Policy
 from mm2.herder.bundle import ErrorSpec
 from mm2.kafka.wire.codecs import CODEC_NAMES
@@ -173,7 +174,7 @@ def test_append_time_batches_are_recoded() -> None:
     bench = IntakeBench()
     bench.take(write_batch(_plain(0), attributes=LOG_APPEND_TIME, max_timestamp=77))
     assert [r.timestamp for r in read_batch(bench.lane.queue[0].data)] == [77]
-    assert bench.lane.queue[0].max_timestamp == 77
+    assert bench.lane.queue[0].oldest_ms == 77
 
 
 def test_records_before_the_position_are_not_sent_again() -> None:
@@ -305,6 +306,23 @@ def test_what_is_sent_is_counted_against_the_budget() -> None:
     data = write_batch(_plain(0, 1))
     bench.take(data)
     assert bench.budget.used == bench.partition.queued == len(data)
+
+
+@pytest.mark.parametrize("offsets", [(0, 1), (0, 5)], ids=["as it is", "recoded"])
+def test_latency_is_the_age_of_the_oldest_record(offsets: tuple[int, int]) -> None:
+    bench = IntakeBench()
+    first, second = offsets
+    bench.take(write_batch([Plain(offset=first, timestamp=40), Plain(offset=second, timestamp=90)]))
+    bench.partition.acknowledge(bench.lane.queue[0], 100)
+    assert bench.partition.latency_ms == 60
+
+
+@pytest.mark.parametrize(("times", "oldest"), [((50, 40), 40), ((-1, 40), 40), ((-1, -1), -1)])
+def test_the_first_time_of_a_batch_may_be_another_than_its_oldest(
+    times: tuple[int, int], oldest: int
+) -> None:
+    """Or none; a cleaned batch has the time there at which its tombstones may go."""
+    assert oldest_timestamp(bytes(27) + struct.pack(">qq", *times)) == oldest
 
 
 def test_a_recoded_batch_gives_back_what_it_took() -> None:

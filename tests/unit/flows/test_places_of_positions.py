@@ -28,8 +28,8 @@ class _Sent:
     def __init__(self) -> None:
         self.times: dict[TopicPartition, list[int]] = {}
 
-    def send(self, lane: Lane, data: bytearray, offsets: list[int], max_timestamp: int) -> None:
-        del offsets, max_timestamp
+    def send(self, lane: Lane, data: bytearray, offsets: list[int]) -> None:
+        del offsets
         (batch,) = split(memoryview(data))
         self.times[lane.target] = [record.timestamp for record in records_of(batch)]
 

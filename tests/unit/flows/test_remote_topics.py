@@ -125,7 +125,7 @@ class _Bench:
 
     def send(self) -> None:
         data = write_batch([Plain(offset=0, value=b"x")])
-        self.producer.send(self.partition.lane, data, [10], 0)
+        self.producer.send(self.partition.lane, data, [10])
         self.partition.position = 11
 
     def look(self) -> None:

@@ -66,7 +66,7 @@ class _Bench:
         data = write_batch([Plain(offset=n, value=b"%d" % n) for n in range(first, end)])
         mirrored.queued += len(data)
         self.budget.take(len(data))
-        self.producer.send(mirrored.lane, data, range(first, end), 0)
+        self.producer.send(mirrored.lane, data, range(first, end))
         mirrored.position = end
 
     async def copy(self, trouble: Trouble, *, stuck_s: float) -> tuple[int, list[int | None]]:
@@ -124,10 +124,10 @@ async def _refuse_what_cannot_be_read() -> tuple[list[int], list[int]]:
     data[HEADER_SIZE:] = b"\x7f" * (len(data) - HEADER_SIZE)
     bench.trouble = Trouble.CORRUPT
     running = asyncio.create_task(bench.producer.run(), name="producer")
-    bench.producer.send(lane, bytes(data), range(2), 0)
+    bench.producer.send(lane, bytes(data), range(2))
     await bench.producer.flush([lane])
     bench.trouble = Trouble.NONE
-    bench.producer.send(other, write_batch([Plain(offset=7)]), range(7, 8), 0)
+    bench.producer.send(other, write_batch([Plain(offset=7)]), range(7, 8))
     await bench.producer.flush([other], within_s=60)
     assert not running.done()
     running.cancel()
