@@ -7,10 +7,10 @@ counts as gone only after several looks and some time.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
-from mm2.core.model import TopicName
+from mm2.core.model import TopicName, TopicPartition
 
 LOOKS: Final = 3
 """So many looks in a row must miss a topic."""
@@ -43,3 +43,27 @@ class Absences:
             for topic, (looks, since) in self._missed.items()
             if looks >= LOOKS and now_s - since >= self._grace_s
         )
+
+
+class MissedOnce:
+    """
+    Keeps what a single look misses: a broker that has just started may not know all topics yet.
+
+    Attributes:
+        is_any: whether the last look missed something for the first time.
+    """
+
+    def __init__(self) -> None:
+        self._missed: frozenset[TopicPartition] = frozenset()
+        self.is_any = False
+
+    def look(
+        self,
+        known: Mapping[TopicPartition, TopicName],
+        found: Mapping[TopicPartition, TopicName],
+    ) -> dict[TopicPartition, TopicName]:
+        """What was found, and of what was known what this look misses and the last one did not."""
+        missed = frozenset(known.keys() - found.keys())
+        doubtful = missed - self._missed
+        self._missed, self.is_any = missed, bool(doubtful)
+        return {**{where: known[where] for where in doubtful}, **found}

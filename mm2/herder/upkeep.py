@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 
 from mm2.config.flow import FlowConfig
+from mm2.core.orphans import MissedOnce
 from mm2.core.policy import ReplicationPolicy
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.discovery import Assigned, Discovery
@@ -21,7 +22,10 @@ from mm2.kafka.cancelling import cancellable
 log = structlog.get_logger()
 
 _RETRY_INCOMPLETE_S: Final = 10.0
-"""A remote topic that could not be created is tried again soon, not at the next refresh."""
+"""
+A remote topic that could not be created is tried again soon, not at the next refresh; and what is
+missing is given up when it is missed again.
+"""
 
 
 class Upkeep:
@@ -40,6 +44,7 @@ class Upkeep:
         self._is_known = asyncio.Event()
         self._is_wanted = asyncio.Event()
         self._renewed: Renewed | None = None
+        self._missed = MissedOnce()
 
     @property
     def policy(self) -> ReplicationPolicy:
@@ -96,7 +101,7 @@ class Upkeep:
                 log.warning("job.failed", job="refresh-topics", error=str(error))
                 discovery.is_complete = False
             interval = self._config.source.refresh_topics
-            if not discovery.is_complete:
+            if self._missed.is_any or not discovery.is_complete:
                 await self._wait(_shorter(_RETRY_INCOMPLETE_S, interval))
             else:
                 await self._wait(None if interval is None else interval.total_seconds())
@@ -104,7 +109,7 @@ class Upkeep:
     async def _refresh(
         self, assign: Callable[[Assigned], Awaitable[None]], before: Assigned | None
     ) -> Assigned:
-        found = await self._discovery.refresh()
+        found = self._missed.look(before or {}, await self._discovery.refresh())
         if found != before:
             await assign(found)
         return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mm2.core.model import TopicName
-from mm2.core.orphans import Absences
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.orphans import Absences, MissedOnce
 
 T, U = TopicName("t"), TopicName("u")
 
@@ -22,3 +22,30 @@ def test_a_topic_that_was_there_in_between_counts_anew() -> None:
     absences = Absences(0)
     looks = [{T, U}, {T, U}, {U}, {T, U}, {T}]
     assert [absences.look(missing, 0) for missing in looks] == [[], [], [U], [U], []]
+
+
+_FIRST, _SECOND = (TopicPartition(TopicName(name), 0) for name in ("first", "second"))
+_BOTH = {_FIRST: TopicName("A.first"), _SECOND: TopicName("A.second")}
+
+
+def test_what_one_look_misses_is_kept_until_the_next_misses_it_too() -> None:
+    missed = MissedOnce()
+    assert missed.look(_BOTH, {_FIRST: TopicName("A.first")}) == _BOTH
+    assert missed.is_any
+    assert missed.look(_BOTH, {_FIRST: TopicName("A.first")}) == {_FIRST: "A.first"}
+    assert not missed.is_any
+
+
+def test_what_is_found_again_must_be_missed_twice_again() -> None:
+    missed = MissedOnce()
+    for _ in range(3):
+        assert missed.look(_BOTH, {}) == _BOTH
+        assert missed.look(_BOTH, _BOTH) == _BOTH
+    assert not missed.is_any
+
+
+def test_what_is_new_or_another_counts_at_once() -> None:
+    missed = MissedOnce()
+    assert missed.look({}, _BOTH) == _BOTH
+    others = {_FIRST: TopicName("B.first")}
+    assert missed.look(_BOTH, others) == {**others, _SECOND: "A.second"}

@@ -16,8 +16,10 @@ from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartit
 from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.herder.clusters import FlowClusters
-from mm2.herder.discovery import Discovery
+from mm2.herder.discovery import Assigned, Discovery
+from mm2.herder.upkeep import Upkeep
 from mm2.kafka.admin import Admin
+from tests.support.eventually import eventually_async
 
 
 @dataclass
@@ -95,12 +97,14 @@ class _Flow:
             "A.bootstrap.servers": "a:1",
             "B.bootstrap.servers": "b:1",
             "A->B.topics": "orders.*",
+            "A->B.sync.topic.acls.enabled": "false",
+            "A->B.sync.topic.configs.enabled": "false",
         }
-        config = flow_config(
+        self.config = flow_config(
             MirrorMakerConfig(raw=raw), SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
         )
-        clusters = FlowClusters(cast("Admin", self.source), cast("Admin", self.target))
-        self._discovery = Discovery(config, clusters)
+        self.clusters = FlowClusters(cast("Admin", self.source), cast("Admin", self.target))
+        self._discovery = Discovery(self.config, self.clusters)
 
     def look(self) -> set[tuple[str, int, str]]:
         """Looks once; what can be copied, as source topic, partition and remote topic."""
@@ -164,3 +168,30 @@ def test_after_a_look_that_failed_the_next_one_finds_everything_new(side: str) -
     cluster.failure = None
     assert flow.look() == {("orders", 0, "A.orders")}
     assert flow.target.topics == {"A.orders": 1}
+
+
+async def test_a_topic_must_be_missed_twice_before_its_partitions_are_revoked() -> None:
+    """A broker that has just started may not know all topics; new ones count at once."""
+    flow = _Flow({"orders": 1, "orders.gone": 1})
+    upkeep = Upkeep(flow.config, flow.clusters)
+    told: list[tuple[int, set[str]]] = []
+
+    async def assign(found: Assigned) -> None:
+        told.append((len(flow.source.asked), {where.topic for where in found}))
+
+    async def has_told(count: int) -> bool:
+        upkeep.look()
+        return len(told) == count
+
+    task = asyncio.create_task(upkeep.run(assign))
+    await eventually_async(lambda: has_told(1))
+    del flow.source.topics["orders.gone"]
+    flow.source.topics["orders.new"] = 1
+    await eventually_async(lambda: has_told(3))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert [topics for _, topics in told[1:]] == [
+        {"orders", "orders.gone", "orders.new"},
+        {"orders", "orders.new"},
+    ]
+    assert told[2][0] == told[1][0] + 1
