@@ -49,6 +49,12 @@ def test_the_group_is_not_heard_where_others_wrote_the_record_or_it_knows_its_lo
     assert latest_positions({_P: None}, lineages, {_P: 1000}) == {}
 
 
+def test_a_reset_counts_as_long_as_its_tombstone_is_there() -> None:
+    """Then the group is heard again: what it says was copied was copied, so nothing is missed."""
+    assert latest_positions({_P: None}, {}, {_P: 1000}) == {}
+    assert latest_positions({}, {}, {_P: 1000}) == {_P: 999}
+
+
 def test_a_transaction_ends_when_it_is_old_or_large() -> None:
     boundary = Boundary(most_s=0.5, most_bytes=100, ends_when_drained=False)
     assert not boundary.is_reached(age_s=0.4, size=99, is_drained=True)
