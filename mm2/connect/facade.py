@@ -106,9 +106,12 @@ class WorkerConnectors:
         found, reason = await asyncio.gather(
             readiness_of(flows, self._views, only), unreachable(admin)
         )
-        failures = {name: running.failure(name) for name in found.flows}
+        rejected = () if only is not None else sorted(running.rejected)
         return Readiness(
-            flows={name: failures[name] or why for name, why in found.flows.items()},
+            flows={
+                **{name: running.failure(name) or why for name, why in found.flows.items()},
+                **{name: running.failure(name) for name in rejected},
+            },
             clusters={(admin.alias, admin.servers): reason, **found.clusters},
         )
 

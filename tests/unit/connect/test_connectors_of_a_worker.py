@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import cast
 
@@ -158,6 +158,37 @@ def test_a_connector_that_ends_for_good_leaves_the_others_alone() -> None:
         return sorted(world.told), *failures
 
     assert run(story()) == (["ended good", "run bad", "run good"], "bad", None)
+
+
+async def test_a_worker_says_which_of_its_connectors_are_not_ready_and_why() -> None:
+    sources = {"away": "127.0.0.1:1", "bad": "127.0.0.1:2"}
+    configs = {
+        name: {**_CONFIG, "name": name, "topics": name, "source.cluster.bootstrap.servers": servers}
+        for name, servers in sources.items()
+    }
+    worker = {"bootstrap.servers": "127.0.0.1:3"}
+    world, stopping = _World({**configs, "x": {"name": "x"}}, worker=worker), asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(world.running.run(stopping))
+        await eventually_async(_failure_of(world, "bad"), until=lambda failure: failure == "bad")
+        found = await world.rest.readiness(None)
+        assert found.flows.keys() == {"away", "bad", "x"}
+        assert "refuses connections" in str(found.flows["away"])
+        assert found.flows["bad"] == "bad"
+        assert "connector.class" in str(found.flows["x"])
+        assert {servers for _, servers in found.clusters} == {*sources.values(), "127.0.0.1:3"}
+        assert all("refuses connections" in str(reason) for reason in found.clusters.values())
+        assert (await world.rest.readiness("away")).flows.keys() == {"away"}
+        with pytest.raises(RestError):
+            await world.rest.readiness("nobody")
+        stopping.set()
+
+
+def _failure_of(world: _World, name: str) -> Callable[[], Awaitable[str | None]]:
+    async def failure() -> str | None:
+        return world.running.failure(name)
+
+    return failure
 
 
 class EndsTheProcess(TopicFilter):
