@@ -94,11 +94,6 @@ def as_written(error: ConfigError, raw: Mapping[str, str]) -> ConfigError:
     return ConfigError(message, key=error.key, value=value, line=error.line, suggestion=suggestion)
 
 
-def all_as_written(errors: ConfigErrors, raw: Mapping[str, str]) -> ConfigErrors:
-    """As ``as_written`` for each."""
-    return ConfigErrors([as_written(each, raw) for each in errors.problems])
-
-
 def with_secrets(config: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
     """
     A configuration that a client sends back, with the secrets that it was not shown.
