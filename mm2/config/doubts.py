@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Final
 
 from mm2.config.definition import split_list
-from mm2.config.flow import effective_settings
+from mm2.config.flow_draft import effective_settings
 from mm2.config.keys import CONNECTOR_DEFINITION
 from mm2.config.keys_own import SPARK_PREFIX
 from mm2.config.keys_spark import misspelt

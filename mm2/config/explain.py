@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from mm2.config.definition import Definition
-from mm2.config.flow import effective_settings
+from mm2.config.flow_draft import effective_settings
 from mm2.config.keys import CONNECTOR_DEFINITION, keys_of
 from mm2.config.layers import DEFAULT_LEVEL, Setting
 from mm2.config.maker import MirrorMakerConfig

@@ -22,7 +22,7 @@ from mm2.config.clients import (
 )
 from mm2.config.definition import Value
 from mm2.config.failed import FlowsOfFile
-from mm2.config.flow import effective_settings, resolved
+from mm2.config.flow_draft import effective_settings, resolved
 from mm2.config.keys import CONNECTOR_DEFINITION
 from mm2.config.keys_clients import CLIENT_KINDS, ClientKind
 from mm2.config.layers import FlowLayers, Setting, in_users_words, plain

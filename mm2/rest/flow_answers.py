@@ -8,7 +8,8 @@ from typing import Final
 
 from mm2.config.altering import tolerated
 from mm2.config.failed import FailedFlow
-from mm2.config.flow import FlowConfig, effective_settings
+from mm2.config.flow import FlowConfig
+from mm2.config.flow_draft import effective_settings
 from mm2.config.layers import plain
 from mm2.config.redact import redacted
 from mm2.core.connect_status import RunState
