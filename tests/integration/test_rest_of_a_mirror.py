@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from aiohttp import ClientSession
 
 from mm2.config.flow import flow_config
 from mm2.config.maker import load_maker
+from mm2.herder.control_steering import Alterations, encode_steering
 from mm2.rest.flow_connectors import FlowConnectors
 from mm2.rest.views import FlowViews
 from tests.support.cluster import Cluster
@@ -61,6 +63,12 @@ class _Running:
 
     def write(self, *values: bytes) -> None:
         produce(self.source.bootstrap, self.topic, [Sample(value=value) for value in values])
+
+    def alter(self, changes: Mapping[str, str]) -> None:
+        """As one does who may write to the control topic, and asks nobody."""
+        key, value = encode_steering(Alterations(changes=changes, time_ms=time.time_ns() // 10**6))
+        topic = f"mm2-control.{self.alias}.internal"
+        produce(self.target.bootstrap, topic, [Sample(key=key, value=value)])
 
     def copied(self) -> list[bytes | None]:
         log = log_of(self.target.bootstrap, f"{self.alias}.{self.topic}")
@@ -185,6 +193,42 @@ async def test_kafbat_ui_shows_and_steers_a_flow(running: _Running) -> None:
         assert ui.asked == ANSWERS.keys(), "all that it can ask"
         assert "s3cret" not in json.dumps(await client.get("/connectors?expand=info"))
     assert running.mirror.stop() == 0
+
+
+async def test_what_is_not_in_the_file_neither_runs_code_nor_moves_clients(
+    running: _Running,
+) -> None:
+    """Not over REST, nor by a record of the control topic, whoever wrote it there."""
+    running.write(b"1")
+    await asyncio.to_thread(eventually, running.copied, until=lambda seen: len(seen) >= 1)
+    ends = {"topic.filter.class": "venv.__main__:X"}
+    leads = {"source.consumer.bootstrap.servers": "127.0.0.1:1"}
+    url = await asyncio.to_thread(eventually, lambda: running.url)
+    async with ClientSession() as session:
+        client = Client(session, url)
+        path = f"/connectors/{quote(running.connector, safe='')}"
+        for changes, reason in ((ends, "plugin.allowed.prefixes"), (leads, "where to connect")):
+            status, answer = await client.ask("PATCH", f"{path}/config", json=changes)
+            assert (status, reason in answer["message"]) == (400, True), answer
+
+        await asyncio.to_thread(running.alter, {**ends, **leads})
+
+        async def failed() -> bool:
+            state = (await client.get(f"{path}/status"))["connector"]
+            return state["state"] == "FAILED" and "plugin.allowed.prefixes" in state["trace"]
+
+        await eventually_async(failed)
+        assert "source.consumer.bootstrap.servers says where to connect" in running.mirror.text()
+        await asyncio.to_thread(running.alter, leads)
+        running.write(b"2")
+        await asyncio.to_thread(eventually, running.copied, until=lambda seen: len(seen) >= 2)
+        await eventually_async(lambda: _is_running(client, path))
+    assert running.mirror.stop() == 0
+    assert await asyncio.to_thread(running.copied) == [b"1", b"2"]
+
+
+async def _is_running(client: Client, path: str) -> bool:
+    return bool((await client.get(f"{path}/status"))["connector"]["state"] == "RUNNING")
 
 
 async def _shown(ui: _Kafbat, running: _Running) -> None:
