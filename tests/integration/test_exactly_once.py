@@ -151,7 +151,7 @@ def test_a_task_killed_after_any_of_its_steps_is_made_up_for(
         }
     else:
         assert list(dict.fromkeys(copied)) == _in_order(total)
-        assert taken == {"InitProducerIdRequest", "produce"}
+        assert taken == {"DescribeConfigsRequest", "InitProducerIdRequest", "produce"}
 
 
 def test_a_task_that_was_replaced_is_fenced_and_leaves_nothing_behind(
