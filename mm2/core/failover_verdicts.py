@@ -176,7 +176,7 @@ def _staying(subject: str, place: Place) -> Verdict:
     return Verdict(
         check="progress",
         subject=subject,
-        outcome=Outcome.CAUTION,
+        outcome=Outcome.NO_GO if is_open and place.origin is not None else Outcome.CAUTION,
         reason=f"the group stays there at {place.current}, not at {place.found}: that {why}",
         cost=f"up to {again} records are read again" if is_open else None,
     )

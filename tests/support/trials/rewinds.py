@@ -36,6 +36,7 @@ _PAUSES_S: Final = (0.0, 0.0, 0.3, 0.7, 1.2, 2.0)
 _SETTLED_S: Final = 4.0
 """Some rounds of checkpoints and syncs, each second."""
 
+_HONEST: Final = ("further there", "at about the same time")
 _DESTINATIONS: Final = {"failover": 1, "failback": 0}
 MOVES: Final = ("all groups", "one by one", "unplanned")
 
@@ -247,7 +248,7 @@ class _Round:
         done = self.place.scene.run(verb, "execute", *words, file=file)
         if done.exit_code == 0:
             return self._judged(group, verb)
-        is_honest = not is_lost and "further there" in done.output
+        is_honest = not is_lost and any(each in done.output for each in _HONEST)
         faults = [] if is_honest else [f"{group.history}: {done.output}"]
         return self._trial(group, f"{verb}, {self.move}: refused", Toll(0, 0), faults)
 
