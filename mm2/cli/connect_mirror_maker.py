@@ -81,7 +81,7 @@ def _run(path: Path, clusters: Sequence[str] | None) -> int:
     try:
         return run(path, clusters)
     except ConfigErrors as errors:
-        for problem in errors.problems:
+        for problem in _all_problems(path, errors):
             print(f"{path}: {problem}", file=sys.stderr)
     except ConfigError as error:
         print(f"{path}: {error}", file=sys.stderr)
@@ -89,6 +89,13 @@ def _run(path: Path, clusters: Sequence[str] | None) -> int:
         print(error, file=sys.stderr)
         return _EXIT_START
     return _EXIT_OTHER
+
+
+def _all_problems(path: Path, errors: ConfigErrors) -> list[str]:
+    """What ended the start, and the other errors that ``mm2 config validate`` finds."""
+    from mm2.driver.validation import errors_of  # noqa: PLC0415
+
+    return list(dict.fromkeys(map(str, [*errors_of(path), *errors.problems])))
 
 
 def _daemon(words: Sequence[str]) -> int:

@@ -40,6 +40,15 @@ def validate(file: PropertiesFile) -> list[Finding]:
     return in_order([*found, *(Finding(severity=Severity.ERROR, problem=p) for p in made)], file)
 
 
+def errors_of(path: Path) -> list[ConfigError]:
+    """The errors of ``validate``; none if the file cannot be read at all."""
+    try:
+        found = validate(load(path))
+    except ConfigError:
+        return []
+    return [each.problem for each in found if each.severity is Severity.ERROR]
+
+
 def made(found: FlowsOfFile) -> FlowsOfFile:
     """
     The flows that can really be made; the others have failed.

@@ -153,11 +153,13 @@ def test_whatever_is_not_obeyed_says_why() -> None:
 
 def test_the_process_does_not_start_and_names_all_of_it(tmp_path: Path) -> None:
     file = tmp_path / "mm2.properties"
-    file.write_text(_BASE + "A->B.transforms = mask\nA.consumer.interceptor.classes = com.acme.X\n")
+    unobeyed = "A->B.transforms = mask\nA.consumer.interceptor.classes = com.acme.X\n"
+    file.write_text(_BASE + unobeyed + "B.security.protocol = SASL_SSL\n")
     command = [sys.executable, "-m", "mm2.cli.connect_mirror_maker", str(file)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 2
-    transforms, interceptors = ended.stderr.splitlines()
+    transforms, interceptors, mechanism = ended.stderr.splitlines()
     assert transforms.startswith(f"{file}: line 5: A->B.transforms = mask: records are copied")
     assert "line 6: A.consumer.interceptor.classes = com.acme.X" in interceptors
+    assert "line 7: B.sasl.mechanism is missing" in mechanism, "found by what makes the clients"
     assert all("Remove the key" in line for line in (transforms, interceptors))
