@@ -14,7 +14,6 @@ import structlog
 
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.store import CheckpointStore
-from mm2.core.beside import Beside, inverted, looked
 from mm2.core.carried import Returning
 from mm2.core.checkpoint import (
     CommittedOffset,
@@ -27,6 +26,7 @@ from mm2.core.checkpoint import (
 )
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
+from mm2.core.target_commit import TargetCommit, inverted, looked
 from mm2.errors import ClusterError
 from mm2.kafka.conversions import chunks
 from mm2.kafka.group_ports import Offsets
@@ -115,8 +115,8 @@ class Choice:
         new, where = found.checkpoint, found.checkpoint.partition
         if self._store.of_group(new.group).get(where) is not found.last:
             return False  # Its topic was made anew meanwhile: the next round says what it is now.
-        beside = None if there is None else found.beside(offset_of(there.get(where)))
-        checkpoint = noted(new, found.last, beside)
+        target_commit = None if there is None else found.target_commit(offset_of(there.get(where)))
+        checkpoint = noted(new, found.last, target_commit)
         if checkpoint is None:
             self._no_news[new.group, where] = new.upstream_offset
             return False
@@ -154,7 +154,7 @@ class Found:
     last: Checkpoint | None
     opposite: Checkpoint | None
 
-    def beside(self, current: int | None) -> Beside:
+    def target_commit(self, current: int | None) -> TargetCommit:
         """What stands on the target, as checkpoints note it."""
         upstream = self.checkpoint.upstream_offset
         return looked(self.last, upstream, current, inverted(self.opposite, upstream, current))

@@ -15,12 +15,12 @@ from typing import Final
 import structlog
 
 from mm2.config.connector_settings import CheckpointSettings
-from mm2.core.beside import Beside, settled
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import GroupFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.runs import Logs
+from mm2.core.target_commit import TargetCommit, settled
 from mm2.errors import ClusterError, NotAuthorized, SchemaError
 from mm2.kafka.errors import UnknownTopic
 from mm2.kafka.log import read_to_end
@@ -78,12 +78,12 @@ class CheckpointStore:
 
     def settle(self, last: Checkpoint) -> None:
         """Notes that the source has not committed since the target was looked at; in memory."""
-        if last.beside is not None and not last.beside.is_settled:
-            self._keep(replace(last, beside=settled(last.beside)))
+        if last.target_commit is not None and not last.target_commit.is_settled:
+            self._keep(replace(last, target_commit=settled(last.target_commit)))
 
-    def note(self, last: Checkpoint, beside: Beside) -> Checkpoint:
+    def note(self, last: Checkpoint, target_commit: TargetCommit) -> Checkpoint:
         """Has a checkpoint say, in memory, what stands on the target now, and returns it."""
-        noted = replace(last, beside=beside)
+        noted = replace(last, target_commit=target_commit)
         self._keep(noted)
         return noted
 

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from flows.checkpoint.groups import FollowedGroups
 from flows.checkpoint.store import CheckpointStore
 from mm2.client.group_offsets import GroupOffsets
-from mm2.core.beside import NOTHING, Beside, Order, seen
 from mm2.core.carried import Returning
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId
+from mm2.core.target_commit import NOTHING, Order, TargetCommit, seen
 from mm2.kafka.group_ports import TargetGroups
 
 
@@ -97,8 +97,8 @@ class StoreNotes:
 
     def looked(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
         """Notes what somebody has committed on the target, for all to know."""
-        beside = seen(checkpoint, offset)
-        return checkpoint if beside is None else self._told(checkpoint, beside)
+        target_commit = seen(checkpoint, offset)
+        return checkpoint if target_commit is None else self._told(checkpoint, target_commit)
 
     def given(self, checkpoint: Checkpoint) -> None:
         """
@@ -107,12 +107,12 @@ class StoreNotes:
         Others know it by the offset. Only where the group was set back, they are told, so that they
         know it when it has read up to where it was.
         """
-        beside = Beside(Order.GIVEN, (checkpoint.downstream_offset,))
-        stood = () if checkpoint.beside is None else checkpoint.beside.offsets
+        target_commit = TargetCommit(Order.GIVEN, (checkpoint.downstream_offset,))
+        stood = () if checkpoint.target_commit is None else checkpoint.target_commit.offsets
         if max(stood, default=NOTHING) > checkpoint.downstream_offset:
-            self._told(checkpoint, beside)
+            self._told(checkpoint, target_commit)
         else:
-            self._store.note(checkpoint, beside)
+            self._store.note(checkpoint, target_commit)
 
     async def write(self) -> None:
         """
@@ -124,7 +124,7 @@ class StoreNotes:
         if self._store.unsent():
             await self._write()
 
-    def _told(self, checkpoint: Checkpoint, beside: Beside) -> Checkpoint:
-        noted = self._store.note(checkpoint, beside)
+    def _told(self, checkpoint: Checkpoint, target_commit: TargetCommit) -> Checkpoint:
+        noted = self._store.note(checkpoint, target_commit)
         self._store.add(noted, time.time_ns() // 1_000_000)
         return noted

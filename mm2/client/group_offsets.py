@@ -4,8 +4,8 @@ Gives groups of a cluster the offsets that checkpoints name, under rules that lo
 Java looks at the groups in one job and writes in another, and takes a group that it has not seen
 idle for a new one; so it can set a group back (KAFKA-19794, C424). Here a group is looked at right
 before it is written, only an empty or absent one is written, and nobody's later commit is overruled
-(``mm2.core.beside``). What remains is the instant between the two, in which a member would have to
-join, commit and leave; so a group is looked at again right after, and what does not fit is
+(``mm2.core.target_commit``). What remains is the instant between the two, in which a member would
+have to join, commit and leave; so a group is looked at again right after, and what does not fit is
 reported.
 """
 
@@ -19,10 +19,10 @@ from typing import Final, Protocol, TypeAlias
 import structlog
 
 from mm2.client.target_logs import Offsets, TargetLogs, Wanted
-from mm2.core.beside import Beside, Order
 from mm2.core.checkpoint import group_offsets_to_sync, offset_of
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId
+from mm2.core.target_commit import Order, TargetCommit
 from mm2.errors import ClusterError
 from mm2.kafka.conversions import chunks
 from mm2.kafka.errors import GroupInUse
@@ -96,7 +96,7 @@ class NoNotes:
     def looked(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
         """The same, but not one that would set the group back: that is for its flow to do."""
         is_behind = offset is not None and offset > checkpoint.downstream_offset
-        return replace(checkpoint, beside=_LEFT_ALONE) if is_behind else checkpoint
+        return replace(checkpoint, target_commit=_LEFT_ALONE) if is_behind else checkpoint
 
     def given(self, checkpoint: Checkpoint) -> None:
         """Nothing."""
@@ -105,7 +105,7 @@ class NoNotes:
         """Nothing."""
 
 
-_LEFT_ALONE: Final = Beside(Order.LATER, ())
+_LEFT_ALONE: Final = TargetCommit(Order.LATER, ())
 
 
 class GroupOffsets:

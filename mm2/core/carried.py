@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from mm2.core.beside import is_echo
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicPartition
 from mm2.core.reverse import Copies
 from mm2.core.runs import UNKNOWN_LOGS, Logs
+from mm2.core.target_commit import is_echo
 
 Commit = TypeVar("Commit", bound=CommittedOffset | None)
 
@@ -48,9 +48,9 @@ class Carried:
     such an offset stands there does not mean that the group has moved, and carrying it back would
     at best say nothing; at worst it would undo what somebody set at the source on purpose.
 
-    The last checkpoint says so itself (``mm2.core.beside``). Those of Java's MirrorMaker do not:
-    there, what is not beyond all of them was given. What was given in a topic counts no more once
-    checkpoints are about another one of its name.
+    The last checkpoint says so itself (``mm2.core.target_commit``). Those of Java's MirrorMaker do
+    not: there, what is not beyond all of them was given. What was given in a topic counts no more
+    once checkpoints are about another one of its name.
     """
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ class Returning:
         last: Checkpoint | None,
     ) -> bool:
         opposite = self.opposite(group, partition)
-        if opposite is not None and opposite.beside is not None:
+        if opposite is not None and opposite.target_commit is not None:
             return self._carried.is_read and not is_echo(commit.offset, opposite, last)
         if self._copies.original_partition(partition) is None:
             return True
@@ -158,7 +158,7 @@ class Returning:
         only safe guesses, in the original.
         """
         copy = self._copies.copied_partition(checkpoint.partition)
-        if copy is None or checkpoint.beside is not None:
+        if copy is None or checkpoint.target_commit is not None:
             return True
         group = checkpoint.group
         return self._carried.is_passed(

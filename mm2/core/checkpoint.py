@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from mm2.core.beside import Beside, Order, may_be_given
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter
 from mm2.core.model import GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.runs import Logs
+from mm2.core.target_commit import Order, TargetCommit, may_be_given
 from mm2.core.translation import Translated
 from mm2.errors import PatternTimeout
 
@@ -131,7 +131,7 @@ def checkpoints_for_group(
 
 
 def noted(
-    checkpoint: Checkpoint, last: Checkpoint | None, beside: Beside | None
+    checkpoint: Checkpoint, last: Checkpoint | None, target_commit: TargetCommit | None
 ) -> Checkpoint | None:
     """
     Returns what is to be emitted of a group's commit; None if it is no news.
@@ -142,12 +142,12 @@ def noted(
     Args:
         checkpoint: the commit.
         last: the group's last checkpoint for that partition.
-        beside: what stands on the target; None if that is not known.
+        target_commit: what stands on the target; None if that is not known.
     """
-    found = replace(checkpoint, beside=beside)
+    found = replace(checkpoint, target_commit=target_commit)
     if is_more_recent(checkpoint, last):
         return found
-    if last is None or beside is None or beside.order is Order.GIVEN:
+    if last is None or target_commit is None or target_commit.order is Order.GIVEN:
         return None
     exact = checkpoint.exact and checkpoint.downstream_offset == last.downstream_offset
     return replace(found, downstream_offset=last.downstream_offset, exact=exact)

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple
 from uuid import UUID
 
-from mm2.core.beside import Beside
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.runs import UNKNOWN_LOGS, Logs
+from mm2.core.target_commit import TargetCommit
 from mm2.errors import SchemaError
 
 EXACT_HEADER: Final = "mm2.exact"
@@ -32,7 +32,7 @@ Header of a checkpoint's record: the ids of the topics upstream and downstream, 
 Zeros are not known, and without the header both are.
 """
 
-BESIDE_HEADER: Final = "mm2.beside"
+TARGET_COMMIT_HEADER: Final = "mm2.target.commit"
 """
 Header of a checkpoint's record: what the group's offset downstream is to its commit upstream.
 
@@ -102,7 +102,7 @@ class Checkpoint:
         metadata: what the consumer added to its commit.
         exact: whether the record there is the first unread one, and not maybe one before it.
         logs: ids of the topics upstream (``source``) and downstream (``remote``), as far as known.
-        beside: what stood downstream; None if nobody looked.
+        target_commit: what stood downstream; None if nobody looked.
     """
 
     group: GroupId
@@ -112,7 +112,7 @@ class Checkpoint:
     metadata: str = ""
     exact: bool = False
     logs: Logs = field(default=UNKNOWN_LOGS, compare=False)
-    beside: Beside | None = field(default=None, compare=False)
+    target_commit: TargetCommit | None = field(default=None, compare=False)
 
     def key(self) -> bytes:
         """Returns the record's key."""
@@ -132,8 +132,8 @@ class Checkpoint:
         found: list[tuple[str, bytes]] = [_IS_EXACT if self.exact else _IS_NOT_EXACT]
         if self.logs != UNKNOWN_LOGS:
             found.append((LOGS_HEADER, _id(self.logs.source) + _id(self.logs.remote)))
-        if self.beside is not None:
-            found.append((BESIDE_HEADER, self.beside.encode()))
+        if self.target_commit is not None:
+            found.append((TARGET_COMMIT_HEADER, self.target_commit.encode()))
         return tuple(found)
 
     @classmethod
@@ -158,9 +158,9 @@ class Checkpoint:
         group = GroupId(reader.text("group"))
         known = dict(headers)
         exact, logs = known.get(EXACT_HEADER) == b"1", _logs(known.get(LOGS_HEADER))
-        beside = Beside.decode(known.get(BESIDE_HEADER))
+        target_commit = TargetCommit.decode(known.get(TARGET_COMMIT_HEADER))
         where = reader.topic_partition()
-        return cls(group, where, upstream, downstream, metadata, exact, logs, beside)
+        return cls(group, where, upstream, downstream, metadata, exact, logs, target_commit)
 
     def may_be_about(self, topic_id: UUID | None) -> bool:
         """Whether the topic downstream may be the one of this id; None: it is not known."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from mm2.core.beside import Order
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
+from mm2.core.target_commit import Order
 from mm2.core.translation import Translated
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from mm2.core.beside import Order
 from mm2.core.failover import IDLE_STATES, GroupFacts, Place, WithoutCheckpoint
+from mm2.core.target_commit import Order
 from mm2.core.verdicts import Outcome, Verdict, some
 
 

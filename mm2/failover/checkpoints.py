@@ -11,12 +11,12 @@ from typing import TypeAlias
 import structlog
 
 from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint, of_live_topics
-from mm2.core.beside import order_of
 from mm2.core.checkpoint import CommittedOffset, offset_of
 from mm2.core.failover import GroupFacts, Place, WithoutCheckpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.reverse import Copies
+from mm2.core.target_commit import order_of
 from mm2.core.translation import Translated
 from mm2.errors import ClusterError, SchemaError
 from mm2.failover.route import Route

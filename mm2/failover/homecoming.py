@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mm2.core.beside import is_echo
 from mm2.core.carried import Carried
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.failover import IDLE_STATES, GroupFacts
 from mm2.core.model import GroupId, TopicPartition
+from mm2.core.target_commit import is_echo
 
 
 def comes_home(
@@ -41,6 +41,6 @@ def comes_home(
 
 def _has_read(group: GroupId, where: TopicPartition, offset: int, carried: Carried) -> bool:
     last = carried.last(group, where)
-    if last is not None and last.beside is not None:
+    if last is not None and last.target_commit is not None:
         return not is_echo(offset, last, None)
     return carried.is_passed(group, where, offset)

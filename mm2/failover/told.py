@@ -11,11 +11,11 @@ import structlog
 
 from mm2.client.checkpoints import GroupCheckpoints, last_checkpoints
 from mm2.config.flow import FlowConfig
-from mm2.core.beside import compared
 from mm2.core.codec import Checkpoint
 from mm2.core.failover import Place
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
+from mm2.core.target_commit import compared
 from mm2.errors import NotAuthorized
 from mm2.failover.route import Route, Side
 from mm2.kafka.log import records_to_end

@@ -70,7 +70,7 @@ async def test_what_a_group_committed_becomes_a_checkpoint_in_javas_bytes(
     (sample,) = pair.raw()
     assert sample.key == text_bytes(group) + text_bytes(pair.remote) + struct.pack(">i", 0)
     assert sample.value == struct.pack(">hqqh", 0, 10, 10, 0)
-    assert sample.headers == (("mm2.exact", b"0"), ("mm2.beside", b"given -1"))
+    assert sample.headers == (("mm2.exact", b"0"), ("mm2.target.commit", b"given -1"))
 
 
 async def test_new_groups_are_found_and_checkpoints_follow_them(pair: Pair, suffix: str) -> None:

@@ -16,9 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mm2.core.beside import (
-    Beside,
+from mm2.core.checkpoint import is_more_recent
+from mm2.core.codec import Checkpoint
+from mm2.core.failover import Place
+from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.target_commit import (
     Order,
+    TargetCommit,
     compared,
     inverted,
     is_echo,
@@ -28,10 +32,6 @@ from mm2.core.beside import (
     seen,
     settled,
 )
-from mm2.core.checkpoint import is_more_recent
-from mm2.core.codec import Checkpoint
-from mm2.core.failover import Place
-from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation import Translated
 
 A, B = 0, 1
@@ -86,24 +86,26 @@ class Clusters:
         found = replace(found, exact=found.downstream_offset == upstream)
         is_news = is_more_recent(found, last)
         if last is not None and last.upstream_offset == upstream and not is_news:
-            self.told[side] = replace(last, beside=settled(last.beside))
+            self.told[side] = replace(last, target_commit=settled(last.target_commit))
             return
         current = self.offsets[1 - side]
         within()
-        beside = looked(last, upstream, current, inverted(opposite, upstream, current))
+        target_commit = looked(last, upstream, current, inverted(opposite, upstream, current))
         if is_news:
-            self.told[side] = replace(found, beside=beside)
-        elif last is not None and beside.order is not Order.GIVEN:
+            self.told[side] = replace(found, target_commit=target_commit)
+        elif last is not None and target_commit.order is not Order.GIVEN:
             place = last.downstream_offset
-            self.told[side] = replace(found, downstream_offset=place, exact=False, beside=beside)
+            self.told[side] = replace(
+                found, downstream_offset=place, exact=False, target_commit=target_commit
+            )
 
     def sync(self, side: int, within: Callable[[], None], *, is_cut_off: bool) -> None:
         """Gives the group on the other side its offset."""
         last, current = self.told[side], self.offsets[1 - side]
         if last is None:
             return
-        if (beside := seen(last, current)) is not None:
-            last = self.told[side] = replace(last, beside=beside)
+        if (target_commit := seen(last, current)) is not None:
+            last = self.told[side] = replace(last, target_commit=target_commit)
         if not may_be_given(last, current):
             return
         latest = self.real[-1]
@@ -113,7 +115,9 @@ class Clusters:
         self.offsets[1 - side] = last.downstream_offset
         within()
         if not is_cut_off:
-            self.told[side] = replace(last, beside=Beside(Order.GIVEN, (last.downstream_offset,)))
+            self.told[side] = replace(
+                last, target_commit=TargetCommit(Order.GIVEN, (last.downstream_offset,))
+            )
 
     def place(self, side: int, *, planned: bool) -> Place | None:
         """Where a group goes on that moves away from a side."""

@@ -258,8 +258,8 @@ class _Round:
         faults = []
         if toll.skipped or (toll.reread and self.move != "unplanned") or arrived < 0:
             told = self.place.checkpoints().get(group.name)
-            beside = None if told is None else told.beside
-            faults = [f"{group.history}: at {arrived}, not {wanted}; {told}, {beside}"]
+            noted = None if told is None else told.target_commit
+            faults = [f"{group.history}: at {arrived}, not {wanted}; {told}, {noted}"]
         group.side, group.number = _DESTINATIONS[verb], arrived
         return self._trial(group, f"{verb}, {self.move}", toll, faults)
 

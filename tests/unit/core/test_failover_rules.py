@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.beside import Order
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.failover import GroupFacts, Place, offsets_to_write
 from mm2.core.failover_checks import (
@@ -26,6 +25,7 @@ from mm2.core.failover_checks import (
 )
 from mm2.core.failover_verdicts import group_verdicts
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.target_commit import Order
 from mm2.core.translation import Translated
 from mm2.core.verdicts import Outcome, Verdict, is_go
 

@@ -14,13 +14,13 @@ import pytest
 
 from mm2.cli.moves import ended_alike
 from mm2.client.checkpoints import RemoteCheckpoint
-from mm2.core.beside import Beside, Order
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.failover import WithoutCheckpoint, offsets_to_write
 from mm2.core.failover_verdicts import group_verdicts
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.runs import Logs
+from mm2.core.target_commit import Order, TargetCommit
 from mm2.core.verdicts import Outcome
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.failover.checkpoints import Checkpoints
@@ -47,8 +47,8 @@ def _target() -> FakeSide:
 
 
 def _checkpoint(group: str, time_ms: int) -> RemoteCheckpoint:
-    carried = Beside(Order.GIVEN, (30,))
-    checkpoint = Checkpoint(GroupId(group), COPY, 30, 30, "", True, beside=carried)
+    carried = TargetCommit(Order.GIVEN, (30,))
+    checkpoint = Checkpoint(GroupId(group), COPY, 30, 30, "", True, target_commit=carried)
     return RemoteCheckpoint(checkpoint=checkpoint, timestamp_ms=time_ms)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from flows.checkpoint.emit import Choice, Emission
 from flows.checkpoint.store import CheckpointStore
 from flows.checkpoint.sync import GroupOffsetSync, StoreNotes
-from mm2.core.beside import Beside, Order
 from mm2.core.carried import Carried, Returning
 from mm2.core.checkpoint import Renaming
 from mm2.core.codec import Checkpoint
@@ -16,6 +15,7 @@ from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.reverse import Copies
 from mm2.core.runs import UNKNOWN_LOGS, Logs
+from mm2.core.target_commit import Order, TargetCommit
 from mm2.core.translation import Translated
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, at, following
@@ -104,7 +104,7 @@ def test_where_nobody_reads_a_group_follows_back() -> None:
     assert flow.synced() == 90
     flow.here(10)
     assert flow.synced() == 10
-    assert flow.last.beside == Beside(Order.GIVEN, (10,))
+    assert flow.last.target_commit == TargetCommit(Order.GIVEN, (10,))
 
 
 def test_what_somebody_sets_on_the_target_stays_until_the_source_goes_on() -> None:
@@ -113,7 +113,7 @@ def test_what_somebody_sets_on_the_target_stays_until_the_source_goes_on() -> No
     flow.synced()
     flow.there(30)
     assert flow.synced() == 30
-    assert flow.last.beside == Beside(Order.LATER, (30,))
+    assert flow.last.target_commit == TargetCommit(Order.LATER, (30,))
     run(flow.emission.round())
     flow.here(95)
     assert flow.synced() == 95
@@ -128,7 +128,7 @@ def test_a_group_that_has_read_on_the_target_does_not_follow_back() -> None:
     run(flow.emission.round())
     flow.here(20)
     assert flow.synced() == 80
-    assert flow.last.beside == Beside(Order.EARLIER, (80,), is_settled=True)
+    assert flow.last.target_commit == TargetCommit(Order.EARLIER, (80,), is_settled=True)
 
 
 def test_of_what_changes_at_once_on_both_sides_nothing_is_overruled() -> None:
@@ -138,13 +138,13 @@ def test_of_what_changes_at_once_on_both_sides_nothing_is_overruled() -> None:
     flow.target.put(G1, {THERE: 30})
     flow.here(60)
     assert flow.synced() == 30
-    assert flow.last.beside == Beside(Order.UNSURE, (30,))
+    assert flow.last.target_commit == TargetCommit(Order.UNSURE, (30,))
 
 
 def test_what_the_opposite_flow_gave_makes_no_checkpoint() -> None:
     flow = Flow()
-    given = Beside(Order.GIVEN, (40,))
-    flow.opposite.note(Checkpoint(G1, HERE, 70, 40, beside=given))
+    given = TargetCommit(Order.GIVEN, (40,))
+    flow.opposite.note(Checkpoint(G1, HERE, 70, 40, target_commit=given))
     flow.here(40)
     assert not flow.store.groups()
     flow.here(41)
@@ -174,4 +174,4 @@ def test_without_leave_to_look_at_the_targets_groups_checkpoints_are_as_javas() 
     flow = Flow()
     flow.target.failing = {G1}
     flow.here(40)
-    assert flow.last.beside is None
+    assert flow.last.target_commit is None

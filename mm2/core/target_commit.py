@@ -4,7 +4,7 @@ Which of two commits of a group is the later one: that of a flow's source, or th
 A flow that syncs group offsets writes into groups of its target, and so does the opposite flow at
 the source. Such an offset was read by nobody. Whoever carries a group on has to tell it from what a
 member or a person has committed; and of two such commits, the later one counts. So each checkpoint
-notes what stood on the target when it was made, and how that came about (ADR 18).
+notes what stood on the target when it was made, and how that came about (ADR 19).
 
 Pure: nothing here knows a clock. Later is what changed after one had looked.
 """
@@ -44,7 +44,7 @@ class Order(StrEnum):
     """A member or a person committed it, after the source's commit."""
 
 
-class Beside(NamedTuple):
+class TargetCommit(NamedTuple):
     """
     What stood on the target, as far as that was looked at when a checkpoint was made, or since.
 
@@ -65,7 +65,7 @@ class Beside(NamedTuple):
         return " ".join([self.order, *map(str, self.offsets), *settled]).encode()
 
     @classmethod
-    def decode(cls, data: bytes | None) -> Beside | None:
+    def decode(cls, data: bytes | None) -> TargetCommit | None:
         """Reads what ``encode`` wrote; None for anything else."""
         try:
             order, *rest = (data or b"").decode("ascii").split()
@@ -75,7 +75,7 @@ class Beside(NamedTuple):
             return None
 
 
-class Told(Protocol):
+class GroupCheckpoint(Protocol):
     """A checkpoint, as far as this goes."""
 
     @property
@@ -87,11 +87,11 @@ class Told(Protocol):
         """What that is on the target."""
 
     @property
-    def beside(self) -> Beside | None:
+    def target_commit(self) -> TargetCommit | None:
         """What stood there; None if nobody looked, as Java's MirrorMaker does not."""
 
 
-def order_of(last: Told, current: int | None) -> Order:
+def order_of(last: GroupCheckpoint, current: int | None) -> Order:
     """
     What a group's offset on the target is to the source's commit.
 
@@ -102,16 +102,16 @@ def order_of(last: Told, current: int | None) -> Order:
     if current is None:
         return Order.GIVEN
     is_there = current == last.downstream_offset
-    if last.beside is None:
+    if last.target_commit is None:
         return Order.GIVEN if is_there else Order.UNKNOWN
-    if current in last.beside.offsets:
-        return last.beside.order
-    if is_there and last.beside.order in (Order.GIVEN, Order.EARLIER, Order.UNKNOWN):
+    if current in last.target_commit.offsets:
+        return last.target_commit.order
+    if is_there and last.target_commit.order in (Order.GIVEN, Order.EARLIER, Order.UNKNOWN):
         return Order.GIVEN
     return Order.LATER
 
 
-def may_be_given(last: Told, current: int | None) -> bool:
+def may_be_given(last: GroupCheckpoint, current: int | None) -> bool:
     """
     Tells whether a sync may put a group where its last checkpoint says.
 
@@ -125,8 +125,8 @@ def may_be_given(last: Told, current: int | None) -> bool:
 
 
 def looked(
-    last: Told | None, upstream: int, current: int | None, hint: Order | None = None
-) -> Beside:
+    last: GroupCheckpoint | None, upstream: int, current: int | None, hint: Order | None = None
+) -> TargetCommit:
     """
     What a new checkpoint notes.
 
@@ -138,30 +138,30 @@ def looked(
     """
     if last is None:
         order = Order.GIVEN if current is None else hint or Order.UNKNOWN
-        return Beside(order, (_number(current),))
+        return TargetCommit(order, (_number(current),))
     order = order_of(last, current)
     if order is Order.GIVEN:
-        before = () if last.beside is None else last.beside.offsets
-        return Beside(order, _some((_number(current), last.downstream_offset, *before)))
+        before = () if last.target_commit is None else last.target_commit.offsets
+        return TargetCommit(order, _some((_number(current), last.downstream_offset, *before)))
     if upstream != last.upstream_offset:
         order = _after_another_commit(last, _number(current), hint)
-    is_known = last.beside is not None and current in last.beside.offsets
-    return Beside(order, (_number(current),), is_settled=is_known)
+    is_known = last.target_commit is not None and current in last.target_commit.offsets
+    return TargetCommit(order, (_number(current),), is_settled=is_known)
 
 
-def seen(last: Told, current: int | None) -> Beside | None:
+def seen(last: GroupCheckpoint, current: int | None) -> TargetCommit | None:
     """What a look at the target adds to what a checkpoint notes; None: nothing."""
-    if last.beside is None or current is None or current in last.beside.offsets:
+    if last.target_commit is None or current is None or current in last.target_commit.offsets:
         return None
-    return Beside(order_of(last, current), (current,))
+    return TargetCommit(order_of(last, current), (current,))
 
 
-def settled(beside: Beside | None) -> Beside | None:
+def settled(target_commit: TargetCommit | None) -> TargetCommit | None:
     """What is known once the source has been looked at again, and has not committed meanwhile."""
-    return None if beside is None else beside._replace(is_settled=True)
+    return None if target_commit is None else target_commit._replace(is_settled=True)
 
 
-def is_echo(offset: int, opposite: Told | None, last: Told | None) -> bool:
+def is_echo(offset: int, opposite: GroupCheckpoint | None, last: GroupCheckpoint | None) -> bool:
     """
     Tells whether the opposite flow put an offset where it stands now on the source.
 
@@ -170,14 +170,14 @@ def is_echo(offset: int, opposite: Told | None, last: Told | None) -> bool:
         opposite: the group's last checkpoint of the opposite flow for that partition.
         last: of the flow itself, if it has made one.
     """
-    if opposite is None or opposite.beside is None:
+    if opposite is None or opposite.target_commit is None:
         return False
     if last is not None and _came_after(last, opposite):
         return False
     return order_of(opposite, offset) is Order.GIVEN
 
 
-def inverted(opposite: Told | None, upstream: int, current: int | None) -> Order | None:
+def inverted(opposite: GroupCheckpoint | None, upstream: int, current: int | None) -> Order | None:
     """
     What the opposite flow's last checkpoint says of commits on both sides; None: nothing.
 
@@ -186,13 +186,16 @@ def inverted(opposite: Told | None, upstream: int, current: int | None) -> Order
         upstream: what the group has committed on the flow's source, where ``opposite`` leads to.
         current: what it has on the flow's target.
     """
-    if opposite is None or opposite.beside is None or opposite.upstream_offset != current:
+    if opposite is None or opposite.target_commit is None or opposite.upstream_offset != current:
         return None
     return _INVERSE.get(order_of(opposite, upstream))
 
 
 def compared(
-    last: Told | None, opposite: Told | None, upstream: int, current: int | None
+    last: GroupCheckpoint | None,
+    opposite: GroupCheckpoint | None,
+    upstream: int,
+    current: int | None,
 ) -> tuple[Order, bool]:
     """
     Says which of a group's commits is the later one, when somebody wants to move it.
@@ -221,21 +224,21 @@ _INVERSE: Final = {
 }
 
 
-def _after_another_commit(last: Told, current: int, hint: Order | None) -> Order:
+def _after_another_commit(last: GroupCheckpoint, current: int, hint: Order | None) -> Order:
     """The source has committed since; whatever had been looked at before is older than that."""
-    beside = last.beside
-    if beside is not None and current in beside.offsets and beside.is_settled:
+    target_commit = last.target_commit
+    if target_commit is not None and current in target_commit.offsets and target_commit.is_settled:
         return Order.EARLIER
-    return hint or (Order.UNKNOWN if last.beside is None else Order.UNSURE)
+    return hint or (Order.UNKNOWN if last.target_commit is None else Order.UNSURE)
 
 
-def _came_after(last: Told, opposite: Told) -> bool:
+def _came_after(last: GroupCheckpoint, opposite: GroupCheckpoint) -> bool:
     """Whether the flow has seen a commit of the source after what the opposite flow tells of."""
-    beside = last.beside
+    target_commit = last.target_commit
     return (
-        beside is not None
-        and beside.order is Order.EARLIER
-        and opposite.upstream_offset in beside.offsets
+        target_commit is not None
+        and target_commit.order is Order.EARLIER
+        and opposite.upstream_offset in target_commit.offsets
     )
 
 

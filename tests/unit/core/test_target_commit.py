@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.beside import Beside, Order, is_echo, looked, may_be_given, order_of
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.target_commit import Order, TargetCommit, is_echo, looked, may_be_given, order_of
 
 WHERE = TopicPartition(TopicName("t"), 0)
 
 
-def told(up: int, down: int, beside: Beside | None = None) -> Checkpoint:
-    return Checkpoint(GroupId("g"), WHERE, up, down, beside=beside)
+def told(up: int, down: int, target_commit: TargetCommit | None = None) -> Checkpoint:
+    return Checkpoint(GroupId("g"), WHERE, up, down, target_commit=target_commit)
 
 
 @pytest.mark.parametrize(
-    ("beside", "text"),
+    ("target_commit", "text"),
     [
-        (Beside(Order.GIVEN, (40, -1)), b"given 40 -1"),
-        (Beside(Order.LATER, (50,), is_settled=True), b"later 50 settled"),
+        (TargetCommit(Order.GIVEN, (40, -1)), b"given 40 -1"),
+        (TargetCommit(Order.LATER, (50,), is_settled=True), b"later 50 settled"),
     ],
 )
 def test_what_stands_on_the_target_is_a_header_of_the_checkpoint(
-    beside: Beside, text: bytes
+    target_commit: TargetCommit, text: bytes
 ) -> None:
-    written = told(10, 5, beside)
-    assert written.headers()[-1] == ("mm2.beside", text)
+    written = told(10, 5, target_commit)
+    assert written.headers()[-1] == ("mm2.target.commit", text)
     read = Checkpoint.decode(written.key(), written.value(), written.headers())
-    assert read.beside == beside
+    assert read.target_commit == target_commit
 
 
 @pytest.mark.parametrize("text", [None, b"", b"given x", b"since 4", b"\xff"])
 def test_another_header_says_nothing(text: bytes | None) -> None:
-    assert Beside.decode(text) is None
+    assert TargetCommit.decode(text) is None
 
 
 def test_without_a_header_groups_go_forward_only_as_javas_do() -> None:
@@ -54,9 +54,9 @@ def test_without_a_header_groups_go_forward_only_as_javas_do() -> None:
     ],
 )
 def test_nobodys_later_commit_is_overruled(order: Order, *, forward: bool, back: bool) -> None:
-    assert may_be_given(told(10, 5, Beside(order, (4,))), 4) is forward
-    assert may_be_given(told(10, 5, Beside(order, (6,))), 6) is back
-    assert not may_be_given(told(10, 5, Beside(order, (4,))), 3), "committed since"
+    assert may_be_given(told(10, 5, TargetCommit(order, (4,))), 4) is forward
+    assert may_be_given(told(10, 5, TargetCommit(order, (6,))), 6) is back
+    assert not may_be_given(told(10, 5, TargetCommit(order, (4,))), 3), "committed since"
 
 
 def test_what_was_given_is_known_until_something_else_was() -> None:
@@ -70,9 +70,9 @@ def test_what_was_given_is_known_until_something_else_was() -> None:
 
 
 def test_what_the_opposite_flow_gave_is_an_echo_until_the_group_has_come_back() -> None:
-    away = told(80, 20, Beside(Order.GIVEN, (20,)))
+    away = told(80, 20, TargetCommit(Order.GIVEN, (20,)))
     assert is_echo(20, away, None)
     assert not is_echo(21, away, None)
     assert not is_echo(20, None, None)
-    back = told(30, 90, Beside(Order.EARLIER, (80,)))
+    back = told(30, 90, TargetCommit(Order.EARLIER, (80,)))
     assert not is_echo(20, away, back), "set back to where it had come back to"
