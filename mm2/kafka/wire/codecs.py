@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import mmap
+import threading
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -40,15 +41,11 @@ That is 256 times what a broker takes by default as a batch, and more than a bat
 becomes that is compressed as well as logs are.
 """
 
-_RATIO: Final = 4
-_HIGH_RATIO: Final = 16
-"""Of most batches, and of nearly all that are small."""
-
 _FULL: Final = "failed to write whole buffer"
 """What the library says when more would come out."""
 
-_SMALL: Final = 256 << 10
-"""Memory that costs little to fill with zeros."""
+_USUAL: Final = 16 << 20
+"""Bytes that come out of nearly all batches at most."""
 
 _MOST_MEMBERS: Final = 1_000
 """Of one gzip stream, which Java writes in one."""
@@ -183,23 +180,37 @@ def _xerial_blocks(payload: memoryview | bytes) -> list[memoryview]:
     return blocks
 
 
+def _room(size: int) -> mmap.mmap:
+    """Of which only what is written takes memory; private, so that a fork does not share it."""
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+class _Kept(threading.local):
+    """Room that is used again, as memory that was never written to is slow to write."""
+
+    def __init__(self) -> None:
+        self.room = _room(_USUAL)
+
+
+_kept = _Kept()
+
+
 def _within(into: _Into, payload: memoryview | bytes, most: int) -> bytes:
-    small = min(_HIGH_RATIO * len(payload), _SMALL)
-    try:
-        with suppress(_Full):
-            return _take(into, payload, bytearray(min(max(small, _RATIO * len(payload)), most)))
-        with mmap.mmap(-1, most) as room:  # of which only what is written takes memory
-            return _take(into, payload, room)
-    except _Full:
-        raise TooLarge(most) from None
+    with suppress(_Full):
+        return _take(into, payload, _kept.room, most)
+    with suppress(_Full):
+        if most > _USUAL:
+            with _room(most) as room:
+                return _take(into, payload, room, most)
+    raise TooLarge(most)
 
 
-def _take(into: _Into, payload: memoryview | bytes, room: bytearray | mmap.mmap) -> bytes:
-    try:
-        size = into(payload, room)
-    except cramjam.DecompressionError as error:
-        raise _Full if str(error) == _FULL else error from None
-    with memoryview(room) as view:
+def _take(into: _Into, payload: memoryview | bytes, room: mmap.mmap, most: int) -> bytes:
+    with memoryview(room) as whole, whole[:most] as view:
+        try:
+            size = into(payload, view)
+        except cramjam.DecompressionError as error:
+            raise _Full if str(error) == _FULL else error from None
         return bytes(view[:size])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import random
 import tracemalloc
+from typing import Any
+from unittest.mock import Mock
 
 import cramjam
 import pytest
@@ -15,7 +17,7 @@ _CODECS = pytest.mark.parametrize("codec", [1, 2, 3, 4], ids=CODEC_NAMES[1:])
 
 
 @_CODECS
-@pytest.mark.parametrize("size", [0, 1, 1_000, 300_000, 5_000_000])
+@pytest.mark.parametrize("size", [0, 1, 1_000, 300_000, 5_000_000, 20_000_000])
 @pytest.mark.parametrize("is_dense", [True, False])
 def test_exactly_so_much_may_come_out(codec: int, size: int, *, is_dense: bool) -> None:
     plain = random.Random(size).randbytes(size) if is_dense else bytes(size)
@@ -44,6 +46,21 @@ def test_what_ends_too_soon_is_damaged_and_not_too_large(codec: int) -> None:
     with pytest.raises(ValueError, match=f"does not decompress as {CODEC_NAMES[codec]}") as error:
         decompress(codec, packed[:-20])
     assert not isinstance(error.value, TooLarge)
+
+
+@pytest.mark.parametrize(("codec", "library"), [(3, cramjam.lz4), (4, cramjam.zstd)])
+def test_a_batch_of_log_lines_is_unpacked_once(
+    codec: int, library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second attempt with more room would take as long again."""
+    line = b"level=INFO host=app-1 method=GET path=/users/%d status=200 agent=curl/8 took=%d ms\n"
+    plain = b"".join(line % (n % 9_973, n) for n in range(20_000))
+    packed = compress(Compression(codec), plain)
+    assert len(plain) > 4 * len(packed)
+    attempts = Mock(wraps=library.decompress_into)
+    monkeypatch.setattr(library, "decompress_into", attempts)
+    assert decompress(codec, packed) == plain
+    assert attempts.call_count == 1
 
 
 def test_snappy_without_javas_framing_is_bounded_too() -> None:
