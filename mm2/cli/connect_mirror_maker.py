@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from mm2.core.plugin import close_all
 from mm2.errors import ConfigError, ConfigErrors, FatalError
 
 _EXIT_ARGUMENTS: Final = 255
@@ -67,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(_daemon(words[1:]))
     options = _parser().parse_args(words)
     status = _run(options.config, options.clusters)
+    close_all()
     sys.stdout.flush()
     sys.stderr.flush()
     # Everything of ours is closed. The interpreter's own way out would still wait for threads of

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from mm2.core.plugin import close_all
 from mm2.errors import ConfigErrors, FatalError
 
 EXIT_USAGE: Final = 1
@@ -45,6 +46,7 @@ def main_of(
     if is_daemon:
         sys.exit(_daemon(program, files, command))
     status = _foreground(files, run)
+    close_all()
     sys.stdout.flush()
     sys.stderr.flush()
     # Everything of ours is closed; threads of client libraries may still wait for clusters.

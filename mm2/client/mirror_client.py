@@ -21,6 +21,7 @@ from mm2.config.maker import MirrorMakerConfig
 from mm2.core import topology as names
 from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.plugin import hold, release
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.positions import newest_records, positions_of
 from mm2.kafka.admin import Admin
@@ -70,9 +71,15 @@ class MirrorClient:
             if isinstance(properties, ClientConfig)
             else ClientConfig.of(properties, alias=alias)
         )
-        self._policy = self._config.policy()
+        hold(self._config.properties)
+        try:
+            self._policy = self._config.policy()
+        except BaseException:
+            release(self._config.properties)
+            raise
         self._admin = Admin(self._config.alias, self._config.client("admin"))
         self._clock = clock
+        self._is_closed = False
 
     @classmethod
     def of_cluster(cls, maker: MirrorMakerConfig, alias: str) -> Self:
@@ -91,7 +98,10 @@ class MirrorClient:
         await self.close()
 
     async def close(self) -> None:
-        """Closes all connections."""
+        """Closes all connections, and a replication policy of the user's own that is not in use."""
+        if not self._is_closed:
+            self._is_closed = True
+            release(self._config.properties)
         await self._admin.close()
 
     @property

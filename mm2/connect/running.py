@@ -15,7 +15,7 @@ from mm2.connect.store import ConnectorStore
 from mm2.connect.worker import WorkerConfig
 from mm2.core.connect_configs import TargetState
 from mm2.errors import ConfigErrors, root_cause
-from mm2.herder.plugins import load_classes
+from mm2.herder.plugins import HeldClasses, load_classes
 
 log = structlog.get_logger()
 
@@ -146,7 +146,10 @@ class RunningConnectors:
         """Runs a connector; what ends it for good leaves the others alone."""
         name = connector.name
         self.failed.pop(name, None)
-        with structlog.contextvars.bound_contextvars(connector=name):
+        with (
+            HeldClasses(connector.flow),
+            structlog.contextvars.bound_contextvars(connector=name),
+        ):
             try:
                 await load_classes(connector.flow)
                 if self._check is not None:

@@ -7,13 +7,15 @@ a configuration written for Java keeps its meaning; any other name is imported f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import atexit
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from types import new_class
 from typing import Final, ParamSpec, TypeVar, cast
 
 from mm2.errors import ConfigError
-from mm2.foreign import LOADED_WITHIN_S, ForeignError, foreign
+from mm2.foreign import LOADED_WITHIN_S, ForeignError, Shared, foreign, wait_closed
 
 JAVA_PACKAGE: Final = "org.apache.kafka.connect.mirror."
 """Package of Java's policies and filters."""
@@ -26,8 +28,16 @@ class Plugin:
         """Takes what it needs from all properties of the connector; keys may be absent (C097)."""
 
     def close(self) -> None:
-        """Gives back what it holds; called once, when the connector stops (C097)."""
+        """
+        Gives back what it holds; called once, when nothing works with the configuration any more.
 
+        As in Java, that is when the connector stops or has another configuration (C097). Nobody
+        waits for it but the end of the process, and not for long.
+        """
+
+
+_shared: Final = Shared()
+"""The objects of the user's classes. Ours hold nothing, so that everybody makes their own."""
 
 _A = ParamSpec("_A")
 _P = TypeVar("_P", bound=Plugin)
@@ -38,6 +48,9 @@ def build(
 ) -> _P:
     """
     Creates the object of the class that the properties name, and configures it with all of them.
+
+    Of a class of the user's own there is one object for the same properties: it is created when it
+    is first asked for, and closed when nobody holds the properties any more (``hold``).
 
     A class of the user's own runs in a thread of its own: whatever it raises, in whatever call, is
     a ``ConfigError``, and so is that it does not answer in time (``mm2.foreign``).
@@ -55,9 +68,67 @@ def build(
     """
     path = properties.get(key, next(iter(known))).strip()
     ours = known.get(path.removeprefix(JAVA_PACKAGE))
-    plugin = ours() if ours is not None else _foreign_plugin(path, key, kind)
+    if ours is None:
+        return _shared.get(_all(properties), key, lambda: _configured(path, key, kind, properties))
+    plugin = ours()
     plugin.configure(properties)
     return plugin
+
+
+def hold(properties: Mapping[str, str]) -> None:
+    """Keeps the objects that these properties name, once they are created, until ``release``."""
+    _shared.hold(_all(properties))
+
+
+def release(properties: Mapping[str, str]) -> None:
+    """
+    Ends one ``hold``; after the last one, the objects are closed, each once.
+
+    Does not wait for them: what they raise is logged.
+    """
+    _shared.release(_all(properties))
+
+
+@contextmanager
+def held(properties: Mapping[str, str]) -> Iterator[None]:
+    """Holds the objects that these properties name meanwhile."""
+    hold(properties)
+    try:
+        yield
+    finally:
+        release(properties)
+
+
+@atexit.register
+def close_all() -> None:
+    """
+    Closes the objects that are left when the process ends, and waits some seconds for all.
+
+    Who ends it without the interpreter's own way out calls this before.
+    """
+    _shared.close()
+    wait_closed()
+
+
+def _all(properties: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset(properties.items())
+
+
+def _configured(
+    path: str, key: str, kind: type[_P], properties: Mapping[str, str]
+) -> tuple[_P, Callable[[], None]]:
+    """An object of the user's class, and what closes it; one that fails is closed at once."""
+    plugin = _foreign_plugin(path, key, kind)
+
+    def close() -> None:
+        foreign(path).close(lambda: plugin.close())  # noqa: PLW0108 - looked up there
+
+    try:
+        plugin.configure(properties)
+    except ConfigError:
+        close()
+        raise
+    return plugin, close
 
 
 def _foreign_plugin(path: str, key: str, kind: type[_P]) -> _P:

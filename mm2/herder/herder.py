@@ -27,7 +27,7 @@ from mm2.herder.clusters import admin_clients, wait_for
 from mm2.herder.election import NodeShare
 from mm2.herder.hearing import HeardRunner, heard_flow
 from mm2.herder.leading import FlowLeading
-from mm2.herder.plugins import load_classes
+from mm2.herder.plugins import HeldClasses, load_classes
 from mm2.herder.ports import BundleRunner, SmallFlow, StatusWriter
 from mm2.herder.status_keeper import StatusKeeper
 from mm2.herder.status_topic import StatusTopic, worker_id_of
@@ -159,6 +159,7 @@ class FlowHerder:
         self._share = share or NodeShare(could=frozenset({config.herder.names.label}))
         self._leading: FlowLeading | None = None
         self._steered: SteeredFlow | None = None
+        self._classes = HeldClasses()
         self._is_news = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -184,10 +185,12 @@ class FlowHerder:
             self._leading.reconfigure(config)
         if self._steered is not None:
             self._steered.reconfigure(config)
+        else:
+            self._classes.take(config)
 
     async def run(self) -> None:
         """Follows and leads the flow until ``stop``."""
-        with structlog.contextvars.bound_contextvars(flow=str(self.config.flow)):
+        with self._classes, structlog.contextvars.bound_contextvars(flow=str(self.config.flow)):
             async with asyncio.TaskGroup() as group:
                 part = keep_running("flow", self._attempts, stopping=self._stop)
                 work = group.create_task(part, name="work")
@@ -205,16 +208,12 @@ class FlowHerder:
     async def _attempt(self) -> None:
         config = self.config
         self._is_news.clear()
-        # Its classes are imported here, where nothing waits for them.
-        await load_classes(config)
-        async with admin_clients(config) as clusters:
-            # A file that is read again may say where the target really is.
-            if not await unless_stopped(self._is_news, wait_for(clusters.target)):
+        self._classes.take(config)
+        with HeldClasses(config):
+            # Its classes are imported here, where nothing waits for them.
+            await load_classes(config)
+            if not await self._prepare(config):
                 return
-            policy = build_policy(config.source.properties)
-            await create_internal_topics(config, policy, clusters, on_source=False)
-        if self._is_news.is_set():
-            return
         self._leading = FlowLeading(
             config,
             node=self._worker_id,
@@ -226,6 +225,16 @@ class FlowHerder:
         finally:
             self._leading = None
 
+    async def _prepare(self, config: FlowConfig) -> bool:
+        """Waits for the target and creates its topics; False if another file has come meanwhile."""
+        async with admin_clients(config) as clusters:
+            # A file that is read again may say where the target really is.
+            if not await unless_stopped(self._is_news, wait_for(clusters.target)):
+                return False
+            policy = build_policy(config.source.properties)
+            await create_internal_topics(config, policy, clusters, on_source=False)
+        return not self._is_news.is_set()
+
     async def _lead(self, term: Term) -> None:
         self._steered = SteeredFlow(
             self.config,
@@ -234,6 +243,7 @@ class FlowHerder:
             checkpoints=self._checkpoints,
             term=term,
             hear=self._status.hear,
+            classes=self._classes,
         )
         try:
             await keep_running("leader", self._steered.run, stopping=term.stopping)

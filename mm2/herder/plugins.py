@@ -1,9 +1,14 @@
-"""Whether the classes that a flow's configuration names can be had: they may be the user's own."""
+"""
+The classes that a flow's configuration names, which may be the user's own.
+
+Whether they can be had, and who holds their objects: these are closed when nobody does any more.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from typing import Self
 
 from mm2.config.classes import names_foreign
 from mm2.config.flow import FlowConfig
@@ -12,8 +17,46 @@ from mm2.core.filters import (
     build_group_filter,
     build_topic_filter,
 )
+from mm2.core.plugin import held, hold, release
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError
+
+
+class HeldClasses:
+    """
+    Holds the objects of configurations that somebody works with: everybody gets the same ones.
+
+    Each connector has a configuration of its own, as in Java.
+
+    Args:
+        configs: of flows.
+    """
+
+    def __init__(self, *configs: FlowConfig) -> None:
+        self._held: list[Mapping[str, str]] = []
+        self.take(*configs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.take()
+
+    def take(self, *configs: FlowConfig) -> None:
+        """Holds those of these configurations from now on, and no others; waits for nothing."""
+        before, self._held = self._held, [part for config in configs for part in _parts(config)]
+        for part in self._held:
+            hold(part)
+        for part in before:
+            release(part)
+
+
+def _parts(config: FlowConfig) -> Iterator[Mapping[str, str]]:
+    """The properties of all connectors of a flow, and of the one that leads its groups back."""
+    for each in (config.source, config.checkpoint, config.heartbeat):
+        yield each.properties
+    if config.reverse is not None:
+        yield from _parts(config.reverse)
 
 
 def class_problem(config: FlowConfig) -> ConfigError | None:
@@ -24,23 +67,25 @@ def class_problem(config: FlowConfig) -> ConfigError | None:
     may take seconds, so that an event loop asks in another thread.
     """
     parts = (config.source.properties, config.checkpoint.properties)
-    return next((mistake for part in parts for mistake in class_mistakes(part)), None)
+    with HeldClasses(config):
+        return next((mistake for part in parts for mistake in class_mistakes(part)), None)
 
 
 def class_mistakes(properties: Mapping[str, str]) -> Iterator[ConfigError]:
     """
     Makes the policy and the filters that a connector's properties name; says what cannot be made.
     """
-    for build in (
-        build_policy,
-        build_topic_filter,
-        build_group_filter,
-        build_config_property_filter,
-    ):
-        try:
-            build(properties)
-        except ConfigError as error:
-            yield error
+    with held(properties):
+        for build in (
+            build_policy,
+            build_topic_filter,
+            build_group_filter,
+            build_config_property_filter,
+        ):
+            try:
+                build(properties)
+            except ConfigError as error:
+                yield error
 
 
 async def loading_problem(config: FlowConfig) -> ConfigError | None:

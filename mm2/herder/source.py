@@ -31,6 +31,7 @@ from mm2.herder.control_steering import (
 from mm2.herder.discovery import Assigned
 from mm2.herder.exactly_once import fence_earlier_tasks
 from mm2.herder.hearing import Hear
+from mm2.herder.plugins import HeldClasses
 from mm2.herder.ports import BundleRunner
 from mm2.herder.renewal import Renewed
 from mm2.herder.shares import Shares
@@ -74,6 +75,7 @@ class SourceFlow:
         self._hear_of = hear
         self._stopping = stopping or term.stopping
         self._upkeep = Upkeep(config, clusters)
+        self._classes_of_upkeep = HeldClasses(config)
         self._interrupted = asyncio.Event()
         self._state = ConnectorState.RUNNING
         self._epoch = 0
@@ -97,6 +99,7 @@ class SourceFlow:
         """
         if Effect.TOPICS in effects:
             self._upkeep.change(config)
+            self._classes_of_upkeep.take(config)
         self._config = config
         self._changes.put_nowait(effects)
 
@@ -115,6 +118,10 @@ class SourceFlow:
 
         Returns when everything under way is committed.
         """
+        with self._classes_of_upkeep:
+            await self._run_when_wanted()
+
+    async def _run_when_wanted(self) -> None:
         async with asyncio.TaskGroup() as group:
             stopping = group.create_task(self._interrupt_at_end(), name="stopping")
             with self._term.board.heard_by(self._hear):

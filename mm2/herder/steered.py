@@ -23,6 +23,7 @@ from mm2.core.model import (
     HEARTBEAT_CONNECTOR,
     SOURCE_CONNECTOR,
 )
+from mm2.core.plugin import held
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError, Mm2Error
 from mm2.herder.clusters import FlowClusters, admin_clients, wait_for
@@ -35,7 +36,7 @@ from mm2.herder.control_steering import (
     SteeringEntry,
 )
 from mm2.herder.hearing import Hear
-from mm2.herder.plugins import loading_problem
+from mm2.herder.plugins import HeldClasses, loading_problem
 from mm2.herder.ports import BundleRunner, SmallFlow
 from mm2.herder.renewal import Renewed
 from mm2.herder.source import SourceFlow
@@ -57,6 +58,7 @@ class SteeredFlow:
         checkpoints: the checkpoint flow.
         term: of this leader.
         hear: is told of connectors that cannot begin.
+        classes: of the flow; goes on holding the last ones when the term is over.
     """
 
     def __init__(
@@ -68,8 +70,10 @@ class SteeredFlow:
         checkpoints: SmallFlow,
         term: Term,
         hear: Hear,
+        classes: HeldClasses,
     ) -> None:
         self._hear_of = hear
+        self._classes = classes
         self._base = config
         self._config = config
         self._runner = runner
@@ -103,7 +107,7 @@ class SteeredFlow:
         with self._term.board.heard_by(self._hear):
             while not self._term.stopping.is_set():
                 self._is_news.clear()
-                self._config = await self._usable()
+                self._go_on_with(await self._usable())
                 self._is_over.clear()
                 async with admin_clients(self._config) as clusters:
                     await self._run(clusters)
@@ -169,9 +173,15 @@ class SteeredFlow:
             log.info("connector.held", connector=connector, state=state.value, reason=reason)
             return
         name, flow = self._flows[connector]
-        await self._term.while_leading(
-            lambda: keep_running(name, lambda: flow(self._config, clusters))
-        )
+
+        async def work() -> None:
+            # It goes on with this one, whatever comes meanwhile that does not concern it.
+            config = self._config
+            is_heartbeat = connector == HEARTBEAT_CONNECTOR
+            with held(config.heartbeat.properties) if is_heartbeat else HeldClasses(config):
+                await flow(config, clusters)
+
+        await self._term.while_leading(lambda: keep_running(name, work))
 
     async def _mirror(self, clusters: FlowClusters) -> None:
         """Copies records until stopped; a flow that only sends heartbeats just waits."""
@@ -218,7 +228,9 @@ class SteeredFlow:
         """
         found = self._effective()
         problem = next(iter(found.refused), None)
-        problem = problem or await loading_problem(found.config)
+        if problem is None:
+            self._classes.take(self._base, self._config, found.config)
+            problem = await loading_problem(found.config)
         self._tell_of_classes(problem)
         if problem is not None:
             raise problem
@@ -265,13 +277,17 @@ class SteeredFlow:
         except ConfigError as error:
             log.error("config.rejected", problems=[str(error)])
             return
-        self._config = config
+        self._go_on_with(config)
         for effect, connector in (
             (Effect.CHECKPOINTS, CHECKPOINT_CONNECTOR),
             (Effect.HEARTBEATS, HEARTBEAT_CONNECTOR),
         ):
             if effect in effects and connector in self._small:
                 self._small[connector].begin_anew()
+
+    def _go_on_with(self, config: FlowConfig) -> None:
+        self._config = config
+        self._classes.take(self._base, config)
 
     async def _create_topics(self, config: FlowConfig, clusters: FlowClusters) -> None:
         """What new settings need; what cannot be created is said, and may exist."""

@@ -128,6 +128,8 @@ EVENTS: Final = {
     "have said whether they are the same.",
     "connector.ended": "Connectors of this worker have drained and committed, and ended.",
     "connector.failed": "A connector has ended for good; the others of the worker go on.",
+    "class.not_closed": "A class of the user's own has failed in close(), or has not returned from "
+    "it; nothing waits for it any longer.",
     "connector.rejected": "A connector's configuration has mistakes; it does not run.",
     "connector.started": "This worker takes part in running a connector.",
     "job.failed": "A periodic job failed; it runs again at its next time.",

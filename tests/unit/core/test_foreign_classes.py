@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from structlog.testing import capture_logs
 
+from mm2.client.mirror_client import MirrorClient
 from mm2.config.flow import flow_config
 from mm2.config.maker import MirrorMakerConfig
 from mm2.core.filters import TopicFilter, build_topic_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.plugin import held, hold, release
 from mm2.core.policy import DefaultReplicationPolicy, build_policy
 from mm2.errors import ConfigError
-from mm2.foreign import Foreign, ForeignError
+from mm2.foreign import Foreign, ForeignError, wait_closed
 from mm2.herder.plugins import load_classes
+from tests.support.eventually import eventually
 
 BEGUN = threading.Event()
 GO_ON = threading.Event()
@@ -164,6 +170,135 @@ def test_who_does_not_answer_is_waited_for_once_and_asked_again_when_he_has() ->
         thread.call(lambda: 1)
     end.set()
     assert _soon(lambda: thread.call(lambda: 1)) == 1
+
+
+class TellsItsLife(_Answers):
+    """Writes down when it is created and closed."""
+
+    told: ClassVar[list[str]] = []
+
+    def __init__(self) -> None:
+        self.told.append("created")
+
+    def configure(self, properties: Mapping[str, str]) -> None:
+        if "refused" in properties:
+            raise ConfigError("mine")
+
+    def close(self) -> None:
+        self.told.append("closed")
+
+
+class EndsWhenClosed(_Answers):
+    def close(self) -> None:
+        raise SystemExit(5)
+
+
+class NeverCloses(_Answers):
+    def close(self) -> None:
+        GO_ON.wait()
+
+
+def _properties(name: str, **more: str) -> dict[str, str]:
+    return {"topic.filter.class": f"{__name__}:{name}", **more}
+
+
+class TellingPolicy(DefaultReplicationPolicy):
+    """Writes down when it is closed."""
+
+    def close(self) -> None:
+        TellsItsLife.told.append("closed")
+
+
+@pytest.fixture
+def told() -> list[str]:
+    TellsItsLife.told.clear()
+    return TellsItsLife.told
+
+
+def test_all_holders_of_a_configuration_have_the_same_object_and_the_last_one_closes_it(
+    told: list[str],
+) -> None:
+    properties = _properties("TellsItsLife")
+    with held(properties):
+        found = build_topic_filter(properties)
+        with held(dict(properties)):
+            assert build_topic_filter(dict(properties)) is found
+        wait_closed()
+        assert told == ["created"]
+        with held(other := {**properties, "topics": "other"}):
+            assert build_topic_filter(other) is not found
+        wait_closed()
+        assert told == ["created", "created", "closed"]
+    wait_closed()
+    assert told == ["created", "created", "closed", "closed"]
+    with held(properties):
+        assert build_topic_filter(properties) is not found
+
+
+def test_what_was_created_before_anybody_held_it_is_closed_with_its_holder(
+    told: list[str],
+) -> None:
+    found = build_topic_filter(_properties("TellsItsLife"))
+    with held(_properties("TellsItsLife")):
+        assert build_topic_filter(_properties("TellsItsLife")) is found
+    wait_closed()
+    assert told == ["created", "closed"]
+
+
+def test_an_object_that_cannot_be_configured_is_closed(told: list[str]) -> None:
+    with pytest.raises(ConfigError, match="mine"):
+        build_topic_filter(_properties("TellsItsLife", refused=""))
+    wait_closed()
+    assert told == ["created", "closed"]
+
+
+async def test_a_client_of_a_cluster_closes_its_policy_once(told: list[str]) -> None:
+    policy = f"{__name__}:TellingPolicy"
+    client = MirrorClient({"bootstrap.servers": "b:1", "replication.policy.class": policy})
+    assert isinstance(client.replication_policy, TellingPolicy)
+    await client.close()
+    await client.close()
+    await asyncio.to_thread(wait_closed)
+    assert told == ["closed"]
+
+
+def test_threads_that_ask_at_the_same_time_get_the_same_object(told: list[str]) -> None:
+    properties, at_once = _properties("TellsItsLife"), threading.Barrier(8)
+
+    def ask() -> TopicFilter:
+        at_once.wait()
+        return build_topic_filter(properties)
+
+    with held(properties), ThreadPoolExecutor(8) as pool:
+        found = {id(each.result()) for each in [pool.submit(ask) for _ in range(8)]}
+        assert len(found) == 1
+    wait_closed()
+    assert told == ["created", "closed"]
+
+
+def test_a_close_that_ends_the_process_is_logged() -> None:
+    with capture_logs() as logged:
+        with held(_properties("EndsWhenClosed")):
+            build_topic_filter(_properties("EndsWhenClosed"))
+        wait_closed()
+        assert _soon_logged(logged) == ("class.not_closed", "SystemExit(5)")
+
+
+def test_a_close_that_does_not_return_is_waited_for_by_the_end_alone_and_not_for_long() -> None:
+    GO_ON.clear()
+    hold(_properties("NeverCloses"))
+    build_topic_filter(_properties("NeverCloses"))
+    release(_properties("NeverCloses"))
+    with capture_logs() as logged:
+        wait_closed(0.01)
+        assert _soon_logged(logged) == ("class.not_closed", "1 have not returned within 0 s")
+    GO_ON.set()
+    wait_closed()
+
+
+def _soon_logged(logged: Sequence[Mapping[str, object]]) -> tuple[object, object]:
+    ((event, error),) = eventually(lambda: [(each["event"], each["error"]) for each in logged])
+    return event, error
 
 
 def _soon(ask: Callable[[], int]) -> int:
