@@ -183,12 +183,13 @@ class MirrorMaker:
 
     @contextmanager
     def _reloading(self, group: asyncio.TaskGroup) -> Iterator[None]:
-        """Obeys SIGHUP meanwhile."""
+        """Obeys SIGHUP meanwhile, and leaves no reload under way."""
         loop = asyncio.get_running_loop()
         if self._read_again is None:
             yield
             return
         read_again, turn = self._read_again, asyncio.Lock()
+        reloads = set[asyncio.Task[None]]()
 
         async def reload() -> None:
             async with turn:
@@ -198,7 +199,9 @@ class MirrorMaker:
                     log.error("config.rejected", problems=[repr(error)])
 
         def begin() -> None:
-            group.create_task(reload(), name="reload")
+            task = group.create_task(reload(), name="reload")
+            reloads.add(task)
+            task.add_done_callback(reloads.discard)
 
         loop.add_signal_handler(signal.SIGHUP, begin)
         try:
@@ -206,6 +209,8 @@ class MirrorMaker:
         finally:
             loop.remove_signal_handler(signal.SIGHUP)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            for task in reloads:
+                task.cancel()
 
     async def _reload(
         self, group: asyncio.TaskGroup, read_again: Callable[[], Sequence[FlowConfig]]
@@ -223,6 +228,8 @@ class MirrorMaker:
             flows = await asyncio.to_thread(read_again)
         except ConfigErrors as errors:
             log.error("config.rejected", problems=[str(problem) for problem in errors.problems])
+            return
+        if self._stop.is_set():  # What began now, nobody would stop.
             return
         change = file_change(self._flows, flows)
         if change.of_process:
