@@ -58,7 +58,7 @@ class Mirrored:
         pinned: what a transaction holds back.
         remote_end: offset behind the copy of ``mirrored`` on the target; -1 if not known.
         cut_at: where the target appended a batch although it had copies from there on: it has lost
-            these. None if it has not.
+            these. None if it has not. Stored with the position: the next task copies them again.
         overlap: what the target has behind that from an earlier task.
         skipped: records and unreadable offsets that were passed over, as ``errors.tolerance`` says.
         begins_empty: it had no record at all when it was first looked at.
@@ -159,6 +159,7 @@ class Mirrored:
             leader_epoch=self.leader_epoch,
             remote_end=self.remote_end,
             caught_up_ms=self.catching_up.caught_up_ms,
+            cut_at=self.cut_at,
         )
 
     @property
@@ -177,6 +178,7 @@ class Mirrored:
         self.mirrored = self.committed = offset
         self.topic_id, self.remote_id = lineage.topic_id, lineage.remote_id
         self.leader_epoch, self.remote_end = lineage.leader_epoch, lineage.remote_end
+        self.cut_at = lineage.cut_at
         self.catching_up.begin(offset + 1, lineage.caught_up_ms)
         self._tell_from(offset + 1)
 
@@ -254,6 +256,7 @@ class Mirrored:
         """Counts a batch that the target has, if only in an open transaction."""
         self.queued -= batch.size
         self.uncommitted += 1
+        self._look_whether_cut_off(batch)
 
     def dropped(self, batches: Sequence[Outgoing]) -> int:
         """Goes back to the first record of batches that must be sent again; gives their bytes."""
@@ -264,8 +267,7 @@ class Mirrored:
 
     def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
         """Counts a batch that the target has for good."""
-        if NO_OFFSET < batch.base_offset < self.remote_end:
-            self.cut_at = batch.base_offset
+        self._look_whether_cut_off(batch)
         self._tell(batch)
         self.uncommitted -= 1
         # A record behind it may have been skipped already, in the same transaction.
@@ -277,6 +279,12 @@ class Mirrored:
             self.latency_ms = max(self.latency_ms, now_ms - batch.oldest_ms)
         self.note_rest()
 
+    def _look_whether_cut_off(self, batch: Outgoing) -> None:
+        """What is lost is stored with the next position, which is committed at once."""
+        at = batch.base_offset
+        if NO_OFFSET < at < self.remote_end and (self.cut_at is None or at < self.cut_at):
+            self.cut_at, self.committed = at, None
+
     def _tell_from(self, offset: int) -> None:
         if self.runs is not None:
             self.runs.begin(offset)
@@ -284,7 +292,7 @@ class Mirrored:
     def _tell(self, batch: Outgoing) -> None:
         if self.runs is None:
             return
-        if batch.base_offset in (NO_OFFSET, self.cut_at):
+        if batch.base_offset == NO_OFFSET or batch.base_offset < self.remote_end:
             self.runs.lose(batch.offsets[0], batch.offsets[-1] + 1)
             return
         for run in batch.runs():

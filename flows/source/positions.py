@@ -46,13 +46,7 @@ BeforeCommit = Callable[[Iterable[Mirrored]], Awaitable[None]]
 
 
 def has_moved(partition: Mirrored) -> bool:
-    """
-    Whether the target's position of a partition is not the one that we are at.
-
-    While copies before ours are lost, the position is left where it was: it tells of them.
-    """
-    if partition.cut_at is not None:
-        return False
+    """Whether the target's position of a partition is not the one that we are at."""
     if partition.mirrored == NO_OFFSET:
         return partition.begins_empty and partition.committed != NO_OFFSET
     return partition.mirrored != partition.committed

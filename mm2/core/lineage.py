@@ -37,6 +37,7 @@ class Lineage:
         leader_epoch: of the source's leader that appended the last record; -1 if not known.
         remote_end: offset behind the copy of the last record on the target; -1 if not known.
         caught_up_ms: when the copy was last known to be complete, ms since the epoch; -1 if never.
+        cut_at: where the target has lost copies that are not copied again yet; None if nowhere.
     """
 
     topic_id: UUID | None = None
@@ -44,6 +45,7 @@ class Lineage:
     leader_epoch: int = UNKNOWN_EPOCH
     remote_end: int = NO_OFFSET
     caught_up_ms: int = NEVER
+    cut_at: int | None = None
 
     @property
     def is_known(self) -> bool:
@@ -55,9 +57,10 @@ class Lineage:
         # Written by hand, because it is done for each position at each commit.
         topic = "null" if self.topic_id is None else f'"{self.topic_id}"'
         remote = "null" if self.remote_id is None else f'"{self.remote_id}"'
+        cut_at = "" if self.cut_at is None else f',"cutAt":{self.cut_at}'
         return (
             f'{{"version":{_VERSION},"topic":{topic},"remote":{remote},"epoch":{self.leader_epoch},'
-            f'"remoteEnd":{self.remote_end},"caughtUp":{self.caught_up_ms}}}'
+            f'"remoteEnd":{self.remote_end},"caughtUp":{self.caught_up_ms}{cut_at}}}'
         ).encode()
 
     @classmethod
@@ -73,6 +76,7 @@ class Lineage:
                 leader_epoch=int(fields["epoch"]),
                 remote_end=int(fields.get("remoteEnd", NO_OFFSET)),
                 caught_up_ms=int(fields["caughtUp"]),
+                cut_at=None if (at := fields.get("cutAt")) is None else int(at),
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             return cls()

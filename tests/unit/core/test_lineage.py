@@ -16,7 +16,9 @@ _LINEAGES = st.builds(
     topic_id=st.none() | st.uuids(),
     remote_id=st.none() | st.uuids(),
     leader_epoch=st.integers(-1, 2**31 - 1),
+    remote_end=st.integers(-1, 2**62),
     caught_up_ms=st.integers(-1, 2**62),
+    cut_at=st.none() | st.integers(0, 2**62),
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 from flows.source.gaps import Gaps
 from flows.source.lane import Lane, Outgoing
 from flows.source.partition import Mirrored
-from flows.source.positions import has_moved
+from flows.source.positions import has_moved, position_of
 from flows.source.produce import Producer
 from flows.source.remote import RemoteTopics
 from flows.source.remote_ends import RemoteEnds
@@ -366,7 +366,7 @@ def test_a_batch_that_is_appended_before_the_last_copy_tells_that_copies_are_los
     bench.partition.uncommitted = 1
     batch = Outgoing(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=9)
     bench.partition.acknowledge(batch, now_ms=1)
-    assert not has_moved(bench.partition), "a task that takes over must find it out as well"
+    assert has_moved(bench.partition), "a task that takes over must find it out as well"
     bench.cluster.ends[False] = 39
     bench.look()
     assert bench.is_written()
@@ -374,6 +374,43 @@ def test_a_batch_that_is_appended_before_the_last_copy_tells_that_copies_are_los
     assert bench.partition.cut_at is None
     (report,) = bench.partition.gaps.values()
     assert (report.kind, report.first, report.end) == ("remote-truncated", 6, 40)
+
+
+@pytest.mark.parametrize("is_transactional", [False, True])
+def test_a_task_that_takes_over_copies_again_what_the_one_before_it_saw_lost(
+    is_transactional: bool,
+) -> None:
+    """That one drained before it could go back, and the log has grown again."""
+    left = _Bench(is_transactional=is_transactional)
+    left.copied(_COPIED, is_transactional=is_transactional)
+    batch = Outgoing(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=9)
+    later = Outgoing(bytearray(), 0, range(40, 50), 1, 0, answer=0, base_offset=39)
+    left.partition.landed(batch)
+    left.partition.landed(later)
+    if not is_transactional:  # Else the position is part of the transaction that they are in.
+        left.partition.acknowledge(batch, now_ms=1)
+        left.partition.acknowledge(later, now_ms=1)
+    _, offset, lineage = position_of(left.partition, 49, later)
+    taken = _Bench(is_transactional=is_transactional)
+    taken.copied(_COPIED, is_transactional=is_transactional)
+    taken.partition.continue_from(offset, Lineage.decode(lineage.encode()))
+    taken.cluster.ends = {False: 49, True: 49}
+    taken.look()
+    assert taken.is_written()
+    assert taken.partition.position == 6
+    assert taken.partition.lineage.cut_at is None
+    (report,) = taken.partition.gaps.values()
+    assert (report.kind, report.first, report.end) == ("remote-truncated", 6, 50)
+
+
+def test_the_first_of_several_lost_offsets_is_remembered() -> None:
+    bench = _Bench()
+    bench.copied(_COPIED)
+    for first, base in ((10, 9), (20, 10), (30, 4)):
+        batch = Outgoing(bytearray(), 0, range(first, first + 10), 1, 0, answer=0, base_offset=base)
+        bench.partition.landed(batch)
+        bench.partition.acknowledge(batch, now_ms=1)
+    assert bench.partition.cut_at == 4
 
 
 def test_an_offset_that_nobody_told_is_not_compared() -> None:
