@@ -3,7 +3,8 @@ Has aiokafka's consumers read what is allowed in a log, and what they fail at fo
 
 That is: a control batch that the cleaner has emptied and kept (KAFKA-7467), as compacted topics
 have that are written to in transactions; and header keys that are not UTF-8, which whoever may
-write to a topic can put there.
+write to a topic can put there. So can they put there a small batch that fills the memory when it is
+decompressed: it is refused instead.
 """
 
 from __future__ import annotations
@@ -11,20 +12,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from struct import Struct
+from struct import Struct, error
 from typing import Any, Final
 
 from aiokafka.consumer import fetcher
 from aiokafka.errors import CorruptRecordException
+from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import decode_varint
 
-from mm2.kafka.wire.codecs import decompress
+from mm2.kafka.wire.codecs import NONE, TooLarge, decompress
+from mm2.kafka.wire.legacy import check_size
 
 _LENGTH: Final = Struct(">qi")
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 _CODEC: Final = 0b111
 _LOG_APPEND_TIME: Final = 1 << 3
+_MAGIC_AT: Final = 16
+_ATTRIBUTES_AT: Final = 22
+"""Their lower byte."""
+
+_MOST_PLAIN: Final = 64 << 20
+"""Bytes that come out of one batch at most; a consumer fetches 50 MB at once by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +100,21 @@ class TolerantBatch:
         return getattr(self._known, name)
 
     def __iter__(self) -> Iterator[Any]:
-        count = 0
+        """
+        The records.
+
+        Raises:
+            CorruptRecordException: they cannot be read, or are too large when decompressed.
+        """
+        count, data = 0, _plain(self._data)
+        known = self._known if data is self._data else DefaultRecordBatch(data)
         try:
-            for record in self._known:
+            for record in known:
                 yield record
                 count += 1
         except UnicodeDecodeError:
             # Of the formats that aiokafka reads, only the newest has headers.
-            yield from islice(_records(self._data), count, None)
+            yield from islice(_records(data), count, None)
 
 
 class TolerantPartition(fetcher.PartitionRecords):
@@ -108,6 +124,15 @@ class TolerantPartition(fetcher.PartitionRecords):
         # Transactions of a producer do not overlap: any marker of it ends the one that is open.
         return True
 
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except CorruptRecordException as cause:
+            where = f"{self._tp.topic}-{self._tp.partition}"
+            raise CorruptRecordException(
+                f"{where} cannot be read at offset {self.next_fetch_offset}: {cause}"
+            ) from cause
+
 
 def read_odd_records() -> None:
     """Has all of aiokafka's consumers in this process do so; there is no way to ask one."""
@@ -115,18 +140,39 @@ def read_odd_records() -> None:
     fetcher.PartitionRecords = TolerantPartition
 
 
+def _plain(data: memoryview) -> memoryview:
+    """The batch without compression; of an old format as it is, if it is not too large."""
+    base, _ = _LENGTH.unpack_from(data)
+    try:
+        if data[_MAGIC_AT] < 2:  # noqa: PLR2004 - formats before record batches
+            check_size(data, _MOST_PLAIN)
+            return data
+        if (codec := data[_ATTRIBUTES_AT] & _CODEC) == NONE:
+            return data
+        plain = bytearray(data[: _HEADER.size])
+        plain += decompress(codec, data[_HEADER.size :], most=_MOST_PLAIN)
+    except TooLarge:
+        raise CorruptRecordException(
+            f"the batch at offset {base} has more than {_MOST_PLAIN} bytes when it is decompressed"
+        ) from None
+    except (ValueError, IndexError, error) as cause:
+        raise CorruptRecordException(f"the batch at offset {base} cannot be read") from cause
+    plain[_ATTRIBUTES_AT] &= ~_CODEC
+    return memoryview(plain)
+
+
 def _records(data: memoryview) -> Iterator[OddRecord]:
     base, _, _, _, _, attributes, _, first_ms, max_ms, _, _, _, count = _HEADER.unpack_from(data)
+    payload = bytes(data[_HEADER.size :])
+    append_ms = max_ms if attributes & _LOG_APPEND_TIME else None
+    at = 0
     try:
-        payload = decompress(attributes & _CODEC, data[_HEADER.size :])
-        append_ms = max_ms if attributes & _LOG_APPEND_TIME else None
-        at = 0
         for _ in range(count):
             size, at = decode_varint(payload, at)
             yield _record(payload[at : at + size], base, first_ms, append_ms)
             at += size
-    except (ValueError, IndexError) as error:
-        raise CorruptRecordException(f"the batch at offset {base} cannot be read") from error
+    except (ValueError, IndexError) as cause:
+        raise CorruptRecordException(f"the batch at offset {base} cannot be read") from cause
 
 
 def _record(data: bytes, base: int, first_ms: int, append_ms: int | None) -> OddRecord:

@@ -41,7 +41,7 @@ def read_legacy(
     # Before aiokafka reads anything: it trusts the lengths inside.
     if _CHECKSUM.unpack_from(data, _CHECKSUM_AT) != (zlib.crc32(data[_MAGIC_AT:]),):
         raise ValueError("the message set does not match its checksum")
-    _check_size(data, most // _TIMES_IN_PYTHON)
+    check_size(data, most // _TIMES_IN_PYTHON)
     try:
         for message in LegacyRecordBatch(bytes(data), data[_MAGIC_AT]):
             timestamp = -1 if message.timestamp is None else message.timestamp
@@ -51,8 +51,21 @@ def read_legacy(
         raise ValueError(f"the message set cannot be read: {error}") from error
 
 
-def _check_size(data: memoryview, most: int) -> None:
-    """A compressed set is the value of a message; its reader knows no bound."""
+def check_size(data: memoryview, most: int) -> None:
+    """
+    Has a compressed set, which is the value of a message, not become larger than it may.
+
+    aiokafka's reader knows no bound.
+
+    Args:
+        data: the message.
+        most: bytes that may come out.
+
+    Raises:
+        TooLarge: more would come out.
+        ValueError: it does not decompress.
+        struct.error: the bytes are no message.
+    """
     if not (codec := data[_ATTRIBUTES_AT] & _CODEC_BITS):
         return
     at = _KEY_AT[data[_MAGIC_AT]]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from struct import Struct
 from typing import Any, Final
 
 import pytest
 from aiokafka.consumer import fetcher
 from aiokafka.consumer.fetcher import READ_COMMITTED
+from aiokafka.errors import CorruptRecordException
+from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
+from aiokafka.record.util import calc_crc32c
 from aiokafka.structs import TopicPartition
 
 from flows.source.batch import restamp
@@ -17,6 +21,7 @@ from mm2.kafka.wire.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression
 from tests.support.odd_batches import EMPTY_CONTROL_BATCH
 
 _FIRST: Final = Struct(">q")
+_CHECKSUM: Final = Struct(">I")
 _PRODUCER = 42
 _ABORTED = [(_PRODUCER, 0)]
 
@@ -84,3 +89,39 @@ def test_several_batches_are_told_apart() -> None:
     records, after = _read(data + data[:40])
     assert [record.offset for record in records] == [0, 1, 2]
     assert after == 3
+
+
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
+def test_a_batch_that_would_fill_the_memory_is_refused(codec: int) -> None:
+    """Whoever may write to a topic can put there a small batch of hundreds of megabytes."""
+    good = _batch(5, keyed_body(b"k", b"v"))
+    bad = _batch(6, keyed_body(b"k", bytes(65 << 20)), codec=codec)
+    with pytest.raises(
+        CorruptRecordException,
+        match=r"mm2-offsets\.A\.internal-0 cannot be read at offset 6: .*"
+        r"the batch at offset 6 has more than 67108864 bytes when it is decompressed",
+    ):
+        _read(good + bad)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_so_is_one_of_an_old_format(magic: int) -> None:
+    for size, is_refused in ((1 << 20, False), (65 << 20, True)):
+        builder = LegacyRecordBatchBuilder(magic, GZIP, 128 << 20)
+        builder.append(0, 1, b"k", bytes(size))
+        data = bytes(builder.build())
+        with (
+            pytest.raises(CorruptRecordException, match="has more than 67108864 bytes")
+            if is_refused
+            else nullcontext()
+        ):
+            records, _ = _read(data)
+            assert [len(record.value) for record in records] == [size]
+
+
+def test_a_batch_that_does_not_decompress_is_told() -> None:
+    good = _batch(6, keyed_body(b"k", b"v" * 100), codec=GZIP)
+    header, payload = bytearray(good[:61]), b"x" * (len(good) - 61)
+    _CHECKSUM.pack_into(header, 17, calc_crc32c(bytes(header[21:]) + payload))
+    with pytest.raises(CorruptRecordException, match="the batch at offset 6 cannot be read"):
+        _read(bytes(header) + payload)
