@@ -47,6 +47,8 @@ class Bundles:
         control_topic: where assignments go.
         epoch: of this leader.
         balance: decides which bundle gets what.
+        writable: remote partitions that earlier tasks of bundles may still write to, because they
+            could not be fenced.
         group: owns the bundles' tasks.
     """
 
@@ -60,6 +62,7 @@ class Bundles:
         control_topic: str,
         epoch: int,
         balance: Balance,
+        writable: Mapping[int, Collection[TopicPartition]] | None = None,
         group: asyncio.TaskGroup,
     ) -> None:
         self._runner = runner
@@ -75,7 +78,7 @@ class Bundles:
         self._untold: set[int] = set()
         self._written: dict[int, int] = {}
         # What tasks of a bundle may write to, from their start until they end as they should.
-        self._writable: dict[int, set[TopicPartition]] = {}
+        self._writable = {index: set(remotes) for index, remotes in (writable or {}).items()}
         self._heard: dict[int, tuple[int, int]] = {}
         self._telling = asyncio.Lock()
         self._keepers: dict[int, Keeper] = {}

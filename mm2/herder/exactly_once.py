@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -14,16 +14,19 @@ from mm2.config.flow import FlowConfig, data_producer
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError, FlowError, NotAuthorized
 from mm2.herder.bundle import BOUNDARY, UNUSED_TIMEOUT_MS, ExactlyOnceSpec
+from mm2.herder.control import Assignment, BundleState, encode_assignment
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.fencing import fencing_identity, partitions_of
 from mm2.kafka.wire.identity import producer_identity
+from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()
 
 _AT_THE_SAME_TIME: Final = 16
 _STRICT_WITHIN_S: Final = 60.0
 _ELSE_WITHIN_S: Final = 5.0
+_TELL_WITHIN_S: Final = 4.0
 
 Connect = Callable[[str, Mapping[str, object]], WireClient]
 """Makes a client from an alias and settings."""
@@ -64,13 +67,13 @@ async def fence_earlier_tasks(
     connect: Connect = WireClient,
     *,
     unsure: Mapping[int, Collection[TopicPartition]] | None = None,
-) -> None:
+) -> bool:
     """
     Makes sure that no task of an earlier leader writes any more, and ends what it left open.
 
     A partition may be in another bundle now, whose task reads its position before the old bundle's
     id is used again, if it ever is: there may be fewer tasks than before (Java:
-    ``fenceZombieSourceTasks``).
+    ``fenceZombieSourceTasks``). Returns whether it is certain.
 
     Args:
         config: the flow.
@@ -85,7 +88,7 @@ async def fence_earlier_tasks(
     is_strict = config.herder.exactly_once == "enabled"
     bundles = max(earlier, config.source.tasks_max) if is_strict else earlier
     if bundles == 0:
-        return
+        return True
     properties = data_producer(config, 0).properties
     client = connect(config.flow.target, aiokafka_settings(properties))
     try:
@@ -100,10 +103,56 @@ async def fence_earlier_tasks(
         if is_strict:
             raise
         log.warning("source.fencing_unavailable", error=str(error))
+        return False
     else:
         log.info("flow.fenced", tasks=bundles)
+        return True
     finally:
         await client.close()
+
+
+async def end_earlier_tasks(
+    config: FlowConfig,
+    assignments: Collection[Assignment],
+    writer: Writer,
+    connect: Connect = WireClient,
+) -> dict[int, set[TopicPartition]]:
+    """
+    Fences the tasks of an earlier leader, and has the control topic say that they have ended.
+
+    Otherwise each leader would fence those again whose bundles are not started any more.
+
+    Args:
+        config: the flow.
+        assignments: the last of each bundle.
+        writer: of the target, for the control topic.
+        connect: makes the client of the target.
+
+    Returns:
+        Remote partitions that the tasks of bundles may still write to: they could not be fenced.
+
+    Raises:
+        ClusterError: exactly once, when the target does not let us fence them.
+    """
+    unsure = [each for each in assignments if not each.is_drained and each.remotes]
+    remotes = {each.index: each.remotes for each in unsure}
+    earlier = max((each.index + 1 for each in assignments), default=0)
+    if not await fence_earlier_tasks(config, earlier, connect, unsure=remotes):
+        return remotes
+    await _tell_that_they_ended(config.herder.names.control_topic, unsure, writer)
+    return {}
+
+
+async def _tell_that_they_ended(
+    topic: str, assignments: Iterable[Assignment], writer: Writer
+) -> None:
+    try:
+        async with asyncio.timeout(_TELL_WITHIN_S):
+            for each in assignments:
+                ended = replace(each, state=BundleState.STOPPED, is_drained=True)
+                await writer.send(topic, *encode_assignment(ended), partition=0)
+    except (TimeoutError, ClusterError) as error:
+        log.debug("bundle.stop_not_delivered", error=str(error))
 
 
 async def _fence(client: WireClient, ids: list[str], *, timeout_ms: int, within_s: float) -> None:

@@ -29,7 +29,7 @@ from mm2.herder.control_steering import (
     encode_steering,
 )
 from mm2.herder.discovery import Assigned
-from mm2.herder.exactly_once import fence_earlier_tasks
+from mm2.herder.exactly_once import end_earlier_tasks
 from mm2.herder.hearing import Hear
 from mm2.herder.plugins import HeldClasses
 from mm2.herder.ports import BundleRunner
@@ -162,19 +162,20 @@ class SourceFlow:
             return
         entries = self._term.board.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
-        await fence_earlier_tasks(
-            self._config,
-            max((each.index + 1 for each in assignments), default=0),
-            unsure={each.index: each.remotes for each in assignments if not each.is_drained},
-        )
+        writable = await end_earlier_tasks(self._config, assignments, self._term.writer)
         # What was to be changed or restarted before begins now, as it is to be.
         self._changes, self._restarts = asyncio.Queue(), asyncio.Queue()
         with self._share_of_slots() as slots:
-            await self._run(slots, earlier_bundles(assignments))
+            await self._run(slots, earlier_bundles(assignments), writable)
 
-    async def _run(self, slots: FlowSlots, earlier: Sequence[Collection[TopicPartition]]) -> None:
+    async def _run(
+        self,
+        slots: FlowSlots,
+        earlier: Sequence[Collection[TopicPartition]],
+        writable: Mapping[int, Collection[TopicPartition]],
+    ) -> None:
         async with asyncio.TaskGroup() as group:
-            bundles = self._bundles = self._new_bundles(slots, earlier, group)
+            bundles = self._bundles = self._new_bundles(slots, earlier, writable, group)
             watching = Renewed("watch", lambda: self._follow(bundles))
             jobs = [
                 group.create_task(self._look_after(bundles, slots), name="upkeep"),
@@ -213,6 +214,7 @@ class SourceFlow:
         self,
         slots: FlowSlots,
         earlier: Sequence[Collection[TopicPartition]],
+        writable: Mapping[int, Collection[TopicPartition]],
         group: asyncio.TaskGroup,
     ) -> Bundles:
         source = self._config.source
@@ -224,6 +226,7 @@ class SourceFlow:
             control_topic=self._config.herder.names.control_topic,
             epoch=self._epoch,
             balance=Balance(Strategy(source.assignment_strategy), source.tasks_max, earlier),
+            writable=writable,
             group=group,
         )
 

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import cast
 
+import pytest
+
 from mm2.core.balance import Balance, Strategy
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundle import BundleSpec
@@ -23,12 +25,18 @@ _REMOTE = TopicName("A.t")
 class _Runner(EndlessRunner):
     """Runs tasks that end in turn as they should, or with an error."""
 
-    def __init__(self, *endings: bool) -> None:
+    def __init__(self, *endings: bool, is_there: bool = True) -> None:
         super().__init__()
+        self._is_there = is_there
         self._endings = list(endings)
         self.unsure: list[tuple[TopicPartition, ...]] = []
         self.last: Assignment | None = None
         self.done = asyncio.Event()
+
+    async def start(self) -> None:
+        if not self._is_there:
+            self.done.set()
+            await asyncio.get_running_loop().create_future()
 
     async def send(self, _topic: str, key: bytes, value: bytes, *, partition: int) -> int:
         entry = decode(key, value)
@@ -46,9 +54,11 @@ class _Runner(EndlessRunner):
         return {}
 
 
-def _run(*endings: bool) -> _Runner:
+def _run(
+    *endings: bool, is_there: bool = True, writable: Mapping[int, set[TopicPartition]] | None = None
+) -> _Runner:
     async def work() -> _Runner:
-        runner = _Runner(*endings)
+        runner = _Runner(*endings, is_there=is_there)
         async with asyncio.TaskGroup() as group:
             bundles = Bundles(
                 runner,
@@ -58,6 +68,7 @@ def _run(*endings: bool) -> _Runner:
                 control_topic="control",
                 epoch=3,
                 balance=Balance(Strategy.LOAD, 1),
+                writable=writable,
                 group=group,
             )
             await bundles.assign({_PARTITION: _REMOTE})
@@ -78,3 +89,21 @@ def test_a_task_that_could_not_be_heard_to_end_is_not_said_to_have_drained() -> 
     runner = _run()
     assert runner.last is not None
     assert not runner.last.is_drained
+
+
+def test_a_task_knows_what_could_not_be_fenced_when_its_leader_began() -> None:
+    earlier = TopicPartition(TopicName("A.earlier"), 0)
+    runner = _run(True, writable={0: {earlier}})
+    first, second = runner.unsure
+    assert earlier in first
+    assert second == ()
+
+
+@pytest.mark.parametrize("is_fenced", [True, False])
+def test_a_bundle_that_never_started_has_drained_only_if_earlier_tasks_are_fenced(
+    is_fenced: bool,
+) -> None:
+    earlier = TopicPartition(TopicName("A.earlier"), 0)
+    runner = _run(is_there=False, writable={} if is_fenced else {0: {earlier}})
+    assert runner.last is not None
+    assert runner.last.is_drained is is_fenced
