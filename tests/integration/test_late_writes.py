@@ -90,15 +90,15 @@ async def test_a_transactional_id_is_touched_between_plain_batches(
 
 async def test_an_id_is_touched_before_the_target_forgets_it(unique: str) -> None:
     soon = {
-        "transactional.id.expiration.ms": "3000",
+        "transactional.id.expiration.ms": "20000",
         "transaction.remove.expired.transaction.cleanup.interval.ms": "200",
     }
     with KafkaCluster("E", properties=soon) as cluster:
         create_topic(cluster.bootstrap, unique)
         async with wire(cluster.bootstrap, unique) as client:
             where = TopicPartition(TopicName(unique), 0)
-            kept = await producer_identity(client, "kept")
             idle = [await producer_identity(client, f"idle-{n}") for n in range(60)]
+            kept = await producer_identity(client, "kept")
             spec = sample_spec(progress_topic=unique)
             keeping = asyncio.create_task(keep_identity(spec, client, kept))
 
