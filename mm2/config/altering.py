@@ -13,12 +13,16 @@ from typing import Final
 
 from mm2.config.classes import foreign_classes
 from mm2.config.credentials import is_of_connection
+from mm2.config.definition import java_trim
+from mm2.config.expressions import expressions
 from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.keys_rest import REST_PROVIDERS
 from mm2.config.known import is_of_worker
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.overrides import ALLOWLIST_KEY, POLICY_KEY
 from mm2.config.problems import Finding, Severity, findings
 from mm2.config.properties import PropertiesFile
+from mm2.config.redact import shown
 from mm2.config.spellings import read_as
 from mm2.core.config_change import (
     Effect,
@@ -93,9 +97,12 @@ def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
         ConfigErrors: everything that would be wrong and is not so without the changes; keys without
             effect, and keys that cannot be altered.
     """
-    fixed = [problem for key in sorted(changes) if (problem := _fixed(config.flow, key))]
-    found = [each for each in _new_findings(config, changes) if not _is_about(each, fixed)]
-    problems = fixed + [each.problem for each in found if each.severity is not Severity.NOTE]
+    fixed = _not_taken(config, changes)
+    # Nothing is looked up for what is not taken anyway.
+    left = {key: value for key, value in changes.items() if key not in fixed}
+    found = _new_findings(config, left)
+    problems = [fixed[key] for key in sorted(fixed)]
+    problems += [each.problem for each in found if each.severity is not Severity.NOTE]
     if problems:
         raise ConfigErrors(problems)
     notes = [str(each.problem) for each in found]
@@ -112,7 +119,7 @@ def tolerated(config: FlowConfig, changes: Changes) -> Tolerated:
     Never raises for what is in the changes: a flow that ran goes on. They come from a topic, and
     whoever wrote them there need not have asked ``check``.
     """
-    fixed = {key: problem for key in changes if (problem := _fixed(config.flow, key))}
+    fixed = _not_taken(config, changes)
     left = {key: value for key, value in changes.items() if key not in fixed}
     ignored = {key: str(problem) for key, problem in fixed.items()}
     refused: list[ConfigError] = []
@@ -181,6 +188,35 @@ def _new_findings(config: FlowConfig, changes: Changes) -> list[Finding]:
     ]
 
 
+def _not_taken(config: FlowConfig, changes: Changes) -> dict[str, ConfigError]:
+    """What cannot be altered whatever else is written, by key."""
+    return {
+        key: problem
+        for key, value in changes.items()
+        if (problem := _fixed(config.flow, key) or _reads_secrets(config, key, value))
+    }
+
+
+def _reads_secrets(config: FlowConfig, key: str, value: str | None) -> ConfigError | None:
+    """
+    A new expression of a config provider, which could show a secret under a key that is not one.
+
+    The file's own value of a key may come back; and the file may take all of them.
+    """
+    name = written(config.flow, key)
+    if value is None or next(expressions(value), None) is None:
+        return None
+    file = {} if config.maker is None else config.maker.raw
+    takes_all = java_trim(file.get(REST_PROVIDERS, "")).lower() == "true"
+    if takes_all or value in {file.get(name), file.get(key)}:
+        return None
+    message = (
+        f"{key} = {shown(key, value)}: expressions of config providers are taken from the file"
+        f" alone: write the value, change the file, or have the file say {REST_PROVIDERS} = true"
+    )
+    return ConfigError(message, key=name)
+
+
 def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
     name = written(flow, key)
     if is_of_process(key):
@@ -196,7 +232,3 @@ def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
     else:
         return None
     return ConfigError(message, key=name)
-
-
-def _is_about(finding: Finding, problems: list[ConfigError]) -> bool:
-    return finding.problem.key in {problem.key for problem in problems}

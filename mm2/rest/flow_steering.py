@@ -12,9 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
-from mm2.config.altering import Changes, tolerated
+from mm2.config.altering import tolerated
 from mm2.config.flow import FlowConfig
-from mm2.config.rest import rest_of_file
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.herder.clusters import admin_clients
 from mm2.herder.commands import FlowCommands
@@ -22,7 +21,7 @@ from mm2.herder.control_steering import Alterations, ConnectorState
 from mm2.herder.flow_view import ConnectorView
 from mm2.herder.repositioning import Repositioning
 from mm2.rest import moving
-from mm2.rest.altering import Difference, check_expressions
+from mm2.rest.altering import Difference
 from mm2.rest.errors import bad_request, not_found
 from mm2.rest.flow_answers import (
     connector_name,
@@ -71,7 +70,6 @@ class FlowSteering:
             present = shown_config(tolerated(config, altered).config, connector)
             asked = difference(present, list(altered))
             if asked:
-                _check_expressions(config, asked.changes)
                 alteration = await commands.alter(asked.changes, reset=asked.resets)
                 await self._until_seen(config, alteration.alterations)
 
@@ -176,13 +174,6 @@ async def _check_stopped(config: FlowConfig, connector: str) -> None:
         steering = await commands.steering()
     if steering.state_of(connector) is not ConnectorState.STOPPED:
         raise moving.not_stopped(name)
-
-
-def _check_expressions(config: FlowConfig, changes: Changes) -> None:
-    """Takes expressions of config providers only if the node's file says so."""
-    settings = rest_of_file(config.maker) if config.maker is not None else None
-    if settings is None or not settings.providers:
-        check_expressions({}, changes)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -129,6 +130,50 @@ def test_alterations_that_the_file_has_made_wrong_are_passed_over() -> None:
     assert found.config.source.tasks_max == 2
     assert list(found.ignored) == ["exactly.once.support"]
     assert "exactly.once.support" in found.ignored["exactly.once.support"]
+
+
+@pytest.fixture
+def provided(tmp_path: Path) -> tuple[FlowConfig, str]:
+    """A flow whose file reads a password by a provider, and the expression of the password."""
+    (tmp_path / "secrets").write_text("store=t0psecret\n")
+    expression = f"${{file:{tmp_path}/secrets:store}}"
+    extra = {
+        "config.providers": "file",
+        "config.providers.file.class": (
+            "org.apache.kafka.common.config.provider.FileConfigProvider"
+        ),
+        "A->B.groups": expression,
+    }
+    return _config(**extra), expression
+
+
+@pytest.mark.parametrize("key", ["producer.override.client.id", "topics", "offset.flush.x", "x"])
+def test_a_new_expression_is_not_taken_whoever_wrote_it(
+    provided: tuple[FlowConfig, str], key: str
+) -> None:
+    config, expression = provided
+    for value in (expression, f"a,{expression}"):
+        (problem,) = _problems(config, {key: value})
+        assert "rest.config.providers.enabled" in problem
+        assert "t0psecret" not in problem
+        # Whoever writes to the control topic need not ask.
+        found = tolerated(config, {key: value, "tasks.max": "2"})
+        assert found.config == altered(config, {"tasks.max": "2"})
+        assert found.ignored == {key: problem}
+
+
+def test_an_expression_of_the_file_may_come_back(provided: tuple[FlowConfig, str]) -> None:
+    config, expression = provided
+    assert tolerated(config, {"groups": expression}).ignored == {}
+    assert list(tolerated(config, {"groups.exclude": expression}).ignored) == ["groups.exclude"]
+
+
+def test_the_file_can_have_new_expressions_taken(provided: tuple[FlowConfig, str]) -> None:
+    config, expression = provided
+    assert config.maker is not None
+    raw = {**config.maker.raw, "rest.config.providers.enabled": " True "}
+    config = flow_config(MirrorMakerConfig(raw=raw, environment={}), FLOW)
+    assert tolerated(config, {"topics": expression}).config.source.topics == ("t0psecret",)
 
 
 def test_a_flow_that_comes_from_elsewhere_is_not_altered() -> None:
