@@ -34,7 +34,7 @@ def damaged_batch(records: memoryview, position: int, end: int) -> Damaged | Non
     The batch at ``position`` in a fetch answer; None if nothing tells where it ends.
 
     The offset of the batch behind it tells best, unless there is none where its length says. Where
-    none came along, its own header is believed only if its checksum holds, and what is wrong is
+    none came along, its own header counts only if its checksum confirms it, and what is wrong is
     something else, or if it ends where the source does. Otherwise more must be fetched.
 
     Args:

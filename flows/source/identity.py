@@ -12,7 +12,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.herder.bundle import UNUSED_TIMEOUT_MS, BundleSpec
 from mm2.kafka.wire.client import WireClient
-from mm2.kafka.wire.fencing import fencing_identity, partitions_of, touch
+from mm2.kafka.wire.fencing import fencing_identity, partitions_of, renew
 from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
 
 log = structlog.get_logger()
@@ -22,10 +22,10 @@ _EXPIRATION: Final = "transactional.id.expiration.ms"
 _EXPIRES_MS: Final = 7 * 86_400_000
 """Kafka's default."""
 
-_TOUCHES: Final = 7
+_RENEWALS: Final = 7
 """Within the expiration: each day, by default."""
 
-_TOUCH_WITHIN_S: Final = 60.0
+_RENEW_WITHIN_S: Final = 60.0
 
 
 async def take_identity(spec: BundleSpec, target: WireClient) -> ProducerIdentity:
@@ -95,9 +95,11 @@ async def _fencing_identity(spec: BundleSpec, target: WireClient) -> ProducerIde
     )
 
 
-async def keep_identity(spec: BundleSpec, target: WireClient, identity: ProducerIdentity) -> None:
+async def renew_transactional_id(
+    spec: BundleSpec, target: WireClient, identity: ProducerIdentity
+) -> None:
     """
-    Has the target remember the transactional id of a task that makes no transactions.
+    Renews the transactional id of a task that makes no transactions, again and again.
 
     Brokers forget ids without transactions after ``transactional.id.expiration.ms``, a week unless
     set otherwise; the next task would have another producer id then, and refuse this one nothing.
@@ -109,17 +111,17 @@ async def keep_identity(spec: BundleSpec, target: WireClient, identity: Producer
     if identity.transactional_id is None or spec.exactly_once is not None:
         return
     where = TopicPartition(TopicName(spec.progress_topic), 0)
-    every_s = await _touch_every_s(target)
+    every_s = await _renew_every_s(target)
     while True:
         await asyncio.sleep(every_s)
         try:
-            async with asyncio.timeout(_TOUCH_WITHIN_S):
-                await touch(target, identity, where, flow=str(spec.flow))
+            async with asyncio.timeout(_RENEW_WITHIN_S):
+                await renew(target, identity, where, flow=str(spec.flow))
         except (TimeoutError, ClusterError) as error:
-            log.debug("source.identity_not_touched", error=str(error))
+            log.debug("source.transactional_id_not_renewed", error=str(error))
 
 
-async def _touch_every_s(target: WireClient) -> float:
+async def _renew_every_s(target: WireClient) -> float:
     try:
         expires_ms = int(
             (await target.broker_settings((_EXPIRATION,))).get(_EXPIRATION, _EXPIRES_MS)
@@ -127,4 +129,4 @@ async def _touch_every_s(target: WireClient) -> float:
     except ClusterError:
         # Who may not see the settings gets none of them; the broker may also be away.
         expires_ms = _EXPIRES_MS
-    return expires_ms / 1000 / _TOUCHES
+    return expires_ms / 1000 / _RENEWALS

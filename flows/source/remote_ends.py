@@ -64,7 +64,7 @@ class RemoteEnds:
         is_transactional: whether that is done in transactions.
 
     Attributes:
-        is_unsure: whether to look again soon: ends of logs are not known, or hard to believe.
+        is_unsure: whether to look again soon: ends of logs are not known, or not confirmed.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ from flows.source.draining import drain
 from flows.source.fetch import Fetcher
 from flows.source.gate import TransactionGate
 from flows.source.grouping import Policy
-from flows.source.identity import keep_identity
+from flows.source.identity import renew_transactional_id
 from flows.source.intake import Intake
 from flows.source.lane import Outgoing
 from flows.source.offset_maps import OffsetMaps
@@ -241,7 +241,7 @@ class SourceTask:
                 group.create_task(self._tolerance.run(), name="tolerance"),
                 group.create_task(self._positions.run(), name="commit"),
                 group.create_task(self._maps.run(), name="offset-maps"),
-                group.create_task(self._keep_identity(), name="identity"),
+                group.create_task(self._renew_transactional_id(), name="transactional-id"),
             ]
             obeying = group.create_task(self._obey(), name="assignments")
             intake = [
@@ -256,8 +256,9 @@ class SourceTask:
             for task in lasting:
                 task.cancel()
 
-    async def _keep_identity(self) -> None:
-        await keep_identity(self._spec, self._connections.target, self._connections.identity)
+    async def _renew_transactional_id(self) -> None:
+        connections = self._connections
+        await renew_transactional_id(self._spec, connections.target, connections.identity)
 
     def _trouble_changed(self) -> None:
         self._fetcher.acknowledged()

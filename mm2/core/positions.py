@@ -95,7 +95,8 @@ def newest_records(
         records: of the positions topic, those of each of its partitions in their order.
         source: whose partitions.
         connector: whose positions.
-        partitions: how many the topic has; None if nothing is to be written.
+        partitions: how many the topic has, from which Connect's partitioner gives the one that is
+            written to; None if nothing is to be written.
     """
     found: dict[TopicPartition, dict[int, R]] = {}
     for record in records:
@@ -108,8 +109,8 @@ def newest_records(
         if any(_offset(each) != _offset(counts) for each in places.values()):
             newest.contested.add(where)
         if partitions is not None:
-            home = partition_for(counts.key or b"", partitions)
-            others = [each.timestamp_ms for each in places.values() if each.partition != home]
+            given = partition_for(counts.key or b"", partitions)
+            others = [each.timestamp_ms for each in places.values() if each.partition != given]
             if others:
                 newest.elsewhere_ms[where] = max(others)
     return newest

@@ -198,8 +198,8 @@ EVENTS: Final = {
     "rest.basic.auth.file, or rest.read.only.",
     "records.not_compiled": "Numba cannot be used; small batches and those that must be "
     "re-encoded take many times as long.",
-    "source.identity_not_touched": "The target could not be asked to remember the transactional id "
-    "of a task; it is asked again.",
+    "source.transactional_id_not_renewed": "The target could not be asked to remember the "
+    "transactional id of a task; it is asked again.",
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
     "up is not fenced.",
     "source.transaction_aborted": "A task ended while a transaction was open; readers of committed "

@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from flows.source.batch import restamp
-from flows.source.identity import keep_identity
+from flows.source.identity import renew_transactional_id
 from flows.source.recode import Record, encode, keyed_body
 from flows.source.task import _run
 from mm2.config.flow import FlowConfig, flow_config
@@ -25,7 +25,7 @@ from mm2.herder.exactly_once import fence_earlier_tasks, transactional_id
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codecs import UNCOMPRESSED
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.fencing import fencing_identity, touch
+from mm2.kafka.wire.fencing import fencing_identity, renew
 from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
 from mm2.kafka.wire.transactions import TransactionLost
 from tests.support.bundle import Bench
@@ -77,7 +77,7 @@ async def test_brokers_refuse_an_earlier_producer_only_where_they_know_of_the_la
         assert await _append(client, other, latest) == Code.NONE
 
 
-async def test_a_transactional_id_is_touched_between_plain_batches(
+async def test_a_transactional_id_is_renewed_between_plain_batches(
     cluster_b: Cluster, unique: str
 ) -> None:
     create_topic(cluster_b.bootstrap, unique)
@@ -85,10 +85,10 @@ async def test_a_transactional_id_is_touched_between_plain_batches(
         who = await producer_identity(client, unique)
         for sequence in range(3):
             assert await _append(client, unique, who, sequence=sequence) == Code.NONE
-            await touch(client, who, TopicPartition(TopicName(unique), 0), flow="A->B")
+            await renew(client, who, TopicPartition(TopicName(unique), 0), flow="A->B")
 
 
-async def test_an_id_is_touched_before_the_target_forgets_it(unique: str) -> None:
+async def test_an_id_is_renewed_before_the_target_forgets_it(unique: str) -> None:
     soon = {
         "transactional.id.expiration.ms": "20000",
         "transaction.remove.expired.transaction.cleanup.interval.ms": "200",
@@ -100,20 +100,20 @@ async def test_an_id_is_touched_before_the_target_forgets_it(unique: str) -> Non
             idle = [await producer_identity(client, f"idle-{n}") for n in range(60)]
             kept = await producer_identity(client, "kept")
             spec = sample_spec(progress_topic=unique)
-            keeping = asyncio.create_task(keep_identity(spec, client, kept))
+            renewing = asyncio.create_task(renew_transactional_id(spec, client, kept))
 
             async def is_one_forgotten() -> bool:
                 await asyncio.sleep(1)  # Each look has another id know of itself again.
                 try:
-                    await touch(client, idle.pop(), where, flow="A->B")
+                    await renew(client, idle.pop(), where, flow="A->B")
                 except TransactionLost:
                     return True
                 return False
 
             await eventually_async(is_one_forgotten)
-            assert not keeping.done()
-            keeping.cancel()
-            await asyncio.wait([keeping])
+            assert not renewing.done()
+            renewing.cancel()
+            await asyncio.wait([renewing])
             again = await producer_identity(client, "kept")
             assert (again.producer_id, again.epoch > kept.epoch) == (kept.producer_id, True)
 

@@ -70,7 +70,7 @@ async def fencing_identity(
         raise Unavailable(client.alias, message) from error
 
 
-async def touch(
+async def renew(
     client: WireClient, identity: ProducerIdentity, partition: TopicPartition, *, flow: str
 ) -> None:
     """
