@@ -14,9 +14,9 @@ import structlog
 from mm2.core.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
-from mm2.errors import ClusterError, PatternTimeout
+from mm2.errors import ClusterError
 from mm2.herder.supervision import every
-from mm2.herder.topics import decided
+from mm2.herder.topics import accepted
 from mm2.kafka.group_ports import SourceGroups
 
 log = structlog.get_logger()
@@ -76,12 +76,6 @@ class FollowedGroups:
 
     def wants(self, group: GroupId) -> bool:
         """Whether a group is to be followed if it has offsets that count."""
-        try:
-            return self._accepts(group)
-        except PatternTimeout:  # told at each look for groups
-            return group in self.current
-
-    def _accepts(self, group: GroupId) -> bool:
         # Positions of flows are no consumer's, whatever the filter says.
         return not group.startswith(
             MIRROR_GROUP_PREFIX
@@ -108,27 +102,30 @@ class FollowedGroups:
 
         Raises:
             ClusterError: the source does not tell which groups it has.
-            PatternTimeout: a pattern takes too long; the groups stay as they were.
         """
         listed = {GroupId(group.group_id) for group in await self._source.list_groups()}
         # A broker that has just started lists no groups before it has loaded them. Those we follow
         # are given up only when they have no offsets any more.
-        # Patterns of users may take long; leases are renewed meanwhile.
-        wanted = await asyncio.to_thread(decided, self._accepts, listed, self.current)
-        asked = sorted(self.current.union(wanted, self._known()))
+        wanted = await accepted(self.wants, listed)
+        before = self.current
+        asked = sorted(before.union(wanted, self._known()))
         answers = await self._source.list_offsets_of_groups(asked)
         committed = {GroupId(group): offsets for group, offsets in answers.items()}
         failures = [each for each in committed.values() if isinstance(each, ClusterError)]
         if failures:
             log.warning("groups.skipped", groups=len(failures), error=str(failures[0]))
-        self._adopt(followed(committed, topic_filter=self._topic_filter, before=self.current))
+        found = await asyncio.to_thread(
+            followed, committed, topic_filter=self._topic_filter, before=before
+        )
+        # Those that have committed meanwhile were not asked about.
+        self._adopt(found | (self.current - before))
         self._on_absent(absent(committed, listed))
         await self._look_at_other_types()
 
     async def _first_look(self) -> bool:
         try:
             await self.refresh()
-        except (ClusterError, PatternTimeout) as error:
+        except ClusterError as error:
             if str(error) != self._trouble:
                 log.warning("groups.not_listed", error=str(error), retry_in_s=_RETRY_S)
             self._trouble = str(error)
@@ -147,11 +144,9 @@ class FollowedGroups:
 
     async def _look_at_other_types(self) -> None:
         """Says once of each share or streams group that its offsets are not carried over."""
-        found = {
-            group_id: group.type
-            for group in await self._source.groups_of_other_types()
-            if self.wants(group_id := GroupId(group.group_id))
-        }
+        others = await self._source.groups_of_other_types()
+        found = {GroupId(group.group_id): group.type for group in others}
+        found = {group: found[group] for group in await accepted(self.wants, found)}
         for group_id in sorted(found.keys() - self.of_other_types):
             log.warning("group.not_followed", group=group_id, type=found[group_id])
         self.of_other_types = frozenset(found)

@@ -177,7 +177,8 @@ async def load_checkpoints(
         say = log.warning if isinstance(error, NotAuthorized) else log.info
         say("checkpoints.not_loaded", topic=topic, error=str(error))
         return None
-    found = last_checkpoints(records, group_filter)
+    # Patterns of groups may take long.
+    found = await asyncio.to_thread(last_checkpoints, records, group_filter)
     log.info("checkpoints.loaded", topic=topic, records=len(found))
     return found
 

@@ -18,7 +18,6 @@ from mm2.core.policy import ReplicationPolicy
 from mm2.core.runs import Logs
 from mm2.core.target_commit import Order, TargetCommit, may_be_given
 from mm2.core.translation import Translated
-from mm2.errors import PatternTimeout
 
 
 class CommittedOffset(NamedTuple):
@@ -66,11 +65,7 @@ class Renaming:
         return None if name is None else TopicPartition(name, partition.partition)
 
     def _name(self, partition: TopicPartition) -> TopicName | None:
-        try:
-            counts = self._topic_filter.should_replicate_topic(partition.topic)
-        except PatternTimeout:
-            counts = False  # told by whoever looks for topics to mirror
-        if not counts:
+        if not self._topic_filter.should_replicate_topic(partition.topic):
             return None
         return downstream_partition(self._policy, self._flow, partition).topic
 

@@ -3,6 +3,7 @@ Filters: which topics and groups are mirrored, and which properties of topics ar
 
 Java's ``TopicFilter``, ``GroupFilter`` and ``ConfigPropertyFilter`` with their default classes. A
 list of patterns is one alternation that must match the whole name; excludes win (C087, C092).
+A name that takes too long to match is not accepted, whichever pattern it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from mm2.core.java_regex import JavaPattern
 from mm2.core.lists import parse_list, trim
 from mm2.core.model import GroupId, TopicName
 from mm2.core.plugin import Plugin, build
-from mm2.errors import ConfigError, PatternTimeout
+from mm2.errors import ConfigError
+from mm2.matching import NameMatch
 
 TOPICS_DEFAULT: Final = (".*",)
 TOPICS_EXCLUDE_DEFAULT: Final = (r"mm2.*\.internal", r".*\.replica", "__.*")
@@ -32,7 +34,6 @@ CONFIG_PROPERTIES_EXCLUDE_DEFAULT: Final = (
     "min.insync.replicas",
 )
 
-_MOST_TIMEOUTS: Final = 10
 TOPIC_FILTER_KEY: Final = "topic.filter.class"
 GROUP_FILTER_KEY: Final = "group.filter.class"
 CONFIG_PROPERTY_FILTER_KEY: Final = "config.property.filter.class"
@@ -71,33 +72,24 @@ class NamePatterns:
     """
     Names that match one of the patterns, each taken as a whole.
 
-    Whether a name is in there can take too long to find out (``PatternTimeout``, told with the
-    key). That name is not tried again, and after ten such names no other one.
-
     Args:
         patterns: in Java's syntax.
         key: of the configuration, which has them.
+        otherwise: whether names are in there that take too long to match (``NameMatch``).
     """
 
-    def __init__(self, patterns: Iterable[str], key: str | None = None) -> None:
+    def __init__(
+        self, patterns: Iterable[str], key: str | None = None, *, otherwise: bool = False
+    ) -> None:
         alternatives = "|".join(patterns)
-        self._pattern = JavaPattern(alternatives) if alternatives else None
-        self._key = key
-        self._too_slow: dict[str, PatternTimeout] = {}
+        self._matches = (
+            NameMatch(JavaPattern(alternatives).matches, otherwise=otherwise, key=key)
+            if alternatives
+            else None
+        )
 
     def __contains__(self, name: str) -> bool:
-        if self._pattern is None:
-            return False
-        if name in self._too_slow:
-            raise self._too_slow[name]
-        if len(self._too_slow) >= _MOST_TIMEOUTS:
-            raise next(iter(self._too_slow.values()))
-        try:
-            return self._pattern.matches(name)
-        except PatternTimeout as error:
-            told = error.message if self._key is None else f"{self._key}: {error.message}"
-            self._too_slow[name] = PatternTimeout(told, key=self._key, value=error.value)
-            raise self._too_slow[name] from None
+        return self._matches is not None and self._matches(name)
 
 
 _NOTHING: Final = NamePatterns(())
@@ -202,6 +194,8 @@ def build_config_property_filter(properties: Mapping[str, str]) -> ConfigPropert
 def _patterns(properties: Mapping[str, str], key: str, default: tuple[str, ...]) -> NamePatterns:
     text = properties.get(key)
     try:
-        return NamePatterns(default if text is None else parse_list(key, text), key)
+        patterns = default if text is None else parse_list(key, text)
+        # In doubt nothing is copied: what excludes take too long for is excluded.
+        return NamePatterns(patterns, key, otherwise=key.endswith(".exclude"))
     except ConfigError as problem:
         raise ConfigError(problem.message, key=key, value=text) from problem

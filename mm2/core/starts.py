@@ -126,4 +126,4 @@ _WORDS: Final[Mapping[str, Begin]] = {
 
 @lru_cache(maxsize=1024)
 def _patterns(topic: str) -> NamePatterns:
-    return NamePatterns([topic])
+    return NamePatterns([topic], RULES_KEY)

@@ -21,6 +21,7 @@ from mm2.failover.passages import Passage, way_of
 from mm2.failover.route import Route, Side
 from mm2.failover.steps import Nearest, Step, ahead, is_contested, left_alone, place_of
 from mm2.failover.told import told_of
+from mm2.herder.topics import accepted
 from mm2.kafka.offsets import OffsetAt
 from mm2.kafka.peek import Range
 
@@ -54,12 +55,12 @@ class Survey:
         """
         admin = self._route.origin.admin
         wanted = build_group_filter(self._route.pair.flow.checkpoint.properties)
-        listed = [
-            each.group_id
+        names = [
+            GroupId(each.group_id)
             for each in await admin.list_groups()
-            if wanted.should_replicate_group(GroupId(each.group_id))
-            and not each.group_id.startswith(MIRROR_GROUP_PREFIX)
+            if not each.group_id.startswith(MIRROR_GROUP_PREFIX)
         ]
+        listed = await accepted(wanted.should_replicate_group, names)
         committed = {
             group: {where: at for where, at in offsets.items() if self._has_way(where)}
             for group, offsets in _all(await admin.list_offsets_of_groups(listed)).items()

@@ -25,7 +25,7 @@ from mm2.herder.memory import Memory
 from mm2.herder.topic_acls import TopicAcls
 from mm2.herder.topic_deletion import TopicDeletion
 from mm2.herder.topic_settings import TopicSettings, create_topics, grow_topics
-from mm2.herder.topics import accepted_topics, decided
+from mm2.herder.topics import accepted, accepted_topics
 from mm2.kafka.errors import needs_more_brokers
 
 log = structlog.get_logger()
@@ -55,7 +55,6 @@ class Discovery:
         self._accepts = accepted_topics(config)
         self._property_filter = build_config_property_filter(properties)
         self._listed: set[TopicName] = set()
-        self._accepted: set[TopicName] = set()
         self._loops: set[TopicName] = set()
         self._failures: dict[TopicName, str] = {}
         self._mirrored: tuple[TopicDescription, ...] = ()
@@ -82,7 +81,8 @@ class Discovery:
         target = await self._clusters.target.describe_topics(remotes)
         self._mirrored = tuple(sorted(source.values()))
         configs = await self._configs_of_new(source, target)
-        plan = plan_topics(
+        plan = await asyncio.to_thread(  # Patterns of excluded properties may take long.
+            plan_topics,
             [t for t in source.values() if t.name in configs or self._remote(t.name) in target],
             target.values(),
             policy=self.policy,
@@ -119,11 +119,7 @@ class Discovery:
 
     async def _source_topics(self) -> set[TopicName]:
         self._listed = await self._clusters.source.list_topics()
-        # Patterns of users may take long; leases are renewed meanwhile.
-        self._accepted = await asyncio.to_thread(
-            decided, self._accepts, self._listed, self._accepted
-        )
-        return await self._without_loops(self._accepted)
+        return await self._without_loops(await accepted(self._accepts, self._listed))
 
     async def _without_loops(self, topics: set[TopicName]) -> set[TopicName]:
         """Leaves out what would be copied without end if both aliases are of one cluster (C418)."""

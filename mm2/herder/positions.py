@@ -22,7 +22,7 @@ from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.positions import last_positions, lineages_of, newest_records
 from mm2.herder.clusters import FlowClusters
-from mm2.herder.topics import accepted_topics
+from mm2.herder.topics import accepted, accepted_topics
 from mm2.kafka.log import Record, read_to_end
 from mm2.kafka.offsets import OffsetAt
 from mm2.kafka.writer import Writer
@@ -255,7 +255,7 @@ class FlowPositions:
         Raises:
             ClusterError: the source does not answer, or refuses.
         """
-        return sorted(filter(self._accepts, await self._clusters.source.list_topics()))
+        return sorted(await accepted(self._accepts, await self._clusters.source.list_topics()))
 
     async def partitions_of(self, topics: Collection[str]) -> list[TopicPartition]:
         """

@@ -4,6 +4,7 @@ Brings rules about topics to the target, and takes back, if asked to, those that
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Final
@@ -78,22 +79,24 @@ class TopicAcls:
         except SecurityDisabled:
             self._say_that_there_is_no_authorizer()
             return
-        desired = self._desired(source, mirrored, same_name_all=self._settings.acls_same_name_all)
+        same_name_all = self._settings.acls_same_name_all
+        desired = await self._desired(source, mirrored, same_name_all=same_name_all)
         self._warn_of_rules_not_copied(
-            self._desired(source, mirrored, same_name_all=True) - desired
+            await self._desired(source, mirrored, same_name_all=True) - desired
         )
         await self._create(desired - existing)
         if self._settings.acls_deleted:
             await self._delete_lost(desired, existing, mirrored)
 
-    def _desired(
+    async def _desired(
         self,
         source: Collection[AclBinding],
         mirrored: Collection[TopicName],
         *,
         same_name_all: bool,
     ) -> frozenset[AclBinding]:
-        return target_acls(
+        return await asyncio.to_thread(  # Patterns of topics may take long.
+            target_acls,
             source,
             accepts=self._accepts,
             policy=self._policy,

@@ -22,6 +22,7 @@ from mm2.errors import NotAuthorized
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.memory import Memory
 from mm2.herder.positions import PositionStore
+from mm2.herder.topics import accepted
 
 log = structlog.get_logger()
 
@@ -76,7 +77,7 @@ class TopicDeletion:
         memory = await self._memory.recall(_KIND) or {"cluster": cluster, "topics": []}
         known = {TopicName(topic) for topic in memory["topics"]}
         # Topics that the user has excluded are not ours to delete any more.
-        missing = {topic for topic in known.difference(listed) if self._accepts(topic)}
+        missing = await accepted(self._accepts, known.difference(listed))
         if missing and not listed:
             _keep(missing, "the source lists no topics at all")
             return

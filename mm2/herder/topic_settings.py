@@ -7,6 +7,7 @@ setting is found and reported, and the others are applied.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, groupby
@@ -15,7 +16,7 @@ from typing import Final
 
 import structlog
 
-from mm2.core.configs import AlterConfig, config_alterations
+from mm2.core.configs import AlterConfig, ConfigEntry, config_alterations
 from mm2.core.filters import ConfigPropertyFilter
 from mm2.core.model import TopicName
 from mm2.core.plan import CreateTopic, GrowTopic
@@ -61,13 +62,7 @@ class TopicSettings:
             return
         desired = await self._source.describe_configs(remotes)
         current = await self._target.describe_configs(remotes.values())
-        alterations = [
-            alteration
-            for topic, remote in remotes.items()
-            for alteration in config_alterations(
-                remote, desired.get(topic, ()), self._filter, current.get(remote, ())
-            )
-        ]
+        alterations = await asyncio.to_thread(self._alterations, remotes, desired, current)
         if alterations:
             try:
                 failures = await alter_configs(self._target, alterations)
@@ -79,6 +74,21 @@ class TopicSettings:
                 return
             self._report(failures)
             log.info("topic_configs.synced", changes=len(alterations), failed=len(failures))
+
+    def _alterations(
+        self,
+        remotes: Mapping[TopicName, TopicName],
+        desired: Mapping[TopicName, Iterable[ConfigEntry]],
+        current: Mapping[TopicName, Iterable[ConfigEntry]],
+    ) -> list[AlterConfig]:
+        """What is to be changed; patterns of excluded properties may take long."""
+        return [
+            alteration
+            for topic, remote in remotes.items()
+            for alteration in config_alterations(
+                remote, desired.get(topic, ()), self._filter, current.get(remote, ())
+            )
+        ]
 
     def _report(self, failures: Mapping[AlterConfig, ClusterError]) -> None:
         """Says of each setting once that the target does not take it; it is tried every time."""

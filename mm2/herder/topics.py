@@ -7,13 +7,12 @@ and progress are our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Final, TypeVar
-
-import structlog
 
 from mm2.config.flow import FlowConfig
 from mm2.core.filters import build_topic_filter
@@ -21,12 +20,10 @@ from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, TopicName
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.run_codec import runs_topic
 from mm2.core.topology import should_replicate_topic
-from mm2.errors import Mm2Error, PatternTimeout
+from mm2.errors import Mm2Error
 from mm2.herder.clusters import FlowClusters
 from mm2.kafka.admin import Admin
 from mm2.kafka.errors import TOO_FEW_BROKERS, Refused, needs_more_brokers
-
-log = structlog.get_logger()
 
 _N = TypeVar("_N", bound=str)
 
@@ -204,33 +201,13 @@ def accepted_topics(config: FlowConfig) -> Callable[[TopicName], bool]:
     )
 
 
-def decided(accepts: Callable[[_N], bool], names: Iterable[_N], before: Collection[_N]) -> set[_N]:
+async def accepted(accepts: Callable[[_N], bool], names: Iterable[_N]) -> set[_N]:
     """
-    The names that a filter accepts; those for which its patterns take too long stay as they were.
+    The names that a filter accepts.
 
-    Takes as long as the patterns do: not to be called on an event loop.
-
-    Args:
-        accepts: the filter.
-        names: to decide about.
-        before: those that it accepted when it was last asked.
+    Patterns of users may take long for names that are new. Leases are renewed meanwhile.
     """
-    found: set[_N] = set()
-    undecided: dict[_N, str] = {}
-    for name in names:
-        try:
-            if accepts(name):
-                found.add(name)
-        except PatternTimeout as error:
-            undecided[name] = str(error)
-    if undecided:
-        log.error(
-            "pattern.timed_out",
-            names=len(undecided),
-            kept=len(undecided.keys() & set(before)),
-            error=min(undecided.values()),
-        )
-    return found | (undecided.keys() & set(before))
+    return set(await asyncio.to_thread(lambda: [*filter(accepts, names)]))
 
 
 async def create_internal_topics(

@@ -133,8 +133,9 @@ EVENTS: Final = {
     "connector.rejected": "A connector's configuration has mistakes; it does not run.",
     "connector.started": "This worker takes part in running a connector.",
     "job.failed": "A periodic job failed; it runs again at its next time.",
-    "pattern.timed_out": "A regular expression took too long to match names of topics or groups; "
-    "they stay mirrored or not, as they were. The error names key, pattern and one of the names.",
+    "pattern.timed_out": "A regular expression took too long to match the name of a topic, group "
+    "or property; unless it was decided about before, it is not copied. Told once for each name; "
+    "the error names key and pattern. After ten, the pattern is not tried with names that are new.",
     "lag_group.not_committed": "A sink's positions could not be committed to the group in which "
     "tools look for its lag; it is tried again, and copying goes on.",
     "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",

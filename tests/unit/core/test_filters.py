@@ -22,8 +22,7 @@ from mm2.core.filters import (
 from mm2.core.lists import parse_list
 from mm2.core.model import GroupId, TopicName
 from mm2.core.plugin import Plugin
-from mm2.errors import ConfigError, PatternTimeout
-from mm2.herder.topics import decided
+from mm2.errors import ConfigError
 
 
 class OwnTopicFilter(TopicFilter):
@@ -210,34 +209,45 @@ SLOW = "(a|aa)+"
 HOSTILE = TopicName("a" * 60 + "!")
 
 
-def test_a_pattern_that_takes_too_long_is_told_with_its_key_and_the_name() -> None:
-    chosen = build_topic_filter({"topics": SLOW})
-    assert chosen.should_replicate_topic(TopicName("aaa"))
-    for _ in range(2):
-        with pytest.raises(PatternTimeout) as caught:
-            chosen.should_replicate_topic(HOSTILE)
-        assert caught.value.key == "topics"
-        for part in ("topics", SLOW, HOSTILE):
-            assert part in str(caught.value)
-
-
-def test_after_some_names_a_slow_pattern_is_not_tried_again() -> None:
-    """Ten thousand names would take hours otherwise."""
-    patterns = NamePatterns([SLOW], "groups")
-    told = set()
-    for number in range(10_000):
-        with pytest.raises(PatternTimeout) as caught:
-            assert f"{HOSTILE}{number}" in patterns
-        told.add(str(caught.value))
-    assert len(told) == 10
-
-
-def test_what_takes_too_long_stays_as_it_was() -> None:
-    accepts = build_topic_filter({"topics": f"{SLOW}, orders"}).should_replicate_topic
-    other = TopicName("a" * 61 + "!")
+def test_a_name_whose_match_takes_too_long_is_not_mirrored_and_told_once() -> None:
+    chosen = build_topic_filter({"topics": f"{SLOW}, orders"})
     with capture_logs() as logs:
-        found = decided(accepts, [TopicName("orders"), TopicName("x"), HOSTILE, other], [HOSTILE])
-    assert found == {"orders", HOSTILE}
+        accepted = [
+            name
+            for name in ("aaa", HOSTILE, "orders", HOSTILE)
+            if chosen.should_replicate_topic(TopicName(name))
+        ]
+    assert accepted == ["aaa", "orders"]
     (event,) = logs
-    assert (event["event"], event["names"], event["kept"]) == ("pattern.timed_out", 2, 1)
-    assert "topics" in event["error"]
+    assert (event["event"], event["name"], event["counts_as"]) == (
+        "pattern.timed_out",
+        HOSTILE,
+        "no match",
+    )
+    for part in ("topics", SLOW, HOSTILE):
+        assert part in event["error"]
+
+
+def test_a_name_that_an_exclude_takes_too_long_for_is_excluded() -> None:
+    """Else whoever names a topic copies what the user has excluded."""
+    chosen = build_topic_filter({"topics": ".*", "topics.exclude": SLOW})
+    groups = build_group_filter({"groups": ".*", "groups.exclude": SLOW})
+    properties = build_config_property_filter({"config.properties.exclude": SLOW})
+    with capture_logs() as logs:
+        assert not chosen.should_replicate_topic(HOSTILE)
+        assert not groups.should_replicate_group(GroupId(HOSTILE))
+        assert not properties.should_replicate_config_property(HOSTILE)
+    assert [each["counts_as"] for each in logs] == ["a match"] * 3
+
+
+def test_after_some_names_a_slow_pattern_is_not_tried_with_others() -> None:
+    """Ten thousand names would take hours otherwise; what was decided before stays so."""
+    patterns = NamePatterns([SLOW, "orders"], "groups")
+    assert "orders" in patterns
+    with capture_logs() as logs:
+        found = [number for number in range(10_000) if f"{HOSTILE}{number}" in patterns]
+    assert found == []
+    assert [each["event"] for each in logs] == ["pattern.timed_out"] * 10
+    assert [each["tried_with_others"] for each in logs] == [True] * 9 + [False]
+    assert "orders" in patterns
+    assert "aaa" not in patterns

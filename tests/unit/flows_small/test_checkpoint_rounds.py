@@ -19,7 +19,7 @@ from mm2.config.maker import MirrorMakerConfig
 from mm2.core.checkpoint import Renaming
 from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget
 from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
 from mm2.core.translation import OffsetTranslation
@@ -81,6 +81,33 @@ def test_groups_with_offsets_on_accepted_topics_are_followed() -> None:
         run(groups.refresh())
     assert groups.current == {G1, G2}
     assert [each["event"] for each in events] == ["groups.changed"]
+
+
+def test_names_that_a_pattern_takes_too_long_for_stop_no_group() -> None:
+    """Whoever creates topics, or commits, on the source chooses these names."""
+    slow = "(a|aa)+"
+    source, hostile = FakeGroups("A"), "a" * 40 + "!"
+    groups = following(source, topics=f"{slow}|orders", groups=f"{slow}|g.*")
+    source.put(G1, {at(hostile): 1})
+    source.put(G2, {at(hostile): 1, at("orders"): 1})
+    source.put(hostile, {at("orders"): 1})
+    with capture_logs() as events:
+        run(groups.keep_current())
+        run(groups.refresh())
+    assert groups.current == {G2}
+    assert [each["event"] for each in events] == [*["pattern.timed_out"] * 2, "groups.changed"]
+    assert not groups.wants(GroupId(hostile))
+
+
+def test_a_checkpoint_of_a_group_that_takes_too_long_to_match_is_not_loaded() -> None:
+    hostile = GroupId("a" * 40 + "!")
+
+    async def read(settings: CheckpointSettings, topic: str) -> list[Record]:
+        return _records(checkpoint(hostile, 1), checkpoint(G1, 1))
+
+    group_filter = build_group_filter({"groups": "(a|aa)+|g.*"})
+    loaded = run(load_checkpoints(_settings(), "c", group_filter, read=read)) or []
+    assert [each.group for each in loaded] == [G1]
 
 
 def test_groups_are_followed_whatever_they_are_called() -> None:
@@ -182,6 +209,21 @@ def _settings() -> CheckpointSettings:
     return flow_config(MirrorMakerConfig(raw=raw), FLOW).checkpoint
 
 
+def _records(*checkpoints: Checkpoint) -> list[Record]:
+    return [
+        Record(
+            topic="c",
+            partition=0,
+            offset=offset,
+            timestamp_ms=0,
+            key=each.key(),
+            value=each.value(),
+            headers=(("mm2.exact", b"1"),),
+        )
+        for offset, each in enumerate(checkpoints)
+    ]
+
+
 @pytest.mark.parametrize(
     ("error", "level"),
     [(NotAuthorized("B", "no"), "warning"), (Refused("B", "no"), "info")],
@@ -206,17 +248,7 @@ def test_without_earlier_checkpoints_the_flow_goes_on_and_says_so(
 def test_checkpoints_are_read_once_and_a_cluster_that_is_away_is_an_error() -> None:
     """C295, C298: there is nothing to write to either."""
     known, calls = checkpoint(G1, 5), list[str]()
-    records = [
-        Record(
-            topic="c",
-            partition=0,
-            offset=0,
-            timestamp_ms=0,
-            key=known.key(),
-            value=known.value(),
-            headers=(("mm2.exact", b"1"),),
-        )
-    ]
+    records = _records(known)
 
     async def read(settings: CheckpointSettings, topic: str) -> list[Record]:
         calls.append(topic)

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from mm2.config.flow import flow_config
 from mm2.config.maker import MirrorMakerConfig
+from mm2.core.acls import AclBinding, AclOperation
 from mm2.core.configs import ConfigEntry
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
@@ -32,6 +34,8 @@ class _Cluster:
         topics: numbers of partitions.
         failure: what it answers to everything; None if it works.
         secret: topics whose settings it does not show.
+        configs: settings of each topic.
+        acls: rules about topics.
         asked: what was described, look after look.
         changes: what was created and grown.
     """
@@ -40,6 +44,8 @@ class _Cluster:
     topics: dict[str, int] = field(default_factory=dict)
     failure: ClusterError | None = None
     secret: frozenset[str] = frozenset()
+    configs: list[ConfigEntry] = field(default_factory=list)
+    acls: list[AclBinding] = field(default_factory=list)
     asked: list[set[str]] = field(default_factory=list)
     changes: list[CreateTopic | GrowTopic] = field(default_factory=list)
 
@@ -70,7 +76,16 @@ class _Cluster:
         found = list(names)
         if self.secret.intersection(found):
             raise NotAuthorized(self.alias, "describe configs")
-        return {name: [] for name in found}
+        return dict.fromkeys(found, self.configs)
+
+    async def describe_topic_acls(self) -> list[AclBinding]:
+        self._answers()
+        return list(self.acls)
+
+    async def create_acls(self, rules: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
+        self._answers()
+        self.acls.extend(rules)
+        return {}
 
     async def create_topics(self, topics: Iterable[CreateTopic]) -> dict[TopicName, ClusterError]:
         self._answers()
@@ -90,7 +105,9 @@ class _Cluster:
 class _Flow:
     """The flow A->B."""
 
-    def __init__(self, source: dict[str, int], target: dict[str, int] | None = None) -> None:
+    def __init__(
+        self, source: dict[str, int], target: dict[str, int] | None = None, **of_flow: str
+    ) -> None:
         self.source, self.target = _Cluster("A", source), _Cluster("B", target or {})
         raw = {
             "clusters": "A, B",
@@ -99,16 +116,17 @@ class _Flow:
             "A->B.topics": "orders.*",
             "A->B.sync.topic.acls.enabled": "false",
             "A->B.sync.topic.configs.enabled": "false",
+            **{f"A->B.{key.replace('_', '.')}": value for key, value in of_flow.items()},
         }
         self.config = flow_config(
             MirrorMakerConfig(raw=raw), SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
         )
         self.clusters = FlowClusters(cast("Admin", self.source), cast("Admin", self.target))
-        self._discovery = Discovery(self.config, self.clusters)
+        self.discovery = Discovery(self.config, self.clusters)
 
     def look(self) -> set[tuple[str, int, str]]:
         """Looks once; what can be copied, as source topic, partition and remote topic."""
-        found: dict[TopicPartition, TopicName] = asyncio.run(self._discovery.refresh())
+        found: dict[TopicPartition, TopicName] = asyncio.run(self.discovery.refresh())
         return {(where.topic, where.partition, remote) for where, remote in found.items()}
 
 
@@ -121,6 +139,33 @@ def test_accepted_topics_are_described_and_all_their_partitions_copied() -> None
         ("orders.eu", 0, "A.orders.eu"),
     }
     assert flow.source.asked == [{"orders", "orders.eu"}]
+
+
+SLOW, HOSTILE = "(a|aa)+", "a" * 40 + "!"
+
+
+def test_a_setting_that_takes_too_long_to_match_is_not_copied_and_topics_are() -> None:
+    flow = _Flow({"orders": 1}, config_properties_exclude=SLOW)
+    flow.source.configs = [ConfigEntry(HOSTILE, "1"), ConfigEntry("retention.ms", "2")]
+    with capture_logs() as events:
+        assert flow.look() == {("orders", 0, "A.orders")}
+        del flow.target.topics["A.orders"]
+        assert flow.look() == {("orders", 0, "A.orders")}
+    (made, _) = flow.target.changes
+    assert isinstance(made, CreateTopic)
+    assert made.configs == {"retention.ms": "2"}
+    assert [each["name"] for each in events if each["event"] == "pattern.timed_out"] == [HOSTILE]
+
+
+def test_a_rule_about_a_name_that_takes_too_long_to_match_does_not_keep_others_back() -> None:
+    flow = _Flow({"orders": 1, HOSTILE: 1}, topics=f"{SLOW}, orders")
+    flow.source.acls = [
+        AclBinding(name=name, principal="User:x", operation=AclOperation.READ)
+        for name in (HOSTILE, "orders")
+    ]
+    assert flow.look() == {("orders", 0, "A.orders")}
+    asyncio.run(flow.discovery.sync_acls())
+    assert [rule.name for rule in flow.target.acls] == ["A.orders"]
 
 
 def test_copies_exist_before_anything_is_copied() -> None:
