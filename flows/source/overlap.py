@@ -17,9 +17,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from flows.source.batch import Batch, split
-from flows.source.recode import Record, records_of
+from flows.source.recode import Record, each_record
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.codecs import TooLarge
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.list_offsets import LATEST
@@ -28,8 +29,13 @@ _MOST_BYTES: Final = 64 << 20
 """Of all tails that one task reads, decompressed, so that a start does not take long."""
 
 _LEAST_BYTES: Final = 1 << 20
-_OF_RECORD: Final = 128
-"""What each record counts at least, however small it is."""
+"""Of the tail of one partition."""
+
+_BATCH_BYTES: Final = 4 << 20
+"""Of a batch, even if it is more than what is left: what we write is not larger as a rule."""
+
+_OF_RECORD: Final = 16
+"""Bytes that are kept of each record."""
 
 _FETCH_BYTES: Final = 4 << 20
 _WAIT_MS: Final = 100
@@ -46,13 +52,13 @@ class Overlap:
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._prints, self._ends = array("q"), array("q")
         self._at = 0
-        self.extend(records)
-
-    def extend(self, records: Iterable[Record]) -> None:
-        """Adds records behind the others."""
         for record in records:
-            self._prints.append(_fingerprint(record))
-            self._ends.append(record.offset + 1)
+            self.add(record)
+
+    def add(self, record: Record) -> None:
+        """Adds a record behind the others."""
+        self._prints.append(_fingerprint(record))
+        self._ends.append(record.offset + 1)
 
     @property
     def passed(self) -> int:
@@ -124,21 +130,26 @@ async def _read(
         if not batches:
             break
         for batch in batches:
-            if batch.is_transactional and not batch.is_control:
-                return found  # it may have been aborted
-            records = [] if batch.is_control else _unpacked(batch, most)
-            if records is None:
+            if batch.is_control:
+                continue
+            if batch.is_transactional or most <= 0:  # it may have been aborted
                 return found
-            most -= sum(max(len(record.body), _OF_RECORD) for record in records)
-            found.extend(record for record in records if record.offset >= position)
+            try:
+                most -= _add(found, batch, position, max(most, _BATCH_BYTES))
+            except ValueError:
+                return found  # it is too large, or cannot be read
             await asyncio.sleep(0)  # for others, who go on copying
         position = batches[-1].last_offset + 1
     return found
 
 
-def _unpacked(batch: Batch, most: int) -> list[Record] | None:
-    """None: it is too large, or cannot be read."""
-    try:
-        return records_of(batch, most)
-    except ValueError:
-        return None
+def _add(found: Overlap, batch: Batch, position: int, most: int) -> int:
+    """How many bytes the records have, which are added."""
+    if batch.count * _OF_RECORD > most:
+        raise TooLarge(most)
+    size = 0
+    for record in each_record(batch, most):
+        size += max(len(record.body), _OF_RECORD)
+        if record.offset >= position:
+            found.add(record)
+    return size

@@ -22,7 +22,7 @@ from flows.source.batch import (
     plain,
     split,
 )
-from flows.source.strips import Piece, Strip, each_batch
+from flows.source.strips import MOST_RECORDS, Piece, Strip, each_batch
 from mm2.kafka.wire.codecs import MOST_PLAIN, NONE, Compression, TooLarge, compress, decompress
 from mm2.kafka.wire.compiled import NotCarried, Section, reencode
 from mm2.kafka.wire.legacy import read_legacy
@@ -79,21 +79,39 @@ def records_of(batch: Batch, most: int = MOST_PLAIN) -> list[Record]:
         TooLarge: they would take more.
         ValueError: if the bytes are not a batch.
     """
-    if batch.magic < 2:  # noqa: PLR2004 - formats before record batches
-        return [
-            Record(offset, timestamp, keyed_body(key, value))
-            for offset, timestamp, key, value in read_legacy(batch.data, most)
-        ]
-    return list(_walk(batch, most))
+    if not _is_old(batch):
+        _check_count(batch, most)
+    return list(each_record(batch, most))
+
+
+def _is_old(batch: Batch) -> bool:
+    return batch.magic < 2  # noqa: PLR2004 - formats before record batches
 
 
 def _check_count(batch: Batch, most: int) -> None:
-    if batch.count * _OF_RECORD > most:
-        raise TooLarge(most)
+    """As many as batches have that we write ourselves may be in any."""
+    if batch.count > MOST_RECORDS and batch.count * _OF_RECORD > most:
+        raise TooLarge(
+            most, f"{batch.count} records, which count {_OF_RECORD} bytes each: more than {most}"
+        )
 
 
-def _walk(batch: Batch, most: int) -> Iterator[Record]:
-    _check_count(batch, most)
+def each_record(batch: Batch, most: int = MOST_PLAIN) -> Iterator[Record]:
+    """
+    What ``records_of`` returns, one by one.
+
+    Args:
+        batch: which has them.
+        most: bytes that may come out of it, decompressed.
+
+    Raises:
+        TooLarge: more would come out.
+        ValueError: if the bytes are not a batch.
+    """
+    if _is_old(batch):
+        for old, timestamp, key, value in read_legacy(batch.data, most):
+            yield Record(old, timestamp, keyed_body(key, value))
+        return
     payload = decompress(batch.codec, batch.data[HEADER_SIZE:], most=most)
     append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME else None
     first = base_timestamp(batch.data)
@@ -177,7 +195,7 @@ def _joined(parts: Sequence[Piece], most: int) -> bytes | memoryview:
 def _plain(part: Piece, most: int) -> memoryview | bytes:
     if isinstance(part, Strip):
         return part.data
-    if part.magic < 2:  # noqa: PLR2004 - before record batches
+    if _is_old(part):
         raise NotCarried("the records are of an old format")
     if part.codec == NONE:
         return part.data
@@ -235,7 +253,7 @@ def first_of(data: bytes | bytearray, offsets: Sequence[int], most: int = MOST_P
         ValueError: it cannot be read, or is too large for that.
     """
     (batch,) = split(memoryview(data))
-    record = next(_walk(batch, most))
+    record = next(each_record(batch, most))
     alone = Record(offsets[0], record.timestamp, record.body)
     return encode([alone], Compression(batch.codec))
 

@@ -25,6 +25,7 @@ from flows.source.recode import (
     records_of,
     varint,
 )
+from flows.source.strips import MOST_RECORDS
 from mm2.kafka.wire.codecs import UNCOMPRESSED, Compression, TooLarge
 from tests.support.batches import Headers, Plain, read_batch, read_header, write_batch, write_legacy
 
@@ -335,12 +336,19 @@ def test_whatever_takes_records_apart_is_bounded(codec: int) -> None:
 
 def test_records_count_however_small_they_are() -> None:
     (batch,) = split(
-        memoryview(write_batch([Plain(offset=n) for n in range(9_000)], codec_number=4))
+        memoryview(write_batch([Plain(offset=n) for n in range(20_000)], codec_number=4))
     )
-    assert len(records_of(batch)) == 9_000
+    assert len(records_of(batch)) == 20_000
     for take in (
         lambda: records_of(batch, 1 << 20),
         lambda: recode([batch], 0, Compression(4), 1 << 20),
     ):
-        with pytest.raises(TooLarge):
+        with pytest.raises(TooLarge, match="20000 records, which count 128 bytes each"):
             take()
+
+
+def test_as_many_as_we_write_into_one_are_not_too_many() -> None:
+    records = [Plain(offset=n) for n in range(MOST_RECORDS)]
+    (batch,) = split(memoryview(write_batch(records, codec_number=4)))
+    assert len(records_of(batch, 1 << 20)) == MOST_RECORDS
+    assert recode([batch], 0, Compression(4), 1 << 20) is not None

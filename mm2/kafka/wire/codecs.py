@@ -85,13 +85,12 @@ class TooLarge(ValueError):
 
     Args:
         most: bytes that it may have.
+        what: it has, if not simply more bytes.
     """
 
-    def __init__(self, most: int) -> None:
-        super().__init__(
-            f"the batch has more than {most} bytes when it is decompressed"
-            " (decompressed.batch.max.bytes)"
-        )
+    def __init__(self, most: int, what: str = "") -> None:
+        what = what or f"more than {most} bytes when it is decompressed"
+        super().__init__(f"the batch has {what} (decompressed.batch.max.bytes)")
 
 
 class _Full(Exception):

@@ -8,8 +8,10 @@ from typing import cast
 
 import pytest
 
+from flows.source.batch import split
 from flows.source.overlap import find_overlaps
-from flows.source.recode import Record, keyed_body
+from flows.source.recode import Record, each_record, keyed_body
+from flows.source.strips import MOST_RECORDS
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
@@ -40,10 +42,11 @@ class _Target:
         return FetchAnswer(0, 0, 0, [FetchedPartition("A.t", 0, 0, 100, 100, 0, (), data)])
 
 
-def _held(*batches: bytes) -> int:
+def _held(*batches: bytes, partitions: int = 1) -> int:
     """How many records the target is known to have, which are 0, 1, 2 and so on."""
     target = cast("WireClient", _Target(*batches))
-    overlap = asyncio.run(find_overlaps(target, {_WHERE: 0}))[_WHERE]
+    ends = {_WHERE._replace(partition=number): 0 for number in range(partitions)}
+    overlap = asyncio.run(find_overlaps(target, ends))[_WHERE]
     number = 0
     while overlap.holds_next(Record(number, 1, keyed_body(b"%d" % number, b""))):
         number += 1
@@ -73,5 +76,21 @@ def test_what_is_too_large_or_damaged_ends_what_is_read(*, is_damaged: bool) -> 
 
 def test_records_count_however_small_they_are() -> None:
     many = bytearray(_batch(5, 3))
-    many[57:61] = (600_000).to_bytes(4, "big")
+    many[57:61] = (6_000_000).to_bytes(4, "big")
     assert _held(_batch(0, 5), bytes(many)) == 5
+
+
+def test_of_many_tails_a_batch_as_large_as_we_write_is_read_in_each() -> None:
+    assert _held(_batch(0, MOST_RECORDS), partitions=100) == MOST_RECORDS
+
+
+def test_of_many_tails_no_more_is_read_when_the_share_of_each_is_used_up() -> None:
+    large = [write_batch([Plain(offset=n, value=bytes(2 << 20))]) for n in (5, 6)]
+    target = _Target(_batch(0, 5), *large)
+    ends = {_WHERE._replace(partition=number): 0 for number in range(100)}
+    overlap = asyncio.run(find_overlaps(cast("WireClient", target), ends))[_WHERE]
+    first = [Record(n, 1, keyed_body(b"%d" % n, b"")) for n in range(5)]
+    (batch,) = split(memoryview(large[0]))
+    (behind,) = each_record(batch)
+    assert all(map(overlap.holds_next, [*first, behind]))
+    assert overlap.is_over
