@@ -37,8 +37,8 @@ REQUEST_TIMEOUT_S: Final = 90.0
 
 MOST_BODY_BYTES: Final = 1024 * 1024
 _JSON: Final = "application/json"
-_TEXTS: Final = frozenset({"trace", "message", "errors"})
-"""Fields of answers that hold sentences for people."""
+_TEXTS: Final = frozenset({"trace", "message", "errors", "reason", "servers"})
+"""Fields of answers that hold sentences for people, or addresses."""
 _REALM: Final = 'Basic realm="mm2"'
 
 
