@@ -8,12 +8,14 @@ a layer that names other servers, or has the client trust more or protect less, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from mm2.config.definition import java_trim, split_list
 from mm2.config.keys_clients import CLIENT_KINDS
 from mm2.config.keys_security import CLIENT_NAMES
+from mm2.errors import ConfigError, ConfigErrors
 
 SERVERS: Final = "bootstrap.servers"
 _PROTOCOL: Final = "security.protocol"
@@ -114,15 +116,55 @@ def _borrowed(
     )
 
 
+def check_kept(
+    before: Mapping[str, str], after: Mapping[str, str], said: Collection[str], servers: str
+) -> None:
+    """
+    Makes sure that nobody has credentials that he was not shown sent elsewhere.
+
+    Args:
+        before: a connector's own keys.
+        after: what they are to be.
+        said: the keys whose values are in the request itself.
+        servers: where clients go whose servers the connector does not name.
+
+    Raises:
+        ConfigErrors: credentials to be written again, as their clients are led elsewhere.
+    """
+    stale: set[str] = set()
+    for side, kind in itertools.product(("source", "target"), ("cluster", *CLIENT_KINDS)):
+        prefixes = (f"{side}.cluster.", f"{kind}.", f"{side}.{kind}.", f"{kind}.override.")
+        old, new = _layered(prefixes, before), _layered(prefixes, after)
+        if leads_elsewhere(new, {SERVERS: servers, **old}):
+            stale |= {
+                key
+                for key in before.keys() & after.keys() - set(said)
+                for prefix in prefixes
+                if key.startswith(prefix) and is_credential(key.removeprefix(prefix))
+            }
+    if stale:
+        raise ConfigErrors([ConfigError(_AGAIN.format(key=key), key=key) for key in sorted(stale)])
+
+
+_AGAIN: Final = (
+    "{key} belongs to other servers, or to better security, than what is asked for: write it again"
+    " in the same request"
+)
+
+
+def _layered(prefixes: Iterable[str], properties: Mapping[str, str]) -> dict[str, str]:
+    return {
+        key.removeprefix(prefix): value
+        for prefix in prefixes
+        for key, value in properties.items()
+        if key.startswith(prefix)
+    }
+
+
 def _client(prefix: str, properties: Mapping[str, str]) -> dict[str, str]:
     """What counts for the clients of a prefix, from the lowest to the highest layer."""
     side, kind, _ = prefix.split(".")
-    return {
-        key.removeprefix(each): value
-        for each in (f"{side}.cluster.", f"{kind}.", prefix)
-        for key, value in properties.items()
-        if key.startswith(each)
-    }
+    return _layered((f"{side}.cluster.", f"{kind}.", prefix), properties)
 
 
 def leads_elsewhere(layer: Mapping[str, str], below: Mapping[str, str]) -> bool:

@@ -15,8 +15,9 @@ from typing import Final
 from unicodedata import category
 
 from mm2.config.clients import worker_client_properties
+from mm2.config.credentials import check_kept
 from mm2.config.definition import java_trim
-from mm2.config.redact import redacted, with_secrets
+from mm2.config.redact import HIDDEN, redacted, with_secrets
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_states import ConnectorStates
 from mm2.connect.running import RunningConnectors
@@ -197,7 +198,7 @@ class WorkerConnectors:
         before = self._store.contents.configs.get(name)
         if before is None:
             return await self.create(name, config, Target.RUNNING), True
-        await self._replace(name, before, with_secrets(config, before))
+        await self._replace(name, before, with_secrets(config, before), said=config)
         return await self.info(name), False
 
     async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
@@ -210,7 +211,7 @@ class WorkerConnectors:
         before = self._states.config(name)
         values = {key: value for key, value in changes.items() if value is not None}
         kept = {key: value for key, value in before.items() if key not in changes}
-        await self._replace(name, before, kept | with_secrets(values, before))
+        await self._replace(name, before, kept | with_secrets(values, before), said=values)
         return await self.info(name)
 
     async def delete(self, name: str) -> None:
@@ -278,9 +279,16 @@ class WorkerConnectors:
             return await moving.reset(repositioning)
 
     async def _replace(
-        self, name: str, before: Mapping[str, str], config: Mapping[str, str]
+        self,
+        name: str,
+        before: Mapping[str, str],
+        config: Mapping[str, str],
+        *,
+        said: Mapping[str, str],
     ) -> None:
         check_providers(self._worker, before, config)
+        plain = {key for key, value in said.items() if HIDDEN not in value}
+        check_kept(before, config, plain, self._worker.properties["bootstrap.servers"])
         connector = read_connector({**config, "name": name}, self._worker)
         if not await self._store.replace(before, ConnectorConfig(name, connector.config)):
             raise conflict(
