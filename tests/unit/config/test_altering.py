@@ -176,6 +176,13 @@ def test_the_file_can_have_new_expressions_taken(provided: tuple[FlowConfig, str
     assert tolerated(config, {"topics": expression}).config.source.topics == ("t0psecret",)
 
 
+@pytest.mark.parametrize("key", ["topics", "groups.exclude"])
+def test_patterns_without_end_are_not_compiled(key: str) -> None:
+    found = tolerated(_config(), {key: "x" * 32_769})
+    assert "at most 32768" in found.ignored[key]
+    assert found.config == altered(_config(), {})
+
+
 def test_a_flow_that_comes_from_elsewhere_is_not_altered() -> None:
     config = replace(_config(), maker=None)
     found = tolerated(config, {"tasks.max": "2"})
