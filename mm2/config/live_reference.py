@@ -22,6 +22,7 @@ have the whole flow start anew. Keys of connections can be changed in the file o
 
 _PROCESS: Final = (
     "`spark.*`, `listeners`, `rest.*`, `access.control.*`, `ssl.client.auth`; a warning says so."
+    " `plugin.allowed.prefixes`, too."
 )
 
 
