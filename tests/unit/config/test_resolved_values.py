@@ -40,6 +40,7 @@ def _config(**changes: str) -> FlowConfig:
         "config.providers.file.class": (
             "org.apache.kafka.common.config.provider.FileConfigProvider"
         ),
+        "rest.config.providers.enabled": "true",
         "A.bootstrap.servers": "a:1",
         "B.bootstrap.servers": "b:1",
         "A->B.enabled": "true",
