@@ -35,6 +35,8 @@ from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 
 _PROVIDERS: Final = "config.providers"
+_MOST_CHARACTERS: Final = 32 * 1024
+"""Of an altered value: patterns in it are compiled on the event loop."""
 
 Changes = Mapping[str, str | None]
 """New values by key; None counts as if the file had not got the key."""
@@ -193,8 +195,23 @@ def _not_taken(config: FlowConfig, changes: Changes) -> dict[str, ConfigError]:
     return {
         key: problem
         for key, value in changes.items()
-        if (problem := _fixed(config.flow, key) or _reads_secrets(config, key, value))
+        if (
+            problem := _fixed(config.flow, key)
+            or _too_long(key, value)
+            or _reads_secrets(config, key, value)
+        )
     }
+
+
+def _too_long(key: str, value: str | None) -> ConfigError | None:
+    """A list of patterns that would take seconds to compile; a file may have longer ones."""
+    if value is None or len(value) <= _MOST_CHARACTERS:
+        return None
+    message = (
+        f"{key} has {len(value)} characters, and at most {_MOST_CHARACTERS} are taken: write"
+        " patterns that stand for many names, such as orders.*, or change the file"
+    )
+    return ConfigError(message, key=key)
 
 
 def _reads_secrets(config: FlowConfig, key: str, value: str | None) -> ConfigError | None:

@@ -77,10 +77,6 @@ def switched_off(values: Mapping[str, Value]) -> Iterator[ConfigError]:
             yield _wrong(key, seconds, told)
 
 
-_MOST_PATTERNS: Final = 32 * 1024
-"""Characters of all patterns of a key; more would take seconds to compile."""
-
-
 def _wrong_patterns(
     values: Mapping[str, Value], properties: Mapping[str, str]
 ) -> Iterator[ConfigError]:
@@ -92,13 +88,6 @@ def _wrong_patterns(
 
 def _wrong_pattern(key: str, patterns: list[str]) -> Iterator[ConfigError]:
     """Kafka joins the patterns of a list to one, and so may a comma stand within brackets."""
-    if (length := len("|".join(patterns))) > _MOST_PATTERNS:
-        message = (
-            f"{key} has {length} characters: at most {_MOST_PATTERNS} are read; patterns such as"
-            " orders.* stand for many names"
-        )
-        yield ConfigError(message, key=key)
-        return
     try:
         JavaPattern("|".join(patterns))
     except ConfigError as joined:

@@ -181,6 +181,8 @@ def test_patterns_without_end_are_not_compiled(key: str) -> None:
     found = tolerated(_config(), {key: "x" * 32_769})
     assert "at most 32768" in found.ignored[key]
     assert found.config == altered(_config(), {})
+    names = ",".join(f"a-long-name-of-a-topic-{number}" for number in range(2000))
+    assert len(altered(_config(), {key: names}).source.topics) >= 1, "as a file may have it"
 
 
 def test_a_flow_that_comes_from_elsewhere_is_not_altered() -> None:
