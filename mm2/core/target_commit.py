@@ -181,13 +181,18 @@ def inverted(opposite: GroupCheckpoint | None, upstream: int, current: int | Non
     """
     What the opposite flow's last checkpoint says of commits on both sides; None: nothing.
 
+    A group that stands before what that flow last told of was set back since: that flow has not
+    said yet which commit was the later one. One that has read on may only be no news to it.
+
     Args:
         opposite: the group's last checkpoint of the opposite flow.
         upstream: what the group has committed on the flow's source, where ``opposite`` leads to.
         current: what it has on the flow's target.
     """
-    if opposite is None or opposite.target_commit is None or opposite.upstream_offset != current:
+    if opposite is None or opposite.target_commit is None or current is None:
         return None
+    if opposite.upstream_offset != current:
+        return Order.UNSURE if current < opposite.upstream_offset else None
     return _INVERSE.get(order_of(opposite, upstream))
 
 

@@ -61,6 +61,8 @@ class Clusters:
         copied: how far copies are filled.
         is_as_java: whether a group was moved forward, as Java does, that stood on the target before
             it was first seen: which commit was later, nobody knows.
+        is_set_back: whether it had been set back there since the opposite flow last told of it,
+            when the flow from each side first saw it: that may have been later, nobody moves it.
     """
 
     offsets: list[int | None] = field(default_factory=lambda: [None, None])
@@ -69,6 +71,7 @@ class Clusters:
     known: list[int] = field(default_factory=lambda: [0, 0])
     copied: int = 0
     is_as_java: bool = False
+    is_set_back: list[bool] = field(default_factory=lambda: [False, False])
 
     def commit(self, side: int, offset: int) -> None:
         self.offsets[side] = offset
@@ -91,6 +94,8 @@ class Clusters:
         current = self.offsets[1 - side]
         within()
         target_commit = looked(last, upstream, current, inverted(opposite, upstream, current))
+        if last is None:
+            self.is_set_back[side] = _is_before(current, opposite)
         if is_news:
             self.told[side] = replace(found, target_commit=target_commit)
         elif last is not None and target_commit.order is not Order.GIVEN:
@@ -110,7 +115,7 @@ class Clusters:
             return
         latest = self.real[-1]
         is_theirs = latest.side != side and current == latest.offset
-        self.is_as_java |= order_of(last, current) is Order.UNKNOWN
+        self.is_as_java |= order_of(last, current) is Order.UNKNOWN and not self.is_set_back[side]
         assert not is_theirs or self.is_as_java, "somebody is overruled"
         self.offsets[1 - side] = last.downstream_offset
         within()
@@ -147,6 +152,10 @@ class Clusters:
 
 def _nothing() -> None:
     pass
+
+
+def _is_before(offset: int | None, told: Checkpoint | None) -> bool:
+    return offset is not None and told is not None and offset < told.upstream_offset
 
 
 def _run(random: Random, syncs: tuple[bool, bool], both: bool, steps: int) -> Iterator[Clusters]:
@@ -191,7 +200,9 @@ def test_nobodys_later_commit_is_overruled_and_nothing_is_skipped(
         latest = world.real[-1]
         for side in (A, B) if both else (A,):
             place = world.place(side, planned=True)
-            if place is not None and place.order is not Order.UNKNOWN:
+            if place is not None and (
+                place.order is not Order.UNKNOWN or _is_before(place.current, world.told[1 - side])
+            ):
                 is_go = (
                     place.current is None
                     or place.current <= place.offset

@@ -6,7 +6,15 @@ import pytest
 
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
-from mm2.core.target_commit import Order, TargetCommit, is_echo, looked, may_be_given, order_of
+from mm2.core.target_commit import (
+    Order,
+    TargetCommit,
+    compared,
+    is_echo,
+    looked,
+    may_be_given,
+    order_of,
+)
 
 WHERE = TopicPartition(TopicName("t"), 0)
 
@@ -76,3 +84,14 @@ def test_what_the_opposite_flow_gave_is_an_echo_until_the_group_has_come_back() 
     assert not is_echo(20, None, None)
     back = told(30, 90, TargetCommit(Order.EARLIER, (80,)))
     assert not is_echo(20, away, back), "set back to where it had come back to"
+
+
+@pytest.mark.parametrize(
+    ("current", "order"), [(90, Order.UNSURE), (100, Order.EARLIER), (110, Order.UNKNOWN)]
+)
+def test_what_was_set_back_since_the_opposite_flow_told_of_it_may_be_later(
+    current: int, order: Order
+) -> None:
+    """What was read on since may have been no news to that flow for long."""
+    opposite = told(100, 100, TargetCommit(Order.LATER, (300,)))
+    assert compared(None, opposite, 300, current) == (order, False)

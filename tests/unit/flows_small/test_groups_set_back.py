@@ -141,6 +141,17 @@ def test_of_what_changes_at_once_on_both_sides_nothing_is_overruled() -> None:
     assert flow.last.target_commit == TargetCommit(Order.UNSURE, (30,))
 
 
+def test_a_group_that_was_set_back_before_it_first_committed_here_is_not_moved_forward() -> None:
+    """The opposite flow has told of where it was before, and not yet of that."""
+    flow = Flow()
+    later = TargetCommit(Order.LATER, (410,))
+    flow.opposite.note(Checkpoint(G1, HERE, 258, 258, target_commit=later))
+    flow.target.put(G1, {THERE: 211})
+    flow.here(410)
+    assert flow.synced() == 211
+    assert flow.last.target_commit == TargetCommit(Order.UNSURE, (211,))
+
+
 def test_what_the_opposite_flow_gave_makes_no_checkpoint() -> None:
     flow = Flow()
     given = TargetCommit(Order.GIVEN, (40,))
