@@ -64,8 +64,10 @@ class ConnectorSettings:
 
     def _admin(self, side: Side, role: str | None, task: int | None) -> dict[str, str]:
         """``admin.timeout.ms`` limits each call, unless the client has a limit of its own."""
-        limit = str(self.admin_timeout // timedelta(milliseconds=1))
         client = client_properties(self.properties, side, "admin", role, task)
+        if "admin.timeout.ms" not in self.properties:
+            return client
+        limit = str(self.admin_timeout // timedelta(milliseconds=1))
         return {"default.api.timeout.ms": limit, **client}
 
 

@@ -82,7 +82,7 @@ class _Worker:
         return "flow.led" in self.process.text()
 
 
-def _worker(connector: _Connector, folder: Path, port: int) -> _Worker:
+def _worker(connector: _Connector, folder: Path, port: int, *, overrides: str = "None") -> _Worker:
     text = sample(
         "connect-distributed.properties",
         (connector.source, connector.target),
@@ -95,7 +95,7 @@ def _worker(connector: _Connector, folder: Path, port: int) -> _Worker:
             "#exactly.once.source.support": "enabled",
         },
     )
-    text = text.replace("#exactly", "exactly") + f"\n{_POLICY} = None\n"
+    text = text.replace("#exactly", "exactly") + f"\n{_POLICY} = {overrides}\n"
     return _Worker(distributed(folder, text), RestClient(port))
 
 
@@ -173,7 +173,7 @@ def test_a_connector_copies_into_a_cluster_that_is_not_its_workers(
     }
     (port,) = free_ports(1)
     at_source = _Connector(unique, cluster_b, cluster_a)
-    with (worker := _worker(at_source, tmp_path, port)).process:
+    with (worker := _worker(at_source, tmp_path, port, overrides="All")).process:
         eventually(lambda: worker.rest.ask("GET", "/connectors") == [])
         config = {**connector.config, **elsewhere}
         worker.rest.ask("PUT", f"/connectors/{unique}/config", config)
@@ -181,7 +181,7 @@ def test_a_connector_copies_into_a_cluster_that_is_not_its_workers(
         eventually(lambda: at_source.said() == {unique: "RUNNING", f"{unique}-0": "RUNNING"})
         assert worker.process.stop() == 0
     connector.write(10)
-    with (worker := _worker(at_source, tmp_path, port)).process:
+    with (worker := _worker(at_source, tmp_path, port, overrides="All")).process:
         eventually(connector.copied, until=lambda found: found == list(range(11)))
         assert worker.process.stop() == 0
     assert f"A{unique[-4:]}.{unique}" not in partition_counts(cluster_a)
