@@ -249,7 +249,8 @@ async def _close_while(away: Callable[[], None], cluster: KafkaCluster, topic: s
 async def test_a_refused_log_in_is_told_from_an_absent_cluster() -> None:
     """aiokafka itself says the same of both."""
     with KafkaCluster("login", security=Security(users={"alice": "right"})) as cluster:
-        jaas = "M required username=alice password=wrong;"
+        module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+        jaas = f"{module} required username=alice password=wrong;"
         properties = {
             "bootstrap.servers": cluster.listeners("SASL_PLAINTEXT"),
             "security.protocol": "SASL_PLAINTEXT",
