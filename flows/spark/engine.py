@@ -228,8 +228,9 @@ class SparkEngine:
 
         # The specification, with its passwords, is part of the function, which goes to the JVM
         # over a socket: PySpark writes the data of ``parallelize`` to a file (docs/adr/0018).
-        def run(_: Iterable[int]) -> Iterator[Mapping[str, int]]:
-            return iter([task(spec)])
+        # The one row is read because Spark uses a worker again that has read all of its input.
+        def run(rows: Iterable[int]) -> Iterator[Mapping[str, int]]:
+            return (task(spec) for _ in rows)
 
         try:
             shown = hide(f"mirrors bundle {spec.name}")
