@@ -45,10 +45,11 @@ REST_KEYS: Final = (
         REST_PROVIDERS,
         Type.BOOLEAN,
         None,
-        "Whether configurations that come over the REST interface may have new expressions of"
-        " config providers, and keys below config.providers. Unset: neither in a mirror's file; in"
-        " a Connect worker's file expressions of the worker's own providers, as in Connect. false:"
-        " neither. true: both. Expressions that are there already may be sent back unchanged.",
+        "Whether configurations that come over REST, or as alterations of a mirror's flow, may have"
+        " new expressions of config providers. Unset: not in a mirror's file; in a Connect worker's"
+        " file those of the worker's own providers, as in Connect. false: none. true: all, and in"
+        " a Connect worker also keys below config.providers, which a mirror never takes."
+        " Expressions that are there already may be sent back unchanged.",
     ),
     _key(
         REST_PASSWORDS,
