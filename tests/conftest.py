@@ -14,6 +14,7 @@ import structlog
 from hypothesis import settings
 
 from mm2.config.expressions import RESOLVED
+from mm2.kafka.wire.compiled import compile_now
 from tests.support.at_once import FailuresAtOnce
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.providers import provided
@@ -72,6 +73,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _takes_long(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in ("broker", "spark", "reference"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """
+    Has nothing compile in the background while Hypothesis parses a test's source.
+
+    Python 3.11 fails with "AST constructor recursion depth mismatch" where two threads parse at
+    once.
+    """
+    if item.get_closest_marker("hypothesis"):
+        compile_now()
 
 
 def _session_cluster(name: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:

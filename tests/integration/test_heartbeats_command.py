@@ -26,6 +26,8 @@ from tests.support.records import Sample, produce
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(240)]
 
 _HOUR_MS = 3_600_000
+_AHEAD_MS = -600_000
+"""Age of a heartbeat that stays alive for as long as the slowest machine needs."""
 _MM2 = Path(sys.executable).with_name("mm2")
 
 
@@ -87,8 +89,8 @@ def test_a_flow_is_judged_by_its_heartbeats_and_those_that_it_copies(pair: _Pair
     source, target = pair.source, pair.target
     flow, back = f"{source}->{target}", f"{target}->{source}"
     pair.beat("heartbeats", source, target, age_ms=2 * _HOUR_MS)
-    pair.beat("heartbeats", "other", target, age_ms=0)
-    pair.beat(f"{source}.heartbeats", target, source, age_ms=1000)
+    pair.beat("heartbeats", "other", target, age_ms=_AHEAD_MS)
+    pair.beat(f"{source}.heartbeats", target, source, age_ms=_AHEAD_MS)
     own, copied = pair.rows("heartbeats", "--flow", flow)
     assert (own["flow"], own["way"], own["hops"]) == (flow, target, 0)
     assert (own["alive"], own["expected"]) == (False, True)
