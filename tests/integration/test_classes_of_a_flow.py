@@ -32,7 +32,7 @@ from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster
 from tests.support.counted_classes import WRITTEN_TO, Lives, lives, names
 from tests.support.eventually import eventually_async
-from tests.support.mirror import ROOT, Mirror, one_way
+from tests.support.mirror import ROOT, Mirror, properties
 from tests.support.records import consume, create_topic, numbered, produce
 from tests.support.runners import EndlessRunner
 
@@ -222,14 +222,21 @@ def test_a_mirror_closes_each_once_when_it_is_altered_and_stopped(
     for topic in (first, second):
         create_topic(cluster_a.bootstrap, topic)
         produce(cluster_a.bootstrap, topic, numbered(0, 5))
-    text = one_way(cluster_a, cluster_b, first, names)
+    # A flow of its own: the alteration stays in the control topic.
+    source, target = f"s{unique[-8:]}", f"t{unique[-8:]}"
+    clusters = {source: cluster_a.bootstrap, target: cluster_b.bootstrap}
+    flow = {
+        f"{source}->{target}.enabled": "true",
+        f"{target}->{source}.emit.heartbeats.enabled": "false",
+    }
+    text = properties(clusters, {**flow, "topics": first, **names})
     with Mirror(tmp_path, text) as mirror:
-        consume(cluster_b.bootstrap, f"{cluster_a.name}.{first}", 5, timeout=100)
+        consume(cluster_b.bootstrap, f"{source}.{first}", 5, timeout=100)
         command = [str(Path(sys.executable).with_name("mm2")), "flows", "alter"]
         both = f"topics={first}|{second}"
         altering = subprocess.Popen([*command, str(mirror.file), both])
         assert altering.wait(100) == 0
-        consume(cluster_b.bootstrap, f"{cluster_a.name}.{second}", 5, timeout=100)
+        consume(cluster_b.bootstrap, f"{source}.{second}", 5, timeout=100)
         assert mirror.stop() == 0
     for pid in (mirror.process.pid, altering.pid):
         found = lives(written, pid)
