@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from flows.source.identity import take_identity
 from flows.source.lease import TaskLease
 from flows.source.runs import BATCH_BYTES
-from mm2.herder import clock
 from mm2.herder.bundle import BundleSpec
 from mm2.kafka.settings import aiokafka_settings
 from mm2.kafka.wire.client import WireClient
@@ -34,7 +33,6 @@ class Connections:
         identity: the bundle's producer id on the target.
         writer: a producer of the target for progress.
         syncs_writer: a producer of the cluster that holds the offset-syncs topic.
-        lease: says when the task may write.
     """
 
     source: WireClient
@@ -42,17 +40,17 @@ class Connections:
     identity: ProducerIdentity
     writer: Writer
     syncs_writer: Writer | None
-    lease: TaskLease
 
 
 async def open_connections(
-    spec: BundleSpec, stack: AsyncExitStack, connect: Connect
+    spec: BundleSpec, lease: TaskLease, stack: AsyncExitStack, connect: Connect
 ) -> Connections:
     """
     Connects to both clusters and takes over the bundle's producer id.
 
     Args:
         spec: the bundle.
+        lease: says when the task may write.
         stack: closes everything.
         connect: makes the client of the target.
 
@@ -62,7 +60,6 @@ async def open_connections(
     """
     source = WireClient(spec.flow.source, aiokafka_settings(spec.source))
     target = connect(spec.flow.target, aiokafka_settings(spec.target))
-    lease = TaskLease(clock.seconds)
     writer = Writer(spec.flow.target, spec.target, turn=lease.until_valid)
     syncs_writer = _syncs_writer(spec, lease)
     for client in (source, target):
@@ -80,7 +77,6 @@ async def open_connections(
         identity=taking.result(),
         writer=writer,
         syncs_writer=syncs_writer,
-        lease=lease,
     )
 
 

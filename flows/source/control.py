@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Final, TypeVar
 
 import structlog
 
@@ -33,6 +34,11 @@ from mm2.kafka.log_tail import LogTail
 
 log = structlog.get_logger()
 
+T = TypeVar("T")
+
+_ANSWER_WITHIN_S: Final = 2.0
+"""Clusters that answer have done so by then."""
+
 
 class ControlFollower:
     """
@@ -48,23 +54,19 @@ class ControlFollower:
         spec: the bundle.
         limit: is told this bundle's share of the flow's byte rate, whenever it changes.
         lease: is told that the leader leads, as long as it does.
-        paced: is told of other settings that count from now on.
 
     Attributes:
+        limit: as given.
+        lease: as given.
         stop: set when the bundle shall drain and end.
     """
 
-    def __init__(
-        self,
-        spec: BundleSpec,
-        limit: RateLimit,
-        lease: TaskLease,
-        paced: Callable[[LiveSettings], None],
-    ) -> None:
+    def __init__(self, spec: BundleSpec, limit: RateLimit, lease: TaskLease) -> None:
         self._spec = spec
-        self._limit = limit
-        self._lease = lease
-        self._paced = paced
+        self.limit = limit
+        self.lease = lease
+        self._settings: LiveSettings | None = None
+        self._paced: Callable[[LiveSettings], None] = lambda _: None
         self._rate = FlowRate(spec.index, spec.byte_rate_limit)
         self._tail = LogTail(spec.flow.target, spec.target, spec.control_topic)
         self._running: Assignment | None = None
@@ -75,6 +77,17 @@ class ControlFollower:
         self._is_left = asyncio.Event()
         self._news = asyncio.Event()
         self.stop = asyncio.Event()
+
+    def pace(self, paced: Callable[[LiveSettings], None]) -> None:
+        """
+        Tells of other settings from now on, and of those that have come before.
+
+        Args:
+            paced: is told of settings that count from then on.
+        """
+        self._paced = paced
+        if self._settings is not None:
+            paced(self._settings)
 
     async def follow(self) -> None:
         """
@@ -95,6 +108,24 @@ class ControlFollower:
                 except SchemaError as error:
                     log.error("control.unreadable", offset=record.offset, error=str(error))
 
+    async def unless_stopped(self, opening: Coroutine[None, None, T]) -> T | None:
+        """
+        Awaits what opens the task; None if it is to stop, and a cluster still does not answer.
+
+        Such a task has nothing to drain. One that comes to be open has a last word to say.
+
+        Raises:
+            Exception: whatever ``opening`` raises, in a group.
+        """
+        async with asyncio.TaskGroup() as group:
+            doing = group.create_task(opening, name="opening")
+            stopping = group.create_task(self.stop.wait(), name="stopping")
+            await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({doing}, timeout=_ANSWER_WITHIN_S)
+            doing.cancel()
+            stopping.cancel()
+        return None if doing.cancelled() else doing.result()
+
     async def next_assignment(self) -> Assignment:
         """Waits for an assignment that has not been handed out; older unseen ones are left out."""
         await self._tail.caught_up.wait()
@@ -111,7 +142,7 @@ class ControlFollower:
     async def _leave(self) -> None:
         """Ends a task that is not heard while it drains, or was not when it was stopped."""
         await self._is_left.wait()
-        await self._lease.until_ended()
+        await self.lease.until_ended()
         raise Fenced(str(self._spec.flow), "the flow was stopped while this task was not heard")
 
     def _take(self, entry: Entry | None) -> None:
@@ -124,13 +155,14 @@ class ControlFollower:
         if isinstance(entry, Assignment):
             self._assigned(entry)
         else:
-            self._lease.renewed(entry.lasts_ms)
+            self.lease.renewed(entry.lasts_ms)
 
     def _steer(self, entry: Wanted | SteeringEntry | None) -> None:
         """Hears what operators want, whether a leader is there to pass it on or not."""
         self._steering = self._steering.then(entry)
         if isinstance(entry, LiveSettings) and self._is_newest("settings", entry):
             self._rate.configured = entry.byte_rate_limit
+            self._settings = entry
             self._paced(entry)
             self._share()
         self._end_if_stopped()
@@ -152,7 +184,7 @@ class ControlFollower:
         return True
 
     def _share(self) -> None:
-        self._limit.change(self._rate.share)
+        self.limit.change(self._rate.share)
 
     def _assigned(self, entry: Assignment) -> None:
         newest = self._generations.get(entry.index, 0)
@@ -180,7 +212,7 @@ class ControlFollower:
         if not self._tail.caught_up.is_set():
             return
         if self._steering.state_of(SOURCE_CONNECTOR) is ConnectorState.STOPPED:
-            self._lease.let_end()
+            self.lease.let_end()
             self._is_left.set()
         if self._is_stopped or self._is_unwanted:
             self.stop.set()

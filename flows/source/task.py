@@ -35,6 +35,7 @@ from flows.source.grouping import Policy
 from flows.source.identity import renew_transactional_id
 from flows.source.intake import Intake
 from flows.source.lane import Outgoing
+from flows.source.lease import TaskLease
 from flows.source.offset_maps import OffsetMaps
 from flows.source.pace import RateLimit
 from flows.source.partition import Mirrored
@@ -45,6 +46,7 @@ from flows.source.tolerance import Tolerance
 from mm2.config.expressions import RESOLVED
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
+from mm2.herder import clock
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.progress import PaceProgress
 from mm2.kafka.settings import milliseconds
@@ -70,13 +72,19 @@ def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
 
 
 async def _run(spec: BundleSpec, connect: Connect = WireClient) -> Mapping[str, int]:
+    control = ControlFollower(spec, RateLimit(time.monotonic), TaskLease(clock.seconds))
     async with AsyncExitStack() as stack:
         try:
-            task = await SourceTask.open(spec, stack, connect)
-            await task.run()
+            async with asyncio.TaskGroup() as group:
+                following = group.create_task(control.follow(), name="control")
+                opening = SourceTask.open(spec, control, stack, connect)
+                task = await control.unless_stopped(opening)
+                if task is not None:
+                    await task.run()
+                following.cancel()
         except BaseExceptionGroup as error:
             raise root_cause(error) from error
-        return task.totals()
+        return {"records": 0, "bytes": 0, "pid": os.getpid()} if task is None else task.totals()
 
 
 class SourceTask:
@@ -85,13 +93,17 @@ class SourceTask:
 
     Args:
         spec: the bundle.
+        control: follows the control topic.
         connections: what it has open.
     """
 
-    def __init__(self, spec: BundleSpec, connections: Connections) -> None:
+    def __init__(
+        self, spec: BundleSpec, control: ControlFollower, connections: Connections
+    ) -> None:
         self._spec = spec
+        self._control = control
         self._connections = connections
-        self._lease = connections.lease
+        self._lease, limit = control.lease, control.limit
         self._partitions: dict[TopicPartition, Mirrored] = {}
         source, target = connections.source, connections.target
         self._maps = OffsetMaps(
@@ -102,7 +114,6 @@ class SourceTask:
             target=target,
             producer_epoch=connections.identity.epoch,
         )
-        limit = RateLimit(time.monotonic)
         self._reporter = Reporter(
             spec,
             self._partitions,
@@ -120,7 +131,7 @@ class SourceTask:
             most_plain=spec.most_plain,
         )
         self._writes_with(connections, policy)
-        self._control = ControlFollower(spec, limit, self._lease, self._positions.keep_pace)
+        control.pace(self._positions.keep_pace)
         self._reads_with(connections, policy, limit)
 
     def _writes_with(self, connections: Connections, policy: Policy) -> None:
@@ -218,7 +229,7 @@ class SourceTask:
 
     @classmethod
     async def open(
-        cls, spec: BundleSpec, stack: AsyncExitStack, connect: Connect = WireClient
+        cls, spec: BundleSpec, control: ControlFollower, stack: AsyncExitStack, connect: Connect
     ) -> SourceTask:
         """
         Connects to both clusters and takes over the bundle's producer id.
@@ -227,15 +238,14 @@ class SourceTask:
             Fenced: another leader has the bundle, or nobody leads.
             ClusterError: a cluster cannot be reached.
         """
-        connections = await open_connections(spec, stack, connect)
-        return cls(await with_refresh(spec, connections.target), connections)
+        connections = await open_connections(spec, control.lease, stack, connect)
+        return cls(await with_refresh(spec, connections.target), control, connections)
 
     async def run(self) -> None:
         """Runs until the control topic says to stop, then drains and commits."""
         async with asyncio.TaskGroup() as group:
             lasting = [
                 group.create_task(self._producer.run(), name="producer"),
-                group.create_task(self._control.follow(), name="control"),
                 group.create_task(self._lease.run(), name="lease"),
                 group.create_task(self._reporter.run(), name="report"),
                 group.create_task(self._tolerance.run(), name="tolerance"),

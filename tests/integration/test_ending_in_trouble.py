@@ -89,6 +89,9 @@ def test_a_node_that_loses_a_cluster_ends(
         try:
             strike(target.cluster)
             assert mirror.stop() == 0
+            assert "herder.not_stopped" not in mirror.text()
+            # It reads there what it is to copy, and has nothing to drain.
+            assert '"bundle": "T->A/0", "within_s"' not in mirror.text()
             mirror.wait_gone()
         finally:
             target.cluster.resume()

@@ -44,7 +44,8 @@ class _Follower:
         self.paced: list[LiveSettings] = []
         spec = sample_spec(epoch=_EPOCH, generation=generation, byte_rate_limit=1000)
         lease = TaskLease(lambda: 0.0)
-        self.control = ControlFollower(spec, self.limit, lease, self.paced.append)
+        self.control = ControlFollower(spec, self.limit, lease)
+        self.control.pace(self.paced.append)
         self._tail = _Tail(*written)
         self.control._tail = self._tail  # type: ignore[assignment]
 
@@ -101,6 +102,18 @@ def test_a_task_waits_for_the_assignment_that_its_leader_wrote_before_it_started
         follower = _Follower(_assigned(4, _P, _Q), generation=5)
         await follower.read()
         assert follower.control._running is None
+
+    run(work())
+
+
+def test_settings_that_came_while_the_task_connected_count() -> None:
+    async def work() -> None:
+        settings = LiveSettings(epoch=_EPOCH, byte_rate_limit=9, flush_interval_s=2.0, number=1)
+        follower = _Follower(encode_steering(settings))
+        await follower.read()
+        late: list[LiveSettings] = []
+        follower.control.pace(late.append)
+        assert late == [settings]
 
     run(work())
 
