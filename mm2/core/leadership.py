@@ -201,6 +201,9 @@ class Leadership:
 
     def _ended(self, now_ms: int) -> list[words.Action]:
         self._is_working = False
+        if self._is_stopping and not self._life.is_valid(now_ms):
+            # Others, too, count it as over; to say so the target would have to answer.
+            self.role = Role.FOLLOWING
         if self._is_leader:
             self.role = Role.RELEASING
             return [words.Release(self._last_claim)]

@@ -35,8 +35,8 @@ from mm2.rest.entrance import Entrance
 
 log = structlog.get_logger()
 
-_STOP_LEAST_S: Final = 24.0
-_STOP_BESIDE_DRAINING_S: Final = 16.0
+_STOP_LEAST_S: Final = 22.0
+_STOP_BESIDE_DRAINING_S: Final = 14.0
 
 _STDIN: Final = 0
 

@@ -218,7 +218,7 @@ class FlowHerder:
             config,
             node=self._worker_id,
             share=self._share,
-            work=lambda term: self._status.beside(self._lead(term), term.board),
+            work=lambda term: self._status.beside(self._lead(term), term),
         )
         try:
             await self._leading.run()

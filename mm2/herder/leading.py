@@ -128,6 +128,8 @@ class FlowLeading:
                     break
             for part in parts:
                 part.cancel()
+            # While the group is left: a target that does not answer is waited for only once.
+            group.create_task(writer.close(), name="writer")
 
     def _carry_out(self, action: words.Action, group: asyncio.TaskGroup, writer: Writer) -> None:
         match action:

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from mm2.config.flow import FlowConfig
 from mm2.core.connect_status import ConnectorKey, TaskKey
-from mm2.herder.board import ControlBoard
 from mm2.herder.bundle import BundleSpec
 from mm2.herder.clusters import FlowClusters
 from mm2.herder.slots import Slots
+from mm2.herder.term import Term
 
 
 class BundleRunner(Protocol):
@@ -45,5 +45,5 @@ class StatusWriter(Protocol):
     def hear(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
         """Learns that a connector or task begins (None), or why it has failed."""
 
-    async def beside(self, work: Coroutine[object, object, None], board: ControlBoard) -> None:
+    async def beside(self, work: Coroutine[object, object, None], term: Term) -> None:
         """Awaits what a leader does, and says meanwhile what it is."""

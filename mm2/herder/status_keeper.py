@@ -18,13 +18,13 @@ from mm2 import __version__
 from mm2.config.expressions import hide
 from mm2.config.flow import FlowConfig
 from mm2.errors import ClusterError
-from mm2.herder.board import ControlBoard
 from mm2.herder.flow_picture import FlowPicture
 from mm2.herder.flow_topics import now_ms
 from mm2.herder.flow_view import FlowFollower
 from mm2.herder.looks import Looks
 from mm2.herder.status_ledger import Key, StatusLedger, Written
 from mm2.herder.supervision import keep_running
+from mm2.herder.term import Term
 
 log = structlog.get_logger()
 
@@ -97,18 +97,18 @@ class StatusKeeper:
         self._ledger.heard(key, reason and hide(reason), now_ms())
         self._looks.news()
 
-    async def beside(self, work: Coroutine[object, object, None], board: ControlBoard) -> None:
+    async def beside(self, work: Coroutine[object, object, None], term: Term) -> None:
         """
         Awaits what a leader does, and writes meanwhile.
 
-        When it ends, it is written what that leaves behind; not so when it is cancelled, because
-        then others may lead already.
+        When it ends, it is written what that leaves behind; not so when it is cancelled, or the
+        term is in doubt, because then others may lead already.
 
         Args:
             work: what a leader does.
-            board: what the flow's control topic says.
+            term: for which it does so.
         """
-        follower = FlowFollower(self._config(), nodes=False, board=board)
+        follower = FlowFollower(self._config(), nodes=False, board=term.board)
         try:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(
@@ -116,7 +116,8 @@ class StatusKeeper:
                 )
                 await work
                 writing.cancel()
-            await self._end(follower.picture)
+            if not term.is_in_doubt:
+                await self._end(follower.picture)
         finally:
             await self._store.close()
 

@@ -37,6 +37,11 @@ class Term:
         self._fresh: asyncio.Queue[int] = asyncio.Queue()
         self._fresh.put_nowait(epoch)
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the node cannot tell if it leads: the target does not answer."""
+        return self._doubt.is_set()
+
     async def next_epoch(self) -> int:
         """An epoch that nobody has used yet; one that nobody waits for any more is the next's."""
         if self._fresh.empty() and not self._is_asked:

@@ -23,7 +23,7 @@ _MAX_REQUEST_BYTES: Final = 16 << 20
 """Before compression; what brokers take is theirs to say."""
 
 _BATCH_BYTES: Final = 16 << 10
-_CLOSE_WITHIN_S: Final = 5.0
+_CLOSE_WITHIN_S: Final = 2.0
 _STOP_WITHIN_S: Final = 1.0
 
 
@@ -47,6 +47,9 @@ class _Producer(AIOKafkaProducer):
             task.cancel()
         if unfinished:
             await asyncio.wait(unfinished, timeout=_STOP_WITHIN_S)
+        # A batch to be sent again is not among the pending ones, and takes itself from there.
+        waiting = self._message_accumulator._batches.values()  # noqa: SLF001 - see above
+        self._message_accumulator._pending_batches.update(*waiting)  # noqa: SLF001
         self._message_accumulator.fail_all(KafkaTimeoutError("the producer was closed"))
 
     async def _tracked(self, node: int, batches: object) -> None:
@@ -155,7 +158,7 @@ class Writer:
 
     async def close(self) -> None:
         """
-        Waits for what is under way, for at most five seconds, and closes.
+        Waits for what is under way, for at most two seconds, and closes.
 
         What is not written by then is given up: whoever still waits for it gets an ``Unavailable``.
         """

@@ -133,9 +133,9 @@ def test_a_java_class_for_administration_is_refused() -> None:
 @pytest.mark.parametrize(
     ("lines", "drain_s", "stop_s"),
     [
-        ([], 8, 24),
-        (["B.task.shutdown.graceful.timeout.ms = 1500"], 1.5, 24),
-        (["B.task.shutdown.graceful.timeout.ms = 60000"], 60, 76),
+        ([], 8, 22),
+        (["B.task.shutdown.graceful.timeout.ms = 1500"], 1.5, 22),
+        (["B.task.shutdown.graceful.timeout.ms = 60000"], 60, 74),
     ],
 )
 def test_how_long_a_task_may_drain_reaches_it_and_those_who_wait_for_it(

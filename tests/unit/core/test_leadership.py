@@ -235,6 +235,19 @@ def test_who_has_drained_says_no_more_that_it_leads() -> None:
     assert machine.handle(words.Released(), RENEW_MS) == [words.Leave()]
 
 
+def test_who_stops_and_cannot_tell_any_more_whether_it_leads_leaves_without_a_word() -> None:
+    machine = leading()
+    machine.handle(words.Stop(), 1)
+    assert machine.handle(words.Ended(), words.LASTS_MS) == [words.Leave()]
+
+
+def test_who_gives_a_flow_away_says_so_although_its_lease_is_over() -> None:
+    """It goes on following, and may lead again."""
+    machine = leading()
+    machine.handle(THEIRS, 1)
+    assert machine.handle(words.Ended(), words.LASTS_MS) == [words.Release(1)]
+
+
 def test_who_follows_leaves_at_once() -> None:
     assert after(words.CaughtUp(), THEIRS).handle(words.Stop(), 1) == [words.Leave()]
 

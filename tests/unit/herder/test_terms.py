@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+
+import pytest
 
 from mm2.herder.board import ControlBoard
+from mm2.herder.flow_picture import FlowPicture
+from mm2.herder.status_keeper import StatusKeeper
+from mm2.herder.status_ledger import StatusLedger, Written
 from mm2.herder.term import Term
 from mm2.kafka.writer import Writer
+from tests.support.seen_flow import flow_of
 
 
 def _term() -> Term:
@@ -59,3 +66,40 @@ async def test_nothing_begins_in_doubt() -> None:
     waiting.cancel()
     await asyncio.wait([waiting])
     assert work.begun == 0
+
+
+class _Store:
+    """Where it stands what connectors do, of which there is nothing yet."""
+
+    is_there = True
+
+    def __init__(self) -> None:
+        self.writes = 0
+
+    async def look(self, picture: FlowPicture) -> None:
+        """Nothing is to be done."""
+
+    def last_words(self, picture: FlowPicture, ledger: StatusLedger) -> Iterable[Written]:
+        return ()
+
+    async def write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+        self.writes += 1
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(("is_in_doubt", "writes"), [(False, 1), (True, 0)])
+async def test_the_last_words_of_a_term_in_doubt_are_not_written(
+    is_in_doubt: bool, writes: int
+) -> None:
+    """Others may lead already, or the target does not answer: a stop would wait for it."""
+    term, store = _term(), _Store()
+    keeper = StatusKeeper(flow_of, store, owner="n", worker_id="n")
+
+    async def lead() -> None:
+        if is_in_doubt:
+            term.suspend()
+
+    await keeper.beside(lead(), term)
+    assert store.writes == writes

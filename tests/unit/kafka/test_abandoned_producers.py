@@ -1,0 +1,25 @@
+"""A producer that is given up with records on their way leaves no error behind."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from aiokafka.errors import KafkaTimeoutError
+from aiokafka.structs import TopicPartition
+
+from mm2.kafka.writer import _Producer
+
+
+async def test_a_batch_that_waits_to_be_sent_again_is_given_up_in_order() -> None:
+    where, told = TopicPartition("t", 0), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    producer = _Producer(bootstrap_servers="127.0.0.1:1")
+    waiting = producer._message_accumulator
+    answer = await waiting.add_message(where, b"k", b"v", 1.0)
+    waiting.reenqueue(waiting._pop_batch(where))
+    await producer.abandon()
+    with pytest.raises(KafkaTimeoutError, match="closed"):
+        await answer
+    assert told == []
+    await producer.stop()
