@@ -1,9 +1,17 @@
-"""Keys of Spark that are often given, to tell one that is misspelt; Spark takes any key."""
+"""
+Keys of Spark that are often given, to tell what is misspelt.
+
+Spark takes any key. Of values those are refused with which it would not start.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Iterator, Mapping
 from typing import Final
+
+from mm2.errors import ConfigError
 
 SPARK_KEYS: Final = frozenset(
     {
@@ -63,6 +71,17 @@ SPARK_KEYS: Final = frozenset(
 _ALIKE: Final = 0.9
 """Keys of Spark's that are not in the list are less alike to those that are."""
 
+_MASTER: Final = re.compile(
+    r"local(\[\s*(0*[1-9][0-9]*|\*)\s*(,\s*[0-9]+\s*)?\])?"
+    r"|local-cluster\[\s*[0-9]+\s*,\s*[0-9]+\s*,\s*[0-9]+\s*\]"
+    r"|yarn|(spark|k8s)://.+"
+)
+
+_OF_HEAP: Final = re.compile(r"[0-9]+[kmgt]?", re.IGNORECASE)
+"""What a JVM takes."""
+
+_MEMORY: Final = re.compile(r"\s*[0-9]+(b|[kmgtp]b?)?\s*", re.IGNORECASE)
+
 
 def misspelt(key: str) -> str | None:
     """The key of Spark's that was probably meant; None for one that may be right."""
@@ -70,3 +89,21 @@ def misspelt(key: str) -> str | None:
         return None
     found = difflib.get_close_matches(key, SPARK_KEYS, n=1, cutoff=_ALIKE)
     return found[0] if found else None
+
+
+def spark_mistakes(properties: Mapping[str, str]) -> Iterator[ConfigError]:
+    """
+    Values that Spark could not start with.
+
+    Args:
+        properties: Spark's keys, resolved.
+    """
+    for key, value in properties.items():
+        if key == "spark.master" and not _MASTER.fullmatch(value):
+            remedy = "write local[2], spark://host:7077, k8s://https://host:443 or yarn"
+            yield ConfigError(f"{key}={value} is no master: {remedy}.", key=key, value=value)
+        elif key.lower().endswith(("memory", "memoryoverhead")) and key in SPARK_KEYS:
+            pattern = _OF_HEAP if key == "spark.driver.memory" else _MEMORY
+            if not pattern.fullmatch(value):
+                message = f"{key}={value} is no size: write a whole number and a unit, as in 512m"
+                yield ConfigError(f"{message} or 2g.", key=key, value=value)

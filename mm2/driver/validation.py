@@ -9,7 +9,10 @@ import structlog
 
 from mm2.config.clients import worker_client_properties
 from mm2.config.failed import FlowsOfFile
+from mm2.config.flow import spark_properties
 from mm2.config.keys_clients import CLIENT_KINDS
+from mm2.config.keys_own import SPARK_PREFIX
+from mm2.config.keys_spark import spark_mistakes
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.problems import Finding, Severity, findings, in_order
 from mm2.config.properties import PropertiesFile, load
@@ -36,7 +39,8 @@ def validate(file: PropertiesFile) -> list[Finding]:
     except ConfigErrors:
         return found
     wrong = {each.problem.key for each in found if each.severity is Severity.ERROR}
-    made = [each for each in (*_of_flows(maker), *rest_mistakes(maker)) if each.key not in wrong]
+    mistakes = (*_of_flows(maker), *_of_process(maker))
+    made = [each for each in mistakes if each.key not in wrong]
     return in_order([*found, *(Finding(severity=Severity.ERROR, problem=p) for p in made)], file)
 
 
@@ -57,7 +61,7 @@ def made(found: FlowsOfFile) -> FlowsOfFile:
         ConfigErrors: what all flows share cannot be made, or none that is enabled can.
     """
     left = FlowValidation().tried(found)
-    if of_process := rest_mistakes(found.maker):
+    if of_process := _of_process(found.maker):
         raise ConfigErrors([*of_process, *left.problems])
     left.check_any_left()
     return left
@@ -75,7 +79,7 @@ def tell_doubts(path: Path) -> None:
 
 
 def worker_mistakes(config: WorkerConfig) -> list[ConfigError]:
-    """What a Connect worker could never begin with: its own clients, and who may use REST."""
+    """What a Connect worker could never begin with: its own clients, who may use REST, Spark."""
     properties = {"client.id": config.group_id, **config.properties}
     found: dict[str, ConfigError] = {}
     for kind in CLIENT_KINDS:
@@ -86,11 +90,23 @@ def worker_mistakes(config: WorkerConfig) -> list[ConfigError]:
             read_files(config.rest)
     except ConfigError as error:
         found.setdefault(error.message, config.located(error))
-    return list(found.values())
+    spark = {key: value for key, value in properties.items() if key.startswith(SPARK_PREFIX)}
+    return [*found.values(), *map(config.located, spark_mistakes(spark))]
 
 
-def rest_mistakes(maker: MirrorMakerConfig) -> list[ConfigError]:
-    """What is wrong with how REST is to be served: its keys, and the files that they name."""
+def _of_process(maker: MirrorMakerConfig) -> list[ConfigError]:
+    """What all flows share: REST, with the files that its keys name, and Spark."""
+    return [*_of_rest(maker), *_of_spark(maker)]
+
+
+def _of_spark(maker: MirrorMakerConfig) -> list[ConfigError]:
+    try:
+        return [maker.located(each) for each in spark_mistakes(spark_properties(maker))]
+    except ConfigErrors:
+        return []  # An expression without a value is told by those who read all keys.
+
+
+def _of_rest(maker: MirrorMakerConfig) -> list[ConfigError]:
     try:
         settings = rest_of_file(maker)
         if settings is not None:

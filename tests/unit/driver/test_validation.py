@@ -79,6 +79,12 @@ def _sasl(mechanism: str, jaas: str) -> str:
         (f"{_BASE}A->B.replication.policy.class = Nope", 5, "for A->B.replication.policy.class"),
         (f"{_BASE}A->B.tasks.max = many", 5, "configuration 'A->B.tasks.max'"),
         (f"{_BASE}B.exactly.once.source.support = no", 5, "'B.exactly.once.source.support'"),
+        (f"{_BASE}spark.master = locl[2]", 5, r"spark.master=locl\[2\] .*write local\[2\]"),
+        (f"{_BASE}spark.master = local[0]", 5, r"spark.master=local\[0\]"),
+        (f"{_BASE}spark.master = mesos://host:5050", 5, "spark.master=mesos://host:5050"),
+        (f"{_BASE}spark.driver.memory = 1gigs", 5, "spark.driver.memory=1gigs .*as in 512m"),
+        (f"{_BASE}spark.driver.memory = 1gb", 5, "spark.driver.memory=1gb"),
+        (f"{_BASE}spark.executor.memory = 1.5g", 5, "spark.executor.memory=1.5g"),
         (f"{_BASE}topics = a.*, b[", 5, r"topics: Invalid pattern 'b\['"),
         (f"{_BASE}A->A.enabled = true", 5, "from one cluster to another, not from A to itself"),
         (_BASE.replace("A, B", "A, B  # mine"), 1, "'B  # mine' is no alias"),
@@ -91,6 +97,24 @@ def test_what_can_never_work_is_an_error(text: str, line: int, told: str) -> Non
     assert error.startswith(f"line {line}: ")
     assert re.search(told, error)
     assert "geheim" not in error
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "spark.master = local",
+        "spark.master = local[*,3]",
+        "spark.master = local-cluster[2,1,512]",
+        "spark.master = spark://h:7077,i:7077",
+        "spark.master = k8s://https://h:443",
+        "spark.master = yarn",
+        "spark.driver.memory = 2G",
+        "spark.executor.memory = 512mb",
+        "spark.executor.memoryOverhead = 384",
+    ],
+)
+def test_what_spark_takes_is_no_error(line: str) -> None:
+    assert _found(_BASE + line) == []
 
 
 @pytest.mark.parametrize(
@@ -153,10 +177,11 @@ def test_a_cluster_that_no_flow_connects_to_is_not_looked_at() -> None:
 
 def test_what_a_connect_worker_could_never_begin_with_is_told_at_once() -> None:
     text = "bootstrap.servers = kafka1\nsecurity.protocol = SASL_SSL\n"
-    text += "rest.basic.auth.file = /no/such"
+    text += "rest.basic.auth.file = /no/such\nspark.master = locl[2]"
     config = WorkerConfig.of(parse(text.encode()), is_distributed=False)
     told = [str(mistake) for mistake in worker_mistakes(config)]
     assert told[0].startswith("line 1: bootstrap.servers: kafka1")
     assert "sasl.mechanism is missing" in told[1]
     assert told[2].startswith("line 3: rest.basic.auth.file")
-    assert len(told) == 3
+    assert told[3].startswith("line 4: spark.master=locl[2]")
+    assert len(told) == 4
