@@ -239,9 +239,12 @@ _CLIENT: Final = (
         "How often a node reports to its group, in ms, at most a third of the session's timeout."
         " Left out, it is 1000 here, where Java takes 3000.",
     ),
-    harmless(
-        _key("rebalance.timeout.ms", Type.INT, "60000", "Longest time to join a rebalance, in ms."),
-        "a node that hears of a rebalance joins it at once",
+    _key(
+        "rebalance.timeout.ms",
+        Type.INT,
+        "60000",
+        "Longest time to join a rebalance, in ms. Left out, it is session.timeout.ms here, where"
+        " Java takes 60000.",
     ),
 )
 

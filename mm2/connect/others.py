@@ -9,12 +9,10 @@ from typing import Final
 import structlog
 
 from mm2.errors import ClusterError, FatalError
-from mm2.kafka.membership import Membership, OtherProtocol
+from mm2.kafka.membership import Membership, MemberTimes, OtherProtocol
 
 log = structlog.get_logger()
 
-_SESSION_MS: Final = 10_000
-_HEARTBEAT_MS: Final = 1_000
 _RETRY_S: Final = 2.0
 
 
@@ -30,6 +28,7 @@ class WorkerGroup:
         properties: Java's client properties.
         group_id: the workers' ``group.id``.
         topic: an existing topic of one partition.
+        times: of the member.
 
     Attributes:
         entered: set once this worker is a member.
@@ -37,7 +36,13 @@ class WorkerGroup:
     """
 
     def __init__(
-        self, alias: str, properties: Mapping[str, str], *, group_id: str, topic: str
+        self,
+        alias: str,
+        properties: Mapping[str, str],
+        *,
+        group_id: str,
+        topic: str,
+        times: MemberTimes,
     ) -> None:
         self.entered = asyncio.Event()
         self._group_id = group_id
@@ -48,8 +53,7 @@ class WorkerGroup:
             group_id=group_id,
             topic=topic,
             assignor=_Agreed(self.entered),
-            session_ms=_SESSION_MS,
-            heartbeat_ms=_HEARTBEAT_MS,
+            times=times,
         )
 
     async def run(self) -> None:

@@ -28,6 +28,7 @@ from mm2.errors import ClusterError, SchemaError, Unavailable, root_cause
 from mm2.kafka.admin import Admin
 from mm2.kafka.log import Record, records_to_end
 from mm2.kafka.log_tail import LogTail
+from mm2.kafka.membership import MemberTimes
 from mm2.kafka.writer import Stamped, Writer
 
 log = structlog.get_logger()
@@ -116,6 +117,7 @@ class TopicStore:
             worker_client_properties(self._properties, "consumer", "group"),
             group_id=worker.group_id,
             topic=self._topic,
+            times=MemberTimes.of(worker.properties),
         )
         self._reading = self.contents
         self._seen = -1

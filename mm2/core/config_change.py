@@ -217,7 +217,12 @@ _WORKER: Final[Mapping[str, Effects]] = {
         _of(Effect.NEW_ONLY),
     ),
     **dict.fromkeys(
-        ("exactly.once.source.support", "heartbeat.interval.ms", "session.timeout.ms"),
+        (
+            "exactly.once.source.support",
+            "heartbeat.interval.ms",
+            "rebalance.timeout.ms",
+            "session.timeout.ms",
+        ),
         _of(Effect.FLOW),
     ),
     **dict.fromkeys(
@@ -236,7 +241,6 @@ _WORKER: Final[Mapping[str, Effects]] = {
             "offset.flush.timeout.ms",
             "plugin.discovery",
             "plugin.path",
-            "rebalance.timeout.ms",
             "scheduled.rebalance.max.delay.ms",
             "topic.creation.enable",
             "topic.tracking.allow.reset",

@@ -33,20 +33,9 @@ from mm2.herder.membership import (
     encode_member,
     names_of_one_cluster,
 )
-from mm2.kafka.membership import Membership, OtherProtocol
-from mm2.kafka.settings import milliseconds
+from mm2.kafka.membership import Membership, MemberTimes, OtherProtocol
 
 log = structlog.get_logger()
-
-SESSION_MS: Final = 6_000
-"""
-Silence after which a node counts as gone: the shortest time that brokers allow by default.
-
-Java's default, of which no worker hears, is 10 s; a user's own value counts.
-"""
-
-_HEARTBEAT_MS: Final = 1_000
-"""How often a node reports; it hears of a rebalance in no other way."""
 
 _RETRY_S: Final = 2.0
 _STEADY_S: Final = 5.0
@@ -135,9 +124,6 @@ class Election:
         self._names: list[str] = []
         self._node = node
         self._leader = ""
-        user = config.herder.properties
-        session_ms = milliseconds(user, "session.timeout.ms", SESSION_MS)
-        heartbeat_ms = milliseconds(user, "heartbeat.interval.ms", _HEARTBEAT_MS)
         self._voter = _Voter(config, node=node, share=share, may_lead=may_lead, decided=self._heard)
         self._membership = Membership(
             config.flow.target,
@@ -145,8 +131,7 @@ class Election:
             group_id=config.herder.names.election_group,
             topic=topic,
             assignor=self._voter,
-            session_ms=session_ms,
-            heartbeat_ms=min(heartbeat_ms, session_ms // 3),
+            times=MemberTimes.of(config.herder.properties),
         )
 
     def reconfigure(self, config: FlowConfig) -> None:

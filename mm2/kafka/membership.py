@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer import group_coordinator
@@ -24,10 +24,42 @@ from mm2.errors import ClusterError
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.connecting import connected
 from mm2.kafka.errors import translated
-from mm2.kafka.settings import aiokafka_settings
+from mm2.kafka.settings import aiokafka_settings, milliseconds
 
+_SESSION_MS: Final = 6_000
+"""The shortest that brokers allow by default; Java's default, of which no worker hears, is 10 s."""
+
+_HEARTBEAT_MS: Final = 1_000
 _POLL_MS: Final = 1_000
-_CLOSE_WITHIN_S: Final = 5.0
+_CLOSE_WITHIN_S: Final = 3.0
+
+
+class MemberTimes(NamedTuple):
+    """
+    How long the broker of a group has patience with a member, in ms.
+
+    Attributes:
+        session: silence after which a member counts as gone.
+        heartbeat: how often members report; they hear of a rebalance in no other way.
+        rebalance: how long a rebalance waits for members that were there before.
+    """
+
+    session: int
+    heartbeat: int
+    rebalance: int
+
+    @classmethod
+    def of(cls, worker: Mapping[str, str]) -> Self:
+        """
+        Those of a worker, whose user's own values count.
+
+        Raises:
+            ConfigError: one is no number.
+        """
+        session = milliseconds(worker, "session.timeout.ms", _SESSION_MS)
+        heartbeat = milliseconds(worker, "heartbeat.interval.ms", _HEARTBEAT_MS)
+        rebalance = milliseconds(worker, "rebalance.timeout.ms", session)
+        return cls(session, min(heartbeat, session // 3), rebalance)
 
 
 class _Metadata(ConsumerProtocolMemberMetadata):
@@ -95,8 +127,7 @@ class Membership:
         group_id: the group.
         topic: an existing topic of one partition, which stands for what is decided about.
         assignor: of this member.
-        session_ms: silence after which a member counts as gone.
-        heartbeat_ms: how often members report; they hear of a rebalance in no other way.
+        times: of this member.
     """
 
     def __init__(
@@ -107,16 +138,14 @@ class Membership:
         group_id: str,
         topic: str,
         assignor: Assignor,
-        session_ms: int,
-        heartbeat_ms: int,
+        times: MemberTimes,
     ) -> None:
         self._alias = alias
         self._properties = dict(properties)
         self._group_id = group_id
         self._topic = topic
         self._assignor = _Adapter(assignor, topic)
-        self._session_ms = session_ms
-        self._heartbeat_ms = heartbeat_ms
+        self._times = times
         self._consumer: AIOKafkaConsumer | None = None
         self._is_outdated = False
 
@@ -153,8 +182,9 @@ class Membership:
             **settings,
             group_id=self._group_id,
             enable_auto_commit=False,
-            session_timeout_ms=self._session_ms,
-            heartbeat_interval_ms=self._heartbeat_ms,
+            session_timeout_ms=self._times.session,
+            heartbeat_interval_ms=self._times.heartbeat,
+            rebalance_timeout_ms=self._times.rebalance,
             partition_assignment_strategy=(self._assignor,),
             consumer_timeout_ms=_POLL_MS,  # it would look five times a second for what to fetch
         )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from aiokafka import AIOKafkaConsumer
 
-from mm2.kafka.membership import Membership
+from mm2.kafka.membership import Membership, MemberTimes
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.records import create_topic
@@ -49,8 +49,7 @@ async def test_a_decision_that_is_doubted_while_joining_is_taken_again(
         group_id=topic_name,
         topic=topic_name,
         assignor=assignor,
-        session_ms=30_000,
-        heartbeat_ms=1_000,
+        times=MemberTimes(session=30_000, heartbeat=1_000, rebalance=30_000),
     )
 
     async def decisions() -> list[bytes]:
@@ -100,8 +99,7 @@ async def test_a_member_that_says_garbage_does_not_keep_the_others_from_deciding
         group_id=topic_name,
         topic=topic_name,
         assignor=assignor,
-        session_ms=30_000,
-        heartbeat_ms=500,
+        times=MemberTimes(session=30_000, heartbeat=500, rebalance=30_000),
     )
 
     async def last() -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from mm2.connect.store import TopicStore
 from mm2.connect.worker import WorkerConfig
 from mm2.errors import FatalError
-from mm2.kafka.membership import Membership, OtherProtocol
+from mm2.kafka.membership import Membership, MemberTimes, OtherProtocol
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S
 from tests.support.records import create_topic
@@ -61,8 +61,7 @@ def test_others_are_waited_for_at_first_and_kept_out_from_then_on(
             group_id=unique,
             topic=unique,
             assignor=assignor,
-            session_ms=30_000,
-            heartbeat_ms=500,
+            times=MemberTimes(session=30_000, heartbeat=500, rebalance=30_000),
         )
 
     async def story() -> None:

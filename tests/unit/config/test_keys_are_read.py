@@ -136,7 +136,7 @@ def test_every_key_that_is_obeyed_is_read() -> None:
 
 
 def test_a_key_that_nobody_reads_would_be_found() -> None:
-    assert not {"rebalance.timeout.ms", "plugin.path", "ssl.provider"} & _named()
+    assert not {"offset.flush.timeout.ms", "plugin.path", "ssl.provider"} & _named()
 
 
 @pytest.mark.parametrize("settings", _SETTINGS, ids=lambda kind: kind.__name__)

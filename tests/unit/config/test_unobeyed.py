@@ -61,7 +61,6 @@ _TOLD = (
     "A->B.topic.creation.default.partitions = 3",
     "A->B.transforms.mask.type = com.acme.Mask",
     "B.offset.flush.timeout.ms = 1",
-    "B.rebalance.timeout.ms = 1",
     "B.metadata.recovery.strategy = none",
     "A.sasl.kerberos.service.name = kafka",
     "ssl.provider = BC",
