@@ -17,12 +17,13 @@ from flows.source.budget import Budget
 from flows.source.fetch import Fetcher
 from flows.source.lane import Lane, Outgoing, Verdict
 from flows.source.offset_maps import OffsetMaps
-from flows.source.overlap import Overlap, find_overlaps
+from flows.source.overlap import Overlap
 from flows.source.partition import Mirrored
 from flows.source.positions import Committer
 from flows.source.produce import Producer
 from flows.source.report import Reporter
 from flows.source.resume import Resumed, read_positions
+from flows.source.tails import Tails
 from flows.source.tolerance import Tolerance
 from flows.source.watching import Watch
 from mm2.core.model import TopicName, TopicPartition
@@ -62,6 +63,7 @@ class Assigned:
         producer: sends the batches.
         positions: makes what the target has count, and stores how far each partition is.
         fetcher: is told what changed.
+        tails: finds what the target has beyond the positions, and is told what changed.
         watch: is told what changed.
         reporter: is told what changed.
         maps: tells others where the target has what.
@@ -78,6 +80,7 @@ class Assigned:
     producer: Producer
     positions: Committer
     fetcher: Fetcher
+    tails: Tails
     watch: Watch
     reporter: Reporter
     maps: OffsetMaps
@@ -136,6 +139,7 @@ class Assigned:
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.watch.wake()
+        self.tails.wake()
         self.maps.wake()
 
     async def _overlaps(
@@ -151,7 +155,7 @@ class Assigned:
             for source, stored in positions.items()
             if stored.is_complete
         }
-        return await find_overlaps(self.target, ends)
+        return await self.tails.find(ends)
 
     def _own_topics(self) -> set[str]:
         """What the task writes beside the copies."""

@@ -208,6 +208,7 @@ class Fetcher:
             self._is_wanted(partition)
             and partition.pause_until <= time.monotonic()
             and not partition.lane.is_stuck
+            and not partition.waits_for_tail
             and partition.queued < self._budget.limit // _SHARES
         )
 

@@ -67,12 +67,22 @@ class Intake:
         aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
         if partition.overlap is not None:
             self._pass_by(partition, fetched)
+        if not partition.waits_for_tail:
+            self._forward(partition, partition.position, fetched, aborted)
+        partition.note_rest()
+
+    def _forward(
+        self,
+        partition: Mirrored,
+        start: int,
+        fetched: FetchedPartition,
+        aborted: AbortedTransactions,
+    ) -> None:
         limit = min(self._policy.most_bytes, partition.lane.most_bytes)
         found = _continuing(
             partition,
             pieces(fetched.records, transactional=not aborted.are_known, limit=limit),
         )
-        start = partition.position
         try:
             for group in groups(found, start, self._policy, aborted=aborted, limit=limit):
                 self._pass_on(partition, group.pieces, group.compression)
@@ -85,7 +95,6 @@ class Intake:
             partition.pause_until = time.monotonic() + pause_s
             if partition.corrupt >= _MOST_CORRUPT_READS:
                 self._tolerance.unreadable(partition, fetched.records, str(error))
-        partition.note_rest()
 
     def _pass_by(self, partition: Mirrored, fetched: FetchedPartition) -> None:
         """Leaves out what the target has already; damage is met again on the usual way."""
@@ -124,6 +133,7 @@ class Intake:
         data: bytearray | memoryview,
         offsets: Sequence[int],
     ) -> None:
+        partition.overlap = None  # from here on the remote partition ends with what we send
         partition.queued += len(data)
         self._budget.take(len(data))
         self._producer.send(partition.lane, data, offsets)

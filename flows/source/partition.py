@@ -59,7 +59,7 @@ class Mirrored:
         remote_end: offset behind the copy of ``mirrored`` on the target; -1 if not known.
         cut_at: where the target appended a batch although it had copies from there on: it has lost
             these. None if it has not. Stored with the position: the next task copies them again.
-        overlap: what the target has behind that from an earlier task.
+        overlap: what the target has behind that from an earlier task; None once something is sent.
         skipped: records and unreadable offsets that were passed over, as ``errors.tolerance`` says.
         begins_empty: it had no record at all when it was first looked at.
         pause_until: by the monotonic clock, in seconds; it is not fetched before.
@@ -149,6 +149,11 @@ class Mirrored:
     def waits_to_settle(self) -> bool:
         """Whether it must be compared with the source's log before it is fetched."""
         return not self.is_settled and self.is_remote_there and self.error is None
+
+    @property
+    def waits_for_tail(self) -> bool:
+        """Whether more of what the target has must be read before it is fetched."""
+        return self.overlap is not None and self.overlap.is_used_up
 
     @property
     def lineage(self) -> Lineage:

@@ -21,7 +21,8 @@ def pass_by(
     Moves a partition's position past records of a fetch answer that the target has already.
 
     Args:
-        partition: forgets its overlap when that is over, or at the first difference.
+        partition: forgets its overlap when that is over, or at the first difference; where it is
+            used up the position stays, and goes on when more of it has been read.
         records: of the answer.
         aborted: the transactions of the answer that count for nothing.
         most: bytes of memory that the records of a batch may take, decompressed.
@@ -42,6 +43,8 @@ def pass_by(
             batch.verify()
         for record in () if is_void else records_of(batch, most):
             if record.offset >= position:
+                if overlap.is_used_up:
+                    return
                 if not overlap.holds_next(record):
                     _end(partition, overlap)
                     return

@@ -42,6 +42,7 @@ from flows.source.partition import Mirrored
 from flows.source.produce import REQUEST_TIMEOUT_MS, Producer
 from flows.source.report import Reporter
 from flows.source.retention import with_refresh
+from flows.source.tails import Tails
 from flows.source.tolerance import Tolerance
 from mm2.config.expressions import RESOLVED
 from mm2.core.model import TopicPartition
@@ -204,6 +205,7 @@ class SourceTask:
             take=intake.take,
             stop=self._tolerance.stop,
         )
+        self._tails = Tails(target, self._partitions, self._fetcher.acknowledged)
         self._assigned = Assigned(
             spec=spec,
             partitions=self._partitions,
@@ -213,6 +215,7 @@ class SourceTask:
             producer=self._producer,
             positions=self._positions,
             fetcher=self._fetcher,
+            tails=self._tails,
             watch=self._continuity.watch,
             reporter=self._reporter,
             maps=self._maps,
@@ -257,6 +260,7 @@ class SourceTask:
             intake = [
                 group.create_task(self._fetcher.run(), name="fetcher"),
                 group.create_task(self._continuity.run(), name="continuity"),
+                group.create_task(self._tails.run(), name="tails"),
             ]
             await self._control.stop.wait()
             for task in intake:

@@ -63,6 +63,41 @@ def test_what_a_killed_task_had_copied_without_saying_so_is_not_copied_again(
     assert totals.result()["records"] == 10
 
 
+@pytest.mark.parametrize("is_other", [False, True])
+def test_a_long_tail_is_compared_up_to_the_first_difference(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str, *, is_other: bool
+) -> None:
+    """Several fetches of the target, between which the source is fetched."""
+    create_topic(cluster_a.bootstrap, topic_name)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    remote, count = bench.remote(topic_name), 12
+    bench.changes = {"flush_interval_s": 3_600.0}
+    write(cluster_a.bootstrap, topic_name, _large(0))
+    with bench.running():
+        _await(cluster_b, remote, 1)
+    with bench.detached():
+        write(cluster_a.bootstrap, topic_name, *map(_large, range(1, count // 2)))
+        _await(cluster_b, remote, count // 2)
+    if is_other:
+        write(cluster_b.bootstrap, remote, _large(99))
+    with bench.detached():
+        write(cluster_a.bootstrap, topic_name, *map(_large, range(count // 2, count)))
+        _await(cluster_b, remote, count + is_other)
+    bench.changes = {}
+    with bench.running() as totals:
+        write(cluster_a.bootstrap, topic_name, _large(count))
+        eventually(lambda: _numbers(cluster_b, remote), until=lambda found: found[-1] == count)
+    first, behind = [*range(count // 2)], [*range(count // 2, count)]
+    expected = [*first, 99, *behind, *behind] if is_other else [*first, *behind]
+    assert _numbers(cluster_b, remote) == [*expected, count]
+    assert totals.result()["records"] == 1 + is_other * len(behind)
+
+
+def _large(number: int) -> bytes:
+    """A record that leaves no room for another in a fetch of the source."""
+    return write_batch([Plain(timestamp=number + 1, value=b"%900000d" % number)])
+
+
 def test_a_paused_task_that_wakes_up_writes_nothing_more(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str
 ) -> None:

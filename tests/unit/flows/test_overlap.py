@@ -1,67 +1,181 @@
-"""How much of a remote partition's tail is read before a task begins."""
+"""How much of a remote partition's tail is read, and when."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 import pytest
 
-from flows.source.batch import split
-from flows.source.overlap import find_overlaps
+from flows.source.batch import CONTROL, TRANSACTIONAL, split
+from flows.source.lane import Lane
+from flows.source.overlap import Overlap
+from flows.source.partition import Mirrored
 from flows.source.recode import Record, each_record, keyed_body
 from flows.source.strips import MOST_RECORDS
+from flows.source.tails import Tails
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import Unavailable
 from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
 from tests.support.batches import Plain, write_batch
+from tests.support.virtual_time import run
 
 _WHERE = TopicPartition(TopicName("A.t"), 0)
+_END = 100
+_LONG_S = 60.0
 
 
 class _Target:
-    """A log of these batches."""
+    """
+    The same log in each partition.
 
-    def __init__(self, *batches: bytes) -> None:
-        self.data = memoryview(b"".join(batches))
+    Args:
+        fetches: the batches that each fetch brings, in order.
+    """
+
+    def __init__(self, *fetches: bytes) -> None:
+        self._fetches = fetches
+        self.asked: list[int] = []
+        self.is_away = False
+        self.error = Code.NONE
+        self.node: int | None = 1
 
     async def list_offsets(
         self, partitions: Iterable[TopicPartition], at: int
     ) -> dict[TopicPartition, int]:
         del at
-        return dict.fromkeys(partitions, 100)
+        return dict.fromkeys(partitions, _END)
 
-    def leader(self, partition: TopicPartition) -> int:
+    def leader(self, partition: TopicPartition) -> int | None:
         del partition
-        return 1
+        return self.node
+
+    async def refresh(self) -> None:
+        self.is_away = False
 
     async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
-        del node, request
-        data, self.data = self.data, memoryview(b"")
-        return FetchAnswer(0, 0, 0, [FetchedPartition("A.t", 0, 0, 100, 100, 0, (), data)])
+        del node
+        if self.is_away:
+            raise Unavailable("B", "nobody answers")
+        ((_, asked),) = request._topics
+        ((_, position, *_),) = asked
+        self.asked.append(position)
+        data = next(filter(lambda data: _last(data) >= position, self._fetches), b"")
+        answer = FetchedPartition("A.t", 0, self.error, _END, _END, 0, (), memoryview(data))
+        return FetchAnswer(0, 0, 0, [answer])
 
 
-def _held(*batches: bytes, partitions: int = 1) -> int:
-    """How many records the target is known to have, which are 0, 1, 2 and so on."""
-    target = cast("WireClient", _Target(*batches))
-    ends = {_WHERE._replace(partition=number): 0 for number in range(partitions)}
-    overlap = asyncio.run(find_overlaps(target, ends))[_WHERE]
-    number = 0
-    while overlap.holds_next(Record(number, 1, keyed_body(b"%d" % number, b""))):
-        number += 1
-    return number
+def _last(data: bytes) -> int:
+    return list(split(memoryview(data)))[-1].last_offset
 
 
-def _batch(first: int, count: int) -> bytes:
+class _Bench:
+    """
+    A task that has just begun.
+
+    Args:
+        target: has the remote partitions.
+        partitions: how many.
+    """
+
+    def __init__(self, target: _Target, partitions: int = 1) -> None:
+        self.target = target
+        lanes = [Lane(_WHERE._replace(partition=number)) for number in range(partitions)]
+        self.partitions = {lane.target: Mirrored(lane.target, lane) for lane in lanes}
+        self.first = self.partitions[_WHERE]
+        self._supplied = asyncio.Event()
+        client = cast("WireClient", target)
+        self.tails = Tails(client, self.partitions, self._supplied.set)
+
+    def held(self, records: Iterable[Record]) -> int:
+        """How many of some records the target is known to have."""
+        return run(self._held(records))
+
+    async def _held(self, records: Iterable[Record]) -> int:
+        found = await self.tails.find(dict.fromkeys(self.partitions, 0))
+        self.first.overlap = overlap = found[_WHERE]
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(self.tails.run(), name="tails")
+            for record in records:
+                while overlap.is_used_up:
+                    self._supplied.clear()
+                    await self._supplied.wait()
+                if not overlap.holds_next(record):
+                    break
+            self.first.overlap = None
+            await asyncio.sleep(_LONG_S)  # in virtual time
+            reading.cancel()
+        return overlap.passed
+
+
+def _numbers(count: int = 1 << 20) -> Iterator[Record]:
+    """What the source has."""
+    return (Record(n, 1, keyed_body(b"%d" % n, b"")) for n in range(count))
+
+
+def _held(*fetches: bytes, partitions: int = 1) -> int:
+    return _Bench(_Target(*fetches), partitions).held(_numbers())
+
+
+def _batch(first: int, count: int, *, shift: int = 0) -> bytes:
+    """Records that hold their offsets, or others by ``shift``."""
     records = [
-        Plain(offset=n, timestamp=1, key=b"%d" % n, value=b"") for n in range(first, first + count)
+        Plain(offset=n, timestamp=1, key=b"%d" % (n + shift), value=b"")
+        for n in range(first, first + count)
     ]
     return write_batch(records, codec_number=4)
 
 
-def test_a_tail_is_read_to_its_end() -> None:
-    assert _held(_batch(0, 5), _batch(5, 3)) == 8
+def test_a_tail_that_is_equal_is_read_to_its_end() -> None:
+    target = _Target(_batch(0, 5) + _batch(5, 3), _batch(8, 40), _batch(48, 52))
+    assert _Bench(target).held(_numbers()) == 100
+    assert target.asked == [0, 8, 48]
+
+
+@pytest.mark.parametrize("common", [0, 4, 8])
+def test_nothing_is_read_behind_the_first_difference(common: int) -> None:
+    fetches = [_batch(0, 8), _batch(8, 8), _batch(16, 84)]
+    others = [Record(n, 2, b"") for n in range(10)]
+    target = _Target(*fetches)
+    assert _Bench(target).held([*_numbers(common), *others]) == common
+    assert target.asked == ([0] if common < 8 else [0, 8])
+
+
+def test_nothing_is_read_before_the_source_has_something_to_compare_it_with() -> None:
+    target = _Target(_batch(0, 8), _batch(8, 92))
+    assert _Bench(target).held(_numbers(7)) == 7
+    assert target.asked == [0]
+
+
+def test_a_fetch_may_begin_and_end_inside_of_batches() -> None:
+    """The broker brings whole batches, from the one that has the offset."""
+    overlap = Overlap(range(3, 100), 1 << 20, lambda: None)
+    asyncio.run(overlap.read_on(memoryview(_batch(0, 8) + _batch(8, 9)[:-1])))
+    records = list(_numbers(9))
+    assert [overlap.holds_next(each) for each in records[3:8]] == [True] * 5
+    assert (overlap.is_used_up, overlap.unread.start, overlap.end) == (True, 8, 8)
+
+
+def test_what_has_no_records_is_passed_by() -> None:
+    marker = write_batch([Plain(offset=5)], attributes=CONTROL, last_offset=59)
+    assert _held(_batch(0, 5), marker, _batch(60, 40, shift=-55)) == 45
+
+
+def test_a_target_that_is_away_is_asked_again() -> None:
+    target = _Target(_batch(0, 100))
+    target.is_away = True
+    assert _Bench(target).held(_numbers()) == 100
+
+
+@pytest.mark.parametrize("trouble", [{"error": Code.OFFSET_OUT_OF_RANGE}, {"node": None}])
+def test_what_cannot_be_had_is_copied_again(trouble: Mapping[str, object]) -> None:
+    target = _Target(_batch(0, 100))
+    for name, value in trouble.items():
+        setattr(target, name, value)
+    assert _Bench(target).held(_numbers()) == 0
 
 
 @pytest.mark.parametrize("is_damaged", [True, False])
@@ -72,6 +186,20 @@ def test_what_is_too_large_or_damaged_ends_what_is_read(*, is_damaged: bool) -> 
         bad = _batch(5, 3)
         bad = bad[:61] + b"x" * (len(bad) - 61)
     assert _held(_batch(0, 5), bad, _batch(8, 1)) == 5
+
+
+def test_what_may_have_been_aborted_ends_what_is_read() -> None:
+    records = [Plain(offset=5, timestamp=1, key=b"5", value=b"")]
+    assert (
+        _held(_batch(0, 5), write_batch(records, attributes=TRANSACTIONAL, producer=(9, 0, 0))) == 5
+    )
+
+
+def test_bytes_that_are_no_batch_end_what_is_read() -> None:
+    overlap = Overlap(range(100), 1 << 20, lambda: None)
+    asyncio.run(overlap.read_on(memoryview(_batch(0, 5) + b"\0" * 100)))
+    assert [overlap.holds_next(each) for each in _numbers(6)] == [True] * 5 + [False]
+    assert overlap.is_over
 
 
 def test_records_count_however_small_they_are() -> None:
@@ -86,11 +214,8 @@ def test_of_many_tails_a_batch_as_large_as_we_write_is_read_in_each() -> None:
 
 def test_of_many_tails_no_more_is_read_when_the_share_of_each_is_used_up() -> None:
     large = [write_batch([Plain(offset=n, value=bytes(2 << 20))]) for n in (5, 6)]
-    target = _Target(_batch(0, 5), *large)
-    ends = {_WHERE._replace(partition=number): 0 for number in range(100)}
-    overlap = asyncio.run(find_overlaps(cast("WireClient", target), ends))[_WHERE]
-    first = [Record(n, 1, keyed_body(b"%d" % n, b"")) for n in range(5)]
     (batch,) = split(memoryview(large[0]))
     (behind,) = each_record(batch)
-    assert all(map(overlap.holds_next, [*first, behind]))
-    assert overlap.is_over
+    target = _Target(_batch(0, 5), *large)
+    records = [*_numbers(5), behind, Record(6, behind.timestamp, behind.body)]
+    assert _Bench(target, partitions=100).held(records) == 6

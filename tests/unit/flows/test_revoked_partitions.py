@@ -15,6 +15,7 @@ from flows.source.offset_maps import OffsetMaps
 from flows.source.partition import Mirrored
 from flows.source.produce import Producer
 from flows.source.report import Reporter
+from flows.source.tails import Tails
 from flows.source.tolerance import Tolerance
 from flows.source.watching import Watch
 from mm2.core.lineage import Lineage
@@ -67,6 +68,7 @@ def _assigned(partition: Mirrored, committer: _SlowCommitter) -> Assigned:
         producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
         positions=committer,
         fetcher=cast("Fetcher", SimpleNamespace(changed=lambda: None)),
+        tails=cast("Tails", None),
         watch=cast("Watch", None),
         reporter=cast("Reporter", SimpleNamespace(wake=lambda: None)),
         maps=OffsetMaps(sample_spec(), None, {}, source=client, target=client, producer_epoch=1),
