@@ -19,6 +19,7 @@ from aiokafka.structs import TopicPartition as ClientPartition
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.connecting import connected
 from mm2.kafka.errors import UnknownTopic, translated
+from mm2.kafka.odd_records import too_large_passed_over
 from mm2.kafka.records import Record
 from mm2.kafka.settings import aiokafka_settings, milliseconds
 
@@ -138,7 +139,8 @@ async def poll(consumer: AIOKafkaConsumer, wait_ms: int = POLL_MS) -> list[Recor
     """What has come, ``AT_ONCE`` records at most; waits for something to come."""
     # What has come is unpacked without a pause, and others are waiting: a task copies meanwhile.
     await asyncio.sleep(0)
-    polled = await consumer.getmany(timeout_ms=wait_ms, max_records=AT_ONCE)
+    with too_large_passed_over():
+        polled = await consumer.getmany(timeout_ms=wait_ms, max_records=AT_ONCE)
     return [record_of(each) for records in polled.values() for each in records]
 
 

@@ -4,17 +4,22 @@ Has aiokafka's consumers read what is allowed in a log, and what they fail at fo
 That is: a control batch that the cleaner has emptied and kept (KAFKA-7467), as compacted topics
 have that are written to in transactions; and header keys that are not UTF-8, which whoever may
 write to a topic can put there. So can they put there a small batch that fills the memory when it is
-decompressed: it is refused instead.
+decompressed: it is refused instead, or passed over by those who read what mm2 and Connect have
+written. Neither they nor Java's MirrorMaker write batches of nearly that size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from struct import Struct, error
 from typing import Any, Final
 
+import structlog
 from aiokafka.consumer import fetcher
 from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatch
@@ -23,6 +28,8 @@ from aiokafka.record.util import decode_varint
 
 from mm2.kafka.wire.codecs import NONE, TooLarge, decompress
 from mm2.kafka.wire.legacy import check_size
+
+log = structlog.get_logger()
 
 _LENGTH: Final = Struct(">qi")
 _HEADER: Final = Struct(">qiibIhiqqqhii")
@@ -34,6 +41,38 @@ _ATTRIBUTES_AT: Final = 22
 
 _MOST_PLAIN: Final = 64 << 20
 """Bytes that come out of one batch at most; a consumer fetches 50 MB at once by default."""
+
+_PASSES_OVER: Final = ContextVar("passes_over_too_large", default=False)
+_MOST_TOLD: Final = 1_000
+"""Batches that are remembered so as not to be told again."""
+
+
+@contextmanager
+def too_large_passed_over() -> Iterator[None]:
+    """Whoever takes records from a consumer within gets none of batches that are too large."""
+    token = _PASSES_OVER.set(True)
+    try:
+        yield
+    finally:
+        _PASSES_OVER.reset(token)
+
+
+class _TooLargeBatch(CorruptRecordException):
+    """
+    A batch has more bytes than it may when it is decompressed.
+
+    Attributes:
+        offset: its first.
+        following: the one behind its last.
+        size: its bytes as it is.
+    """
+
+    def __init__(self, offset: int, following: int, size: int) -> None:
+        super().__init__(
+            f"the batch at offset {offset} has more than {_MOST_PLAIN} bytes when it is "
+            "decompressed"
+        )
+        self.offset, self.following, self.size = offset, following, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +145,7 @@ class TolerantBatch:
         Raises:
             CorruptRecordException: they cannot be read, or are too large when decompressed.
         """
-        count, data = 0, _plain(self._data)
+        count, data = 0, self._plain()
         known = self._known if data is self._data else DefaultRecordBatch(data)
         try:
             for record in known:
@@ -115,6 +154,13 @@ class TolerantBatch:
         except UnicodeDecodeError:
             # Of the formats that aiokafka reads, only the newest has headers.
             yield from islice(_records(data), count, None)
+
+    def _plain(self) -> memoryview:
+        try:
+            return _plain(self._data)
+        except TooLarge:
+            offset, _ = _LENGTH.unpack_from(self._data)
+            raise _TooLargeBatch(offset, self._known.next_offset, len(self._data)) from None
 
 
 class TolerantPartition(fetcher.PartitionRecords):
@@ -126,12 +172,36 @@ class TolerantPartition(fetcher.PartitionRecords):
 
     def __next__(self) -> Any:
         try:
-            return super().__next__()
+            while True:
+                try:
+                    return super().__next__()
+                except _TooLargeBatch as found:
+                    if not _PASSES_OVER.get():
+                        raise
+                    self._pass_over(found)
         except CorruptRecordException as cause:
             where = f"{self._tp.topic}-{self._tp.partition}"
             raise CorruptRecordException(
                 f"{where} cannot be read at offset {self.next_fetch_offset}: {cause}"
             ) from cause
+
+    def _pass_over(self, found: _TooLargeBatch) -> None:
+        _tell(self._tp.topic, self._tp.partition, found.offset, found.size)
+        self.next_fetch_offset = found.following
+        self._records_iterator = self._unpack_records()  # from the batch behind it on
+
+
+@lru_cache(_MOST_TOLD)
+def _tell(topic: str, partition: int, offset: int, size: int) -> None:
+    """Once, however often the topic is read."""
+    log.error(
+        "kafka.batch_ignored",
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        size=size,
+        most_decompressed=_MOST_PLAIN,
+    )
 
 
 def read_odd_records() -> None:
@@ -142,7 +212,6 @@ def read_odd_records() -> None:
 
 def _plain(data: memoryview) -> memoryview:
     """The batch without compression; of an old format as it is, if it is not too large."""
-    base, _ = _LENGTH.unpack_from(data)
     try:
         if data[_MAGIC_AT] < 2:  # noqa: PLR2004 - formats before record batches
             check_size(data, _MOST_PLAIN)
@@ -152,10 +221,9 @@ def _plain(data: memoryview) -> memoryview:
         plain = bytearray(data[: _HEADER.size])
         plain += decompress(codec, data[_HEADER.size :], most=_MOST_PLAIN)
     except TooLarge:
-        raise CorruptRecordException(
-            f"the batch at offset {base} has more than {_MOST_PLAIN} bytes when it is decompressed"
-        ) from None
+        raise
     except (ValueError, IndexError, error) as cause:
+        base, _ = _LENGTH.unpack_from(data)
         raise CorruptRecordException(f"the batch at offset {base} cannot be read") from cause
     plain[_ATTRIBUTES_AT] &= ~_CODEC
     return memoryview(plain)

@@ -138,6 +138,9 @@ EVENTS: Final = {
     "the error names key and pattern. After ten, the pattern is not tried with names that are new.",
     "lag_group.not_committed": "A sink's positions could not be committed to the group in which "
     "tools look for its lag; it is tried again, and copying goes on.",
+    "kafka.batch_ignored": "A batch of a topic that mm2 reads itself becomes larger than "
+    "most_decompressed, which nothing becomes that mm2, MirrorMaker or Connect writes; it is "
+    "passed over. Find out who else may write to the topic.",
     "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",
     "kafka.throttled": "A broker's quota for this client is used up: it asks us to hold back, and "
     "we do. Said once a minute at most; progress records have the total.",

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from flows.source.recode import Record, encode, keyed_body
 from mm2.cli.mm2 import main
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import ClusterError
 from mm2.kafka.log import read_to_end
 from mm2.kafka.peek import first_records
 from mm2.kafka.wire.codecs import GZIP, Compression
@@ -34,6 +35,7 @@ _KEYED: Final = (
     keyed_body(b'["MirrorSourceConnector",{}]', b"{}", _HEADERS),
     keyed_body(b"bundle-0-odd", b"\x00\x01", _HEADERS),
 )
+_LARGE: Final = keyed_body(b"odd", bytes(65 << 20))
 _KEYLESS: Final = (keyed_body(None, None, _HEADERS), keyed_body(None, b"odd"))
 
 
@@ -88,7 +90,7 @@ def _goes_on(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
             (cluster_b.bootstrap, on_target),
         ):
             for topic in topics:
-                write(bootstrap, topic, _odd(*_KEYED))
+                write(bootstrap, topic, _odd(*_KEYED), _odd(_LARGE))
         write(cluster_b.bootstrap, f"mm2-progress.{source}.internal", _odd(*_KEYLESS))
         check(1)
         assert mirror.stop() == 0
@@ -103,6 +105,7 @@ def _goes_on(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
         assert mirror.stop() == 0
     for failure in ("part.failed", "bundle.failed", "Traceback"):
         assert failure not in mirror.text()
+    assert "kafka.batch_ignored" in mirror.text()
     assert len(consume(cluster_b.bootstrap, copied, 3)) == 3
 
 
@@ -116,3 +119,18 @@ async def test_odd_records_are_looked_at_as_others_are(cluster_b: Cluster, uniqu
     assert record.offset == 1
     read = await read_to_end("B", client, unique)
     assert [record.offset for record in read] == list(range(len(_KEYED) + len(_KEYLESS)))
+
+
+async def test_a_batch_that_is_too_large_is_passed_over_where_all_of_a_topic_is_read(
+    cluster_b: Cluster, unique: str
+) -> None:
+    """Whoever asks where records are is not told that there are none."""
+    create_topic(cluster_b.bootstrap, unique)
+    good, bad = _odd(keyed_body(b"k", b"v")), _odd(_LARGE)
+    await asyncio.to_thread(write, cluster_b.bootstrap, unique, good, bad, bad, good, bad)
+    client = {"bootstrap.servers": cluster_b.bootstrap}
+    read = await read_to_end("B", client, unique)
+    assert [record.offset for record in read] == [0, 3]
+    where = TopicPartition(TopicName(unique), 0)
+    with pytest.raises(ClusterError, match=f"{unique}-0 cannot be read at offset 1"):
+        await first_records("B", client, {where: (1, 3)}, read_committed=True)

@@ -13,10 +13,11 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 from aiokafka.structs import TopicPartition
+from structlog.testing import capture_logs
 
 from flows.source.batch import restamp
 from flows.source.recode import Record, encode, keyed_body
-from mm2.kafka.odd_records import read_odd_records
+from mm2.kafka.odd_records import read_odd_records, too_large_passed_over
 from mm2.kafka.wire.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression
 from tests.support.odd_batches import EMPTY_CONTROL_BATCH
 
@@ -104,8 +105,31 @@ def test_a_batch_that_would_fill_the_memory_is_refused(codec: int) -> None:
         _read(good + bad)
 
 
+def test_those_who_read_what_mm2_writes_pass_over_such_batches() -> None:
+    bad = [_batch(offset, keyed_body(b"k", bytes(65 << 20)), codec=ZSTD) for offset in (6, 7, 9)]
+    good = [_batch(offset, keyed_body(b"k", b"v")) for offset in (5, 8)]
+    with capture_logs() as logs, too_large_passed_over():
+        for _ in range(2):
+            records, after = _read(good[0] + bad[0] + bad[1] + good[1] + bad[2])
+            assert ([record.offset for record in records], after) == ([5, 8], 10)
+    told = [(each["topic"], each["partition"], each["offset"], each["size"]) for each in logs]
+    assert told == [("mm2-offsets.A.internal", 0, n, len(bad[0])) for n in (6, 7, 9)], "once each"
+
+
+def test_what_was_aborted_stays_so_behind_such_a_batch() -> None:
+    data = [
+        _batch(4, keyed_body(b"k", b"aborted"), transactional=True),
+        _batch(5, keyed_body(b"k", bytes(65 << 20)), codec=ZSTD),
+        _batch(6, keyed_body(b"k", b"aborted"), transactional=True),
+        _batch(7, keyed_body(b"k", b"v" * 100), codec=ZSTD),
+    ]
+    with too_large_passed_over():
+        records, _ = _read(b"".join(data), _ABORTED)
+    assert [record.offset for record in records] == [7]
+
+
 @pytest.mark.parametrize("magic", [0, 1])
-def test_so_is_one_of_an_old_format(magic: int) -> None:
+def test_one_of_an_old_format_is_refused_as_well(magic: int) -> None:
     for size, is_refused in ((1 << 20, False), (65 << 20, True)):
         builder = LegacyRecordBatchBuilder(magic, GZIP, 128 << 20)
         builder.append(0, 1, b"k", bytes(size))
@@ -117,6 +141,9 @@ def test_so_is_one_of_an_old_format(magic: int) -> None:
         ):
             records, _ = _read(data)
             assert [len(record.value) for record in records] == [size]
+        if is_refused:
+            with too_large_passed_over():
+                assert _read(data) == ([], 1)
 
 
 def test_a_batch_that_does_not_decompress_is_told() -> None:
