@@ -14,7 +14,7 @@ from typing import Final
 from mm2.config.classes import foreign_classes
 from mm2.config.credentials import is_of_connection
 from mm2.config.definition import java_trim
-from mm2.config.expressions import expressions
+from mm2.config.expressions import RESOLVED, expressions
 from mm2.config.flow import FlowConfig, flow_config
 from mm2.config.keys_rest import REST_PROVIDERS
 from mm2.config.known import is_of_worker
@@ -160,15 +160,21 @@ def _maker_of(config: FlowConfig) -> MirrorMakerConfig:
 def _altered(
     maker: MirrorMakerConfig, flow: SourceAndTarget, changes: Changes
 ) -> MirrorMakerConfig:
-    raw, lines = dict(maker.raw), dict(maker.lines)
-    for key, value in changes.items():
-        name = written(flow, key)
-        lines.pop(name, None)
-        if value is None:
-            raw.pop(name, None)
-        else:
-            raw[name] = value
+    names = {written(flow, key) for key in changes}
+    lines = {name: line for name, line in maker.lines.items() if name not in names}
+    raw = _raw(maker, flow, changes)
     return MirrorMakerConfig(raw=raw, lines=lines, environment=maker.environment)
+
+
+def _raw(maker: MirrorMakerConfig, flow: SourceAndTarget, changes: Changes) -> dict[str, str]:
+    """The keys of the file with the changes, whose expressions show nobody what they stand for."""
+    raw = dict(maker.raw)
+    for key, value in changes.items():
+        raw.pop(written(flow, key), None)
+        if value is not None:
+            RESOLVED.suspect(value)
+            raw[written(flow, key)] = value
+    return raw
 
 
 def _new_findings(config: FlowConfig, changes: Changes) -> list[Finding]:
@@ -178,11 +184,7 @@ def _new_findings(config: FlowConfig, changes: Changes) -> list[Finding]:
         (each.problem.key, each.problem.message)
         for each in findings(PropertiesFile(values=maker.raw), maker.environment)
     }
-    raw = dict(maker.raw)
-    for key, value in changes.items():
-        raw.pop(written(config.flow, key), None)
-        if value is not None:
-            raw[written(config.flow, key)] = value
+    raw = _raw(maker, config.flow, changes)
     return [
         each
         for each in findings(PropertiesFile(values=raw), maker.environment)

@@ -7,15 +7,11 @@ leaves it (answers, logs, status and progress records, errors) shows the express
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
-_LEAST: Final = 4
-_MOST_DIGITS: Final = 7
-_WORDS: Final = frozenset({"true", "false", "null", "none"})
+from mm2.core.hiding import Screen, Secret, is_telling, secrets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,50 +59,94 @@ def is_of_expressions(text: str) -> bool:
     return 0 < at == len(text)
 
 
+def is_glued(text: str, found: Expression) -> bool:
+    """Whether a value would stand beside letters, digits or another value."""
+    before, after = text[: found.start][-1:], text[found.end :][:1]
+    return before.isalnum() or before == "}" or after.isalnum() or after == "$"
+
+
+def open_expressions(raw: Mapping[str, str], is_open: Callable[[str], bool]) -> frozenset[str]:
+    """
+    The expressions whose values may be shown: no key has them whose value may not.
+
+    Args:
+        raw: keys and values as those have written them who may read all secrets.
+        is_open: whether everybody may know the value of a key.
+    """
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    for key, value in raw.items():
+        if texts := {each.text for each in expressions(value)}:
+            # A password stands before "@" in addresses.
+            found[is_open(key) and "@" not in value] |= texts
+    return frozenset(found[True] - found[False])
+
+
 class Resolved:
     """
     The values that expressions stand for, which are hidden from readers of text.
 
-    Values that would make every text unreadable are not hidden: those of fewer than four
-    characters, words such as "true", and numbers of up to seven digits. Mistakes in a value that
-    was written as an expression do not quote it at all (``mm2.config.redact.as_written``).
+    Those of secret keys are hidden however short they are, others unless any text may have them by
+    chance: words such as "true", and short numbers. Mistakes in a value that was written as an
+    expression do not quote it at all (``mm2.config.redact.as_written``).
     """
 
     def __init__(self) -> None:
-        self._values: dict[str, str] = {}
-        self._pattern: re.Pattern[str] | None = None
+        self._secrets: dict[str, Secret] = {}
+        self._known: set[tuple[str, bool]] = set()
+        self._suspects: set[str] = set()
+        self._screen: Screen | None = None
 
-    def remember(self, value: str, expression: str) -> None:
-        """Has a value shown as its expression from now on."""
-        if value not in self._values:
-            new = {part: expression for part in _parts(value) if _is_hidden(part)}
-            self.take({value: expression, **new})
+    def remember(
+        self, value: str, expression: str, *, is_secret: bool = True, within_words: bool = False
+    ) -> None:
+        """
+        Has a value shown as its expression from now on.
 
-    def take(self, values: Mapping[str, str]) -> None:
-        """Remembers what another process has resolved."""
-        self._values = {**values, **self._values}
-        self._pattern = None
+        Args:
+            value: what the expression stands for.
+            expression: as it is written.
+            is_secret: whether it is for a secret key.
+            within_words: whether letters and digits beside it are no reason to show it.
+        """
+        is_known = (value, within_words) in self._known
+        if not is_known and value.strip() and (is_secret or is_telling(value.strip())):
+            self._known.add((value, within_words))
+            self.take(secrets_of(value, expression, within_words=within_words))
+
+    def take(self, secrets: Iterable[Secret]) -> None:
+        """Remembers what another process has resolved; of two rules the stricter one."""
+        for new in secrets:
+            old = self._secrets.get(new.text, new)
+            both = replace(old, begins=old.begins and new.begins, ends=old.ends and new.ends)
+            if self._secrets.get(new.text) != both:
+                self._secrets[new.text], self._screen = both, None
+
+    def suspect(self, text: str) -> None:
+        """Has what the expressions of a text stand for hidden, although a file may show it."""
+        self._suspects |= {each.text for each in expressions(text)}
+
+    def is_suspect(self, expression: str) -> bool:
+        """Whether somebody whom the file does not know has asked for it."""
+        return expression in self._suspects
 
     def hide(self, text: str) -> str:
         """The text with expressions in the place of what they stand for."""
-        if not self._values:
-            return text
-        if self._pattern is None:
-            self._pattern = _any_of(filter(_is_hidden, self._values))
-        return self._pattern.sub(lambda found: self._values[found[0]], text)
+        if self._screen is None:
+            self._screen = Screen(self._secrets.values())
+        return self._screen.hide(text)
 
-    def within(self, texts: Iterable[str]) -> dict[str, str]:
-        """The values that any of the texts holds."""
-        texts = list(texts)
-        return {
-            value: expression
-            for value, expression in self._values.items()
-            if _is_hidden(value) and any(value in text for text in texts)
-        }
+    def within(self, texts: Iterable[str]) -> tuple[Secret, ...]:
+        """What is to be hidden of the texts, however it is written."""
+        texts, known = list(texts), self._secrets.values()
+        shown = {each.shown for each in known if any(each.text in text for text in texts)}
+        return tuple(each for each in known if each.shown in shown)
 
     def clear(self) -> None:
         """Forgets everything."""
-        self._values, self._pattern = {}, None
+        self._secrets.clear()
+        self._known.clear()
+        self._suspects.clear()
+        self._screen = None
 
 
 RESOLVED: Final = Resolved()
@@ -129,21 +169,3 @@ def hidden_in(document: object) -> object:
             return [hidden_in(each) for each in document]
         case _:
             return document
-
-
-def _is_hidden(value: str) -> bool:
-    if len(value) < _LEAST or value.lower() in _WORDS:
-        return False
-    return not (value.isdecimal() and len(value) <= _MOST_DIGITS)
-
-
-def _parts(value: str) -> set[str]:
-    """A value, its items and lines, and how they are written within quotation marks."""
-    plain = {value, *value.split(","), *value.splitlines()}
-    plain |= {part.strip() for part in plain}
-    return plain | {repr(each)[1:-1] for each in plain} | {json.dumps(each)[1:-1] for each in plain}
-
-
-def _any_of(values: Iterable[str]) -> re.Pattern[str]:
-    longest_first = sorted(values, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")

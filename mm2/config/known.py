@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,7 @@ from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
 from mm2.config.keys_own import OWN_KEYS, SPARK_PREFIX, SPELLINGS, Spelling, Treatment
 from mm2.config.keys_rest import REST_KEYS, TLS_PREFIX
 from mm2.config.keys_security import CLIENT_NAMES
+from mm2.config.redact import is_secret
 from mm2.errors import ConfigError
 
 _WORKER_NAMES: Final = frozenset(WORKER_AND_POLICY)
@@ -126,6 +127,31 @@ def connector_keys() -> frozenset[str]:
     return _FLOW_NAMES
 
 
+def is_open(written: str, clusters: Iterable[str]) -> bool:
+    """
+    Whether everybody may know the value of a key of a mirror's file.
+
+    So it is if a definition has the key, and does not call it a password; a URL may have one in it.
+
+    Args:
+        written: the key.
+        clusters: the aliases.
+    """
+    aliases = sorted(clusters, key=len, reverse=True)
+    for prefix in [f"{source}->{target}." for source in aliases for target in aliases]:
+        if written.startswith(prefix):
+            return _is_open(written.removeprefix(prefix), _FLOW_NAMES)
+    for prefix in [f"{alias}." for alias in aliases]:
+        if written.startswith(prefix):
+            return _is_open(written.removeprefix(prefix), _CLUSTER_NAMES)
+    return _is_open(written, _TOP_NAMES)
+
+
+def is_open_in_worker(written: str) -> bool:
+    """The same of a key of a Connect worker's file."""
+    return _is_open(written, _OF_WORKERS)
+
+
 def worker_advice(written: str) -> Advice:
     """Classifies a key of a Connect worker's file."""
     if written in _OF_WORKERS or written.startswith(_OPEN_IN_WORKER):
@@ -153,6 +179,11 @@ def doubts(keys: Iterable[str], advise: Callable[[str], Advice]) -> Iterator[Con
         # Older spellings are reported with what they are read as.
         if told.message is not None and not told.read:
             yield ConfigError(f"{key}: {told.message}", key=key, suggestion=told.suggestion)
+
+
+def _is_open(name: str, known: Collection[str]) -> bool:
+    is_known = name in known or f".{name}".endswith(".bootstrap.servers")
+    return is_known and not is_secret(name) and not name.endswith(".url")
 
 
 def _in_flow(prefix: str, name: str, target: str) -> Advice:

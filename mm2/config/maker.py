@@ -13,9 +13,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from mm2.config.definition import Definition, Value, by_line, lenient_boolean, parse_all
+from mm2.config.definition import (
+    Definition,
+    Value,
+    by_line,
+    lenient_boolean,
+    parse_all,
+    split_list,
+)
+from mm2.config.expressions import open_expressions
 from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of
 from mm2.config.keys_clients import CLIENT_KINDS
+from mm2.config.known import is_open
 from mm2.config.layers import (
     TOP_LEVEL,
     Place,
@@ -76,7 +85,8 @@ class MirrorMakerConfig:
 
     def __post_init__(self) -> None:
         try:
-            resolved = automatic_providers(self.raw, self.environment).resolve_all(self.raw)
+            providers = automatic_providers(self.raw, self.environment).showing(self._shown())
+            resolved = providers.resolve_all(self.raw)
         except ConfigError as error:
             raise ConfigErrors([self.located(error)]) from error
         object.__setattr__(self, "originals", resolved)
@@ -229,7 +239,13 @@ class MirrorMakerConfig:
         return as_written(with_line(error, self.lines), self.raw)
 
     def _providers(self) -> Providers:
-        return listed_providers(self._list("config.providers"), self.originals, self.environment)
+        names = self._list("config.providers")
+        found = listed_providers(names, self.originals, self.environment)
+        return found.showing(self._shown())
+
+    def _shown(self) -> frozenset[str]:
+        clusters = split_list(self.raw.get("clusters", ""))
+        return open_expressions(self.raw, lambda key: is_open(key, clusters))
 
     def _list(self, name: str) -> tuple[str, ...]:
         value = self.parsed[name]

@@ -8,13 +8,14 @@ are replaced in one pass, without nesting; what nobody knows stays as it is writ
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
-from mm2.config.expressions import RESOLVED, Expression, expressions
+from mm2.config.allowed_paths import AllowedPaths
+from mm2.config.expressions import RESOLVED, Expression, expressions, is_glued
 from mm2.config.properties import parse_text
+from mm2.config.redact import is_secret
 from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
 
@@ -48,40 +49,6 @@ class EnvironmentProvider:
             message = f"Path is not supported for EnvVarConfigProvider, invalid value '{path}'"
             raise ConfigError(f"{message}; write ${{provider:VARIABLE}}")
         return self._environment.get(key) if self._allowed.matches(key) else None
-
-
-class AllowedPaths:
-    """
-    The ``allowed.paths`` of a provider that reads files; all paths if there is no such parameter.
-    """
-
-    def __init__(self, parameters: Mapping[str, str]) -> None:
-        text = parameters.get("allowed.paths")
-        # Java's split drops what is empty at the end.
-        parts = text.rstrip(",").split(",") if text else None
-        self._allowed = None if parts is None else [self._checked(part) for part in parts]
-
-    @staticmethod
-    def _checked(text: str) -> Path:
-        path = _normalised(text)
-        if not path.is_absolute():
-            raise ConfigError(f"Path {path} of allowed.paths is not absolute")
-        if not path.exists():
-            raise ConfigError(f"Path {path} of allowed.paths does not exist")
-        return path
-
-    def path(self, text: str) -> Path | None:
-        """
-        The path to open, which is the one that was checked; None if it is not allowed.
-
-        Where paths are restricted, ".." is removed by spelling before the check, and symbolic links
-        are followed only after it, as Java's ``AllowedPaths`` does: what links within an allowed
-        directory lead to is for its owner to decide.
-        """
-        if self._allowed is None:
-            return Path(text)
-        path = _normalised(text)
-        return path if any(path.is_relative_to(each) for each in self._allowed) else None
 
 
 class FileProvider:
@@ -144,17 +111,39 @@ class DirectoryProvider:
 
 
 class Providers:
-    """The providers of one configuration, by name."""
+    """
+    The providers of one configuration, by name.
 
-    def __init__(self, providers: Mapping[str, Provider]) -> None:
+    Args:
+        providers: by name.
+        shown: expressions whose values may be shown (``open_expressions``).
+    """
+
+    def __init__(
+        self, providers: Mapping[str, Provider], shown: frozenset[str] = frozenset()
+    ) -> None:
         self._providers = providers
+        self._shown = shown
 
-    def resolve(self, text: str) -> str:
-        """Replaces every expression that a provider has a value for, and has the values hidden."""
+    def showing(self, shown: frozenset[str]) -> Providers:
+        """The same, but the values of these expressions may be shown."""
+        return Providers(self._providers, shown)
+
+    def resolve(self, text: str, key: str = "") -> str:
+        """
+        Replaces every expression that a provider has a value for, and has the values hidden.
+
+        Args:
+            text: with expressions.
+            key: whose value it is.
+        """
         pieces, at = [], 0
-        for expression in expressions(text):
-            pieces += [text[at : expression.start], self._replacement(expression)]
-            at = expression.end
+        for found in expressions(text):
+            value = self._value(found)
+            if value is not None:
+                self._hide(value, found, text, key)
+            pieces += [text[at : found.start], found.text if value is None else value]
+            at = found.end
         return "".join([*pieces, text[at:]])
 
     def resolve_all(self, properties: Mapping[str, str]) -> dict[str, str]:
@@ -167,7 +156,7 @@ class Providers:
         resolved: dict[str, str] = {}
         for key, text in properties.items():
             try:
-                resolved[key] = self.resolve(text)
+                resolved[key] = self.resolve(text, key)
             except ConfigError as error:
                 raise ConfigError(f"{key}: {error.message}", key=key, value=text) from error
         return resolved
@@ -175,17 +164,20 @@ class Providers:
     def unanswered(self, text: str) -> str | None:
         """The first expression in a text that a provider is asked for and has no value for."""
         for found in expressions(text):
-            if found.provider in self._providers and self._replacement(found) == found.text:
+            if found.provider in self._providers and self._value(found) is None:
                 return found.text
         return None
 
-    def _replacement(self, expression: Expression) -> str:
+    def _value(self, expression: Expression) -> str | None:
         provider = self._providers.get(expression.provider)
-        value = provider.get(expression.path, expression.key) if provider else None
-        if value is None:
-            return expression.text
-        RESOLVED.remember(value, expression.text)
-        return value
+        return provider.get(expression.path, expression.key) if provider else None
+
+    def _hide(self, value: str, found: Expression, text: str, key: str) -> None:
+        """A value that is shown for one key and secret for another is secret from then on."""
+        is_open = found.text in self._shown and not RESOLVED.is_suspect(found.text)
+        if is_secret(key) or not is_open or "@" in value:
+            glued = is_glued(text, found)
+            RESOLVED.remember(value, found.text, is_secret=is_secret(key), within_words=glued)
 
 
 def automatic_providers(
@@ -272,10 +264,3 @@ def _kind(written: str, *, aliases: bool) -> str | None:
     simple = written.removeprefix(_PACKAGE)
     full = simple != written and simple.endswith("ConfigProvider")
     return simple.removesuffix("ConfigProvider") if full or aliases else None
-
-
-def _normalised(text: str) -> Path:
-    """
-    Removes "." and ".." by their spelling, as ``Path.normalize`` does, without asking the disk.
-    """
-    return Path(os.path.normpath(re.sub("//+", "/", text)))

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mm2.config.expressions import expressions, hide, is_of_expressions
+from mm2.core.hiding import Screen, secrets_of
 from mm2.errors import ConfigError, ConfigErrors
 
 HIDDEN: Final = "[hidden]"
@@ -39,8 +40,6 @@ _SECRET_WORD: Final = re.compile(
     re.IGNORECASE,
 )
 _HARMLESS: Final = re.compile(r"\.(?:url|class|file|location|type|ms|seconds|id|name)$")
-_LEAST_SECRET: Final = 3
-"""A password of fewer characters would be replaced in the middle of other words."""
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^/\s:@]*):[^/\s@]+(?=@)")
 
 
@@ -89,8 +88,8 @@ def as_written(error: ConfigError, raw: Mapping[str, str]) -> ConfigError:
         # The message may say the value in part, in other words, or beside what was written.
         value, suggestion = shown(key, written), None
         message = f"{key} = {value}: what this stands for is not valid"
-    elif len(written) >= _LEAST_SECRET and shown(key, written) == HIDDEN:
-        message, value = message.replace(written, HIDDEN), value and HIDDEN
+    elif shown(key, written) == HIDDEN:
+        message, value = Screen(secrets_of(written, HIDDEN)).hide(message), value and HIDDEN
     return ConfigError(message, key=error.key, value=value, line=error.line, suggestion=suggestion)
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.config.definition import Support, by_line, parse_all, split_list
+from mm2.config.expressions import open_expressions
 from mm2.config.keys import WORKER_AND_POLICY
-from mm2.config.known import doubts, worker_advice
+from mm2.config.known import doubts, is_open_in_worker, worker_advice
 from mm2.config.layers import TOP_LEVEL, Setting, with_line
 from mm2.config.properties import PropertiesFile
 from mm2.config.providers import Providers, listed_providers
@@ -98,7 +99,8 @@ class WorkerConfig:
     def providers(self) -> Providers:
         """What ``config.providers`` lists; connectors' expressions are resolved by them, too."""
         names = split_list(self.raw.get("config.providers", ""))
-        return listed_providers(names, self.raw, self.environment)
+        shown = open_expressions(self.raw, is_open_in_worker)
+        return listed_providers(names, self.raw, self.environment).showing(shown)
 
     def warnings(self) -> list[str]:
         """A sentence for each key that nobody reads, or that has no effect."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.core.exactly_once import Boundary
+from mm2.core.hiding import Secret
 from mm2.core.model import SOURCE_CONNECTOR, GroupId, SourceAndTarget, TopicPartition
 from mm2.core.starts import Start, StartRule, parse_reset, start_of
 from mm2.kafka.wire.codecs import MOST_PLAIN, Compression
@@ -178,7 +179,7 @@ class BundleSpec:
         exactly_once: None mirrors at least once.
         generation: of the last assignment that its leader has written for it; older ones that still
             come do not count.
-        hidden: values in here that config providers have read, and the expressions to show instead.
+        hidden: secrets in here that config providers have read.
         unsure: remote partitions that an earlier task of the bundle may still write to; it has not
             said that it has ended.
     """
@@ -207,7 +208,7 @@ class BundleSpec:
     errors: ErrorSpec = field(default_factory=ErrorSpec)
     exactly_once: ExactlyOnceSpec | None = None
     generation: int = 0
-    hidden: Mapping[str, str] = field(default_factory=dict)
+    hidden: tuple[Secret, ...] = ()
     unsure: tuple[TopicPartition, ...] = ()
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,16 @@ def expression(tmp_path: Path) -> str:
     return f"${{file:{file}:store}}"
 
 
-def _config(**changes: str) -> FlowConfig:
+_SERVERS = {"A.bootstrap.servers": "${env:SERVERS}"}
+
+
+def _config(environment: Mapping[str, str] | None = None, **changes: str) -> FlowConfig:
     raw = {
         "clusters": "A,B",
-        "config.providers": "file",
+        "config.providers": "file,env",
+        "config.providers.env.class": (
+            "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+        ),
         "config.providers.file.class": (
             "org.apache.kafka.common.config.provider.FileConfigProvider"
         ),
@@ -46,7 +53,7 @@ def _config(**changes: str) -> FlowConfig:
         "A->B.enabled": "true",
         **changes,
     }
-    return flow_config(MirrorMakerConfig(raw=raw), FLOW)
+    return flow_config(MirrorMakerConfig(raw=raw, environment=environment), FLOW)
 
 
 @pytest.mark.parametrize("key", ["tasks.max", "offset.lag.max", "offset-syncs.topic.location"])
@@ -111,7 +118,7 @@ def test_a_password_of_the_file_is_not_quoted() -> None:
 
 
 def test_logs_show_expressions_wherever_the_value_stands(expression: str) -> None:
-    _config(topics=expression)
+    _config(None, **{"own.filter.token": expression})
     stream = io.StringIO()
     configure_logs(stream)
     log = structlog.get_logger()
@@ -124,7 +131,7 @@ def test_logs_show_expressions_wherever_the_value_stands(expression: str) -> Non
 
 def test_names_stay_what_they_are_in_logs(expression: str) -> None:
     """A topic that a provider has named is looked for by its name."""
-    _config(topics=expression)
+    _config(None, **{"own.filter.token": expression})
     stream = io.StringIO()
     configure_logs(stream)
     structlog.get_logger().info("source.x", topic=SECRET)
@@ -132,10 +139,79 @@ def test_names_stay_what_they_are_in_logs(expression: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["7x", "true", "none", "86400", ""])
-def test_values_that_would_garble_every_text_stay(value: str) -> None:
-    RESOLVED.remember(value, "${p:x}")
+def test_of_keys_that_are_not_named_like_secrets_common_values_stay(value: str) -> None:
+    RESOLVED.remember(value, "${p:x}", is_secret=False)
     text = f"it is {value} and not otherwise: true, none, 86400"
     assert hide(text) == text
+
+
+@pytest.mark.parametrize("value", ["7", "pas", "true", "86400"])
+def test_a_secret_is_hidden_however_short_it_is(value: str) -> None:
+    _config(environment={"PW": value}, **{"A.ssl.key.password": "${env:PW}"})
+    assert hide(f"password={value};") == "password=${env:PW};"
+    assert hide(f"a{value}b") == f"a{value}b"
+
+
+def test_servers_of_a_provider_are_shown() -> None:
+    _config(environment={"SERVERS": "one.example:9092,two.example:9092"}, **_SERVERS)
+    assert hide("one.example:9092 refuses connections") == "one.example:9092 refuses connections"
+
+
+@pytest.mark.parametrize(
+    "also",
+    [
+        {"A->B.ssl.key.password": "${env:SERVERS}"},
+        {"B.sasl.jaas.config": 'x password="${env:SERVERS}";'},
+        {"own.filter.setting": "${env:SERVERS}"},
+        {"B.sasl.oauthbearer.token.endpoint.url": "https://b/?key=${env:SERVERS}"},
+        {"topics": "me:${env:SERVERS}@b"},
+        {"B.ssl.key.password": "${env:SAME}"},
+    ],
+    ids=str,
+)
+def test_a_value_that_is_a_secret_too_is_hidden(also: dict[str, str]) -> None:
+    value = "one.example:9092"
+    _config(environment={"SERVERS": value, "SAME": value}, **_SERVERS, **also)
+    assert value not in hide(f"{value} refuses connections")
+
+
+def test_a_password_within_an_address_is_hidden() -> None:
+    _config(environment={"SERVERS": "me:geheim@one.example:9092"}, **_SERVERS)
+    assert "geheim" not in hide("me:geheim@one.example:9092 refuses connections")
+
+
+def test_what_an_alteration_asks_for_is_hidden_under_any_key() -> None:
+    config = _config(environment={"SERVERS": "one.example:9092", "PW": "geheim"}, **_SERVERS)
+    with pytest.raises(ConfigErrors):
+        check(config, {"topics": "${env:PW}", "tasks.max": "none"})
+    assert hide("no topic geheim") == "no topic ${env:PW}"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("a${env:ONE}", "ab"), ("${env:ONE}${env:TWO}", "bc"), ("${env:ONE}1", "b1")],
+)
+def test_a_value_beside_letters_is_hidden_there_too(written: str, value: str) -> None:
+    environment = {"ONE": "b", "TWO": "c"}
+    _config(environment=environment, **{"A.ssl.key.password": written})
+    assert "b" not in hide(f"'{value}'").replace("${env:ONE}", "")
+
+
+def test_a_password_of_the_file_garbles_no_other_words() -> None:
+    problem = ConfigError("the password 'pas' is none", key="A.ssl.key.password", value="pas")
+    shown = as_written(problem, {"A.ssl.key.password": "pas"})
+    assert shown.message == "the password '[hidden]' is none"
+
+
+def test_a_text_may_be_hidden_twice() -> None:
+    RESOLVED.remember("file", "${file:/x:y}")
+    assert hide(hide("no file")) == "no ${file:/x:y}"
+
+
+def test_of_secrets_that_overlap_nothing_is_left() -> None:
+    RESOLVED.remember("=-", "${p:a}")
+    RESOLVED.remember("-geheim-", "${p:b}")
+    assert hide("x=-geheim-y") == "x${p:a}y"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +239,7 @@ def test_a_task_is_told_what_to_hide_of_what_it_gets() -> None:
     RESOLVED.remember("geheim", "${p:a}")
     RESOLVED.remember("anderes", "${p:b}")
     told = RESOLVED.within(["user=me password=geheim"])
-    assert told == {"geheim": "${p:a}"}
+    assert {each.shown for each in told} == {"${p:a}"}
     RESOLVED.clear()
     RESOLVED.take(told)
     assert hide("geheim anderes") == "${p:a} anderes"

@@ -69,6 +69,19 @@ def test_what_was_written_plainly_is_said_plainly() -> None:
         read_connector(config, _worker(LAG="7"))
 
 
+def test_servers_of_the_worker_s_file_are_shown_and_those_of_connectors_are_not() -> None:
+    environment = {"HERE": "here.example:9092", "THERE": "there.example:9092"}
+    worker = replace(
+        _worker(),
+        raw={**_worker().raw, "bootstrap.servers": "${env:HERE}"},
+        environment=environment,
+    )
+    servers = "source.cluster.bootstrap.servers"
+    read_connector({**_CONFIG, servers: "${env:THERE}", "groups": "${env:HERE}"}, worker)
+    text = "here.example:9092, there.example:9092"
+    assert hide(text) == "here.example:9092, ${env:THERE}"
+
+
 def test_what_another_key_stands_for_is_hidden_within_words_too() -> None:
     read_connector({**_CONFIG, "topics": "${env:PW}"}, _worker(PW="hunter2"))
     assert hide("no xhunter2y of 17") == "no x${env:PW}y of 17"

@@ -7,6 +7,7 @@ import pytest
 from flows.source.lane import Lane
 from flows.source.partition import Mirrored
 from mm2.config.expressions import RESOLVED
+from mm2.core.hiding import secrets_of
 from mm2.core.model import TopicName, TopicPartition
 
 _SOURCE, _TARGET = (TopicPartition(TopicName(name), 0) for name in ("t", "A.t"))
@@ -14,7 +15,7 @@ _SOURCE, _TARGET = (TopicPartition(TopicName(name), 0) for name in ("t", "A.t"))
 
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_partition_s_error_is_reported_with_expressions(*, stops: bool) -> None:
-    RESOLVED.take({"geheim": "${f:/x:y}"})
+    RESOLVED.take(secrets_of("geheim", "${f:/x:y}"))
     partition = Mirrored(_SOURCE, Lane(_TARGET))
     if stops:
         partition.fail("no user 'geheim'")

@@ -75,7 +75,8 @@ def test_a_task_knows_which_of_its_settings_to_hide(tmp_path: Path) -> None:
         tmp_path,
         "config.providers = f\n"
         "config.providers.f.class = org.apache.kafka.common.config.provider.FileConfigProvider\n"
-        f"B.producer.client.id = ${{f:{tmp_path}/secrets:user}}\n"
-        f"B.consumer.client.rack = ${{f:{tmp_path}/secrets:other}}\n",
+        f"B.producer.ssl.key.password = ${{f:{tmp_path}/secrets:user}}\n"
+        f"B.consumer.ssl.key.password = ${{f:{tmp_path}/secrets:other}}\n",
     )
-    assert spec.hidden == {"svc-mirror": f"${{f:{tmp_path}/secrets:user}}"}
+    (hidden,) = spec.hidden
+    assert (hidden.text, hidden.shown) == ("svc-mirror", f"${{f:{tmp_path}/secrets:user}}")

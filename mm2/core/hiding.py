@@ -1,0 +1,139 @@
+r"""
+Finds secrets in texts, however they are quoted or escaped there, and shows names in their place.
+
+A secret that could be part of other words is found as a word alone, so that "pas" does not garble
+"password": no letter or digit stands beside it, unless that ends an escape such as "\n" or "%3D".
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+_LONG: Final = 6
+"""From here on, a mixture of letters, digits and punctuation is in no ordinary word."""
+_LEAST_PART: Final = 4
+_MOST_DIGITS: Final = 7
+_COMMON: Final = frozenset({"true", "false", "null", "none"})
+_LETTER: Final = r"[^\W_]"
+_HEX: Final = "[0-9A-Fa-f]"
+_BEGIN: Final = "|".join(
+    (
+        rf"(?<!{_LETTER})",
+        *(
+            rf"(?<={backslash}{escape})"
+            for backslash in (r"\\", "%5[Cc]")
+            for escape in ("[abfnrtv0]", f"x{_HEX}{{2}}", f"u{_HEX}{{4}}", f"U{_HEX}{{8}}")
+        ),
+        rf"(?<=%{_HEX}{{2}})",
+        rf"(?<=%25{_HEX}{{2}})",
+        # A terminal's colours.
+        r"(?<=\x1b\[\dm)",
+        r"(?<=\x1b\[\d\dm)",
+    )
+)
+_END: Final = f"(?!{_LETTER})"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """
+    A text that is not to be seen.
+
+    Attributes:
+        text: as it would be read.
+        shown: what is shown in its place.
+        begins: whether it counts only where no letter or digit stands before it.
+        ends: the same of what stands behind it.
+    """
+
+    text: str
+    shown: str
+    begins: bool
+    ends: bool
+
+
+def secrets_of(value: str, shown: str, *, within_words: bool = False) -> Iterator[Secret]:
+    """
+    A value, its items and its lines, in all ways in which they are written.
+
+    Args:
+        value: what is secret.
+        shown: what is shown in its place.
+        within_words: whether letters and digits beside it are no reason to show it.
+    """
+    parts = {part.strip() for part in (*value.split(","), *value.splitlines())}
+    for each in {value, value.strip(), *filter(is_telling, parts)} - {""}:
+        is_word = not within_words and _could_be_in_words(each)
+        begins, ends = is_word and each[0].isalnum(), is_word and each[-1].isalnum()
+        for text in _spellings(each):
+            yield Secret(text, shown, begins, ends)
+
+
+def is_telling(value: str) -> bool:
+    """Whether a value is not so short, or so common, that any text may have it by chance."""
+    if len(value) < _LEAST_PART or value.lower() in _COMMON:
+        return False
+    return not (value.isdecimal() and len(value) <= _MOST_DIGITS)
+
+
+class Screen:
+    """Hides secrets in texts; of several at one place, the longest."""
+
+    def __init__(self, secrets: Iterable[Secret]) -> None:
+        # What is shown is found, too, so that a text may be hidden twice.
+        known = sorted(secrets, key=lambda each: len(each.text), reverse=True)
+        names = {each.shown for each in known}
+        self._shown = {name: name for name in names} | {each.text: each.shown for each in known}
+        ways = [*map(re.escape, sorted(names, key=len, reverse=True)), *map(_way, known)]
+        # Looked for at each place, because one may begin within another.
+        self._pattern = re.compile(f"(?=({'|'.join(ways)}))") if known else None
+
+    def hide(self, text: str) -> str:
+        """The text without secrets."""
+        if self._pattern is None:
+            return text
+        pieces, at = [], 0
+        for found in self._pattern.finditer(text):
+            start, end = found.span(1)
+            if start >= at:
+                pieces += [text[at:start], self._shown[found[1]]]
+            at = max(at, end)
+        return "".join([*pieces, text[at:]])
+
+
+def _could_be_in_words(value: str) -> bool:
+    return len(value) < _LONG or value.isalpha() or value.isdigit()
+
+
+def _spellings(text: str) -> set[str]:
+    """As it is, and as JSON, Python, JAAS, URLs and HTML write it, also one within another."""
+    found = {text}
+    for _ in range(2):
+        found |= {spelled for each in found for spelled in _spelled(each)}
+    return found
+
+
+def _spelled(text: str) -> Iterator[str]:
+    yield repr(text)[1:-1]
+    # Beside a quotation mark, Python escapes the other kind.
+    yield repr('"' + text)[2:-1]
+    data = text.encode(errors="surrogatepass")
+    yield repr(data)[2:-1]
+    yield repr(b'"' + data)[3:-1]
+    yield text.replace("\\", "\\\\").replace('"', '\\"')
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    yield quote(text, safe="", errors="surrogatepass")
+    yield quote_plus(text, errors="surrogatepass")
+    yield html.escape(text)
+
+
+def _way(secret: Secret) -> str:
+    begin, end = f"(?:{_BEGIN})" * secret.begins, _END * secret.ends
+    return f"{begin}{re.escape(secret.text)}{end}"
