@@ -245,7 +245,7 @@ def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
     elif is_of_connection(key):
         message = f"{key} says where to connect or how to log in: change the file, and send SIGHUP"
     elif key.startswith(_PROVIDERS):
-        message = f"{key} says how secrets are read: change the file, and start the process again"
+        message = f"{key} says how secrets are read: change the file, and send SIGHUP"
     elif key in {POLICY_KEY, ALLOWLIST_KEY}:
         message = f"{key} says what may be altered: change the file, and send SIGHUP"
     else:

@@ -17,7 +17,8 @@ by.
 Keys stand as in a flow, behind `A->B.`; those of the worker on the target are written `B.`. A key
 that is in several lists does all that they say. Keys of connections (`bootstrap.servers`,
 `security.protocol`, `sasl.*`, `ssl.*`, `admin.*`), and keys that only a class of your own reads,
-have the whole flow start anew. Keys of connections can be changed in the file only.
+have the whole flow start anew. Keys of connections, and `config.providers*`, can be changed in the
+file only; what an expression stands for counts as if it stood there.
 """
 
 _PROCESS: Final = (

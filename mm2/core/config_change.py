@@ -24,6 +24,7 @@ class Effect(Enum):
     PROCESS = "counts from the next start of the process"
     FIXED = "says which flow this is: cannot be altered, and needs another start of the process"
     NEW_ONLY = "counts for what is created from now on"
+    VALUES = "says how expressions are read: counts when the file is read, by SIGHUP too"
     NONE = "nothing reads it"
 
 
@@ -139,10 +140,10 @@ _CONNECTOR: Final[Mapping[str, Effects]] = {
         ),
         _of(Effect.NEW_ONLY),
     ),
+    "config.providers": _of(Effect.VALUES),
     **dict.fromkeys(
         (
             "config.action.reload",
-            "config.providers",
             "connector.plugin.version",
             "consumer.poll.timeout.ms",
             "exactly.once.support",
@@ -167,10 +168,10 @@ _CONNECTOR_PREFIXES: Final[tuple[tuple[str, Effects], ...]] = (
     ("producer.override.", _of(Effect.BUNDLES)),
     ("consumer.override.", _of(Effect.NONE)),
     ("admin.override.", _of(Effect.NONE)),
+    ("config.providers.", _of(Effect.VALUES)),
     *(
         (name, _of(Effect.NONE))
         for name in (
-            "config.providers.",
             "header.converter.",
             "key.converter.",
             "predicates.",
@@ -316,7 +317,7 @@ def effects_of(connector: Iterable[str], worker: Iterable[str]) -> Effects:
     found |= {effect for key in worker for effect in effects_in_worker(key)}
     if Effect.FIXED in found:
         found.add(Effect.FLOW)
-    return frozenset(found - {Effect.NONE})
+    return frozenset(found - {Effect.NONE, Effect.VALUES})
 
 
 def changed_keys(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:

@@ -189,7 +189,6 @@ def test_what_a_change_does_agrees_with_the_table(row: Key) -> None:
     """A key that is obeyed has an effect when it changes; those of plug-ins start a flow anew."""
     effects = effects_in_connector(row.name) | effects_in_worker(row.name)
     if row.support is Support.OBEYED:
-        # Values are read anew with all else, whoever provides them.
-        assert effects != {Effect.NONE} or row.name == "config.providers"
+        assert effects != {Effect.NONE}
     else:
         assert effects <= {Effect.NONE, Effect.FLOW, Effect.PROCESS}

@@ -35,6 +35,7 @@ from mm2.core.config_change import (
         ("replication.policy.class", {Effect.FLOW}),
         ("a.key.of.a.plugin", {Effect.FLOW}),
         ("transforms", {Effect.NONE}),
+        ("config.providers.file.class", {Effect.VALUES}),
         ("target.cluster.offset.flush.interval.ms", {Effect.NONE}),
         ("target.cluster.listeners", {Effect.NONE}),
     ],

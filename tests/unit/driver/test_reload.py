@@ -47,6 +47,24 @@ def test_the_same_file_is_no_change(tmp_path: Path) -> None:
     assert change == FileChange(added=(), removed=(), changed=(), of_process=())
 
 
+def test_a_secret_that_a_provider_reads_otherwise_changes_the_flows_that_have_it(
+    tmp_path: Path,
+) -> None:
+    """Nothing is different in the file itself; nor need the process start anew for another path."""
+    text = _FLOWS + (
+        "config.providers = f\n"
+        "config.providers.f.class = org.apache.kafka.common.config.provider.FileConfigProvider\n"
+        f"A.ssl.key.password = ${{f:{tmp_path}/secrets:key}}\n"
+    )
+    (tmp_path / "secrets").write_text("key=one\n")
+    before = _flows(tmp_path, text)
+    (tmp_path / "secrets").write_text("key=two\n")
+    confined = text + f"config.providers.f.param.allowed.paths = {tmp_path}\n"
+    change = file_change(before, _flows(tmp_path, confined))
+    assert _names(change.changed) == ["A->B", "B->A"]
+    assert change.of_process == ()
+
+
 def test_keys_of_the_process_are_named_and_change_no_flow(tmp_path: Path) -> None:
     change = _changes(tmp_path, _FLOWS, f"{_FLOWS}spark.master = local[9]\n")
     assert (change.changed, change.of_process) == ((), ("spark.master",))
