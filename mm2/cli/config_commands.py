@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, UNREACHABLE, USAGE, end, flows_of, run
+from mm2.cli.options import CHECK_FAILED, UNREACHABLE, USAGE, end, flows_of, run, wrong_flows
 from mm2.config.altering import tolerated
 from mm2.config.dump import Dump, Rejected, dump
 from mm2.config.explain import Section, explain
+from mm2.config.failed import FlowsOfFile
 from mm2.config.flow import FlowConfig
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.problems import Finding, Severity
@@ -80,11 +82,13 @@ def explain_command(
     """
     Shows for each effective setting where its value comes from: the key, its level and its line.
 
-    Secrets are hidden. The exit status is 3 if --live is given and a target cannot be reached.
+    Secrets are hidden. The exit status is 3 if --live is given and a target cannot be reached, and
+    1 if it is given and a flow cannot run for what the file says.
     """
     try:
         maker = MirrorMakerConfig.of(_loaded(file))
-        altered, problems = _altered(file, flow) if live else ({}, [])
+        of_file = flows_of(file, flow) if live else FlowsOfFile(maker=maker, flows=())
+        altered, problems = _altered(of_file.flows)
         found = explain(maker, everything=everything, altered=altered)
         sections = [s for s in found if flow in (None, s.flow)]
     except ConfigErrors as errors:
@@ -100,14 +104,14 @@ def explain_command(
         click.echo(json.dumps([section.as_json() for section in chosen], indent=2))
     else:
         _print_sections(chosen)
-    if problems:
-        end(
-            UNREACHABLE, *(f"{problem}; what is altered there is not known" for problem in problems)
-        )
+    wrong = wrong_flows(file, of_file.failed)
+    if problems or wrong:
+        status = UNREACHABLE if problems else CHECK_FAILED
+        end(status, *wrong, *(f"{each}; what is altered there is not known" for each in problems))
 
 
 def _altered(
-    file: Path, wanted: str | None
+    configs: Sequence[FlowConfig],
 ) -> tuple[dict[SourceAndTarget, MirrorMakerConfig], list[ClusterError]]:
     """
     The file as flows have it with what is altered and fits, asked from their targets.
@@ -117,7 +121,6 @@ def _altered(
     """
 
     async def work() -> tuple[dict[SourceAndTarget, MirrorMakerConfig], list[ClusterError]]:
-        configs = flows_of(file, wanted)
         asking = [_asked(config) for config in configs]
         answers = await asyncio.gather(*asking)
         found = {

@@ -21,6 +21,7 @@ from mm2.cli.options import (
     flows_of,
     run,
     tell,
+    wrong_flows,
 )
 from mm2.cli.rows import Row, rendered
 from mm2.config.flow import FlowConfig
@@ -63,8 +64,8 @@ def flows() -> None:
     What is paused, stopped or altered stays so over restarts, until it is resumed or reset. A flow
     that is stopped copies nothing; its heartbeats and checkpoints go on.
 
-    Exit status: 0 done, 1 the flow does not stop, 2 wrong usage, 3 a target cannot be reached or
-    refuses.
+    Exit status: 0 done, 1 the flow does not stop, or a flow to be shown cannot run for what the
+    file says, 2 wrong usage, 3 a target cannot be reached or refuses.
     """
 
 
@@ -76,13 +77,16 @@ def show_command(file: Path, flow: str | None, format_: str) -> None:
     """
     Shows what is wanted of each flow, and whether somebody runs it.
 
-    What a target that does not answer would know is left out.
+    What a target that does not answer would know is left out, and so are flows whose settings are
+    wrong; both are told of.
     """
-    configs = [each for each in flows_of(file, flow) if each.source.runs or flow]
+    found = flows_of(file, flow)
+    configs = [each for each in found.flows if each.source.runs or flow]
+    wrong = wrong_flows(file, found.failed)
     rows, problems = run(lambda: rows_of(configs, _status))
     click.echo(rendered(_COLUMNS, rows, format_))
-    if problems:
-        end(UNREACHABLE, *problems)
+    if problems or wrong:
+        end(UNREACHABLE if problems else CHECK_FAILED, *wrong, *problems)
 
 
 @flows.command("stop")

@@ -14,16 +14,18 @@ from mm2.cli.options import (
     FILE,
     FORMAT,
     UNREACHABLE,
+    USAGE,
     end,
     flows_of,
     maker_of,
     refuse_usage,
     run,
     tell,
+    wrong_flows,
 )
 from mm2.cli.rows import Row, rendered
 from mm2.client.pulses import take_pulses
-from mm2.config.flow import FlowConfig
+from mm2.config.failed import FlowsOfFile
 from mm2.core.heartbeats import Pulse
 from mm2.core.times import parse_duration_ms, time_text
 
@@ -44,30 +46,36 @@ def heartbeats(file: Path, flow: str | None, max_age: str | None, format_: str) 
     Shows the newest heartbeats of each flow, and whether the flow is alive.
 
     Heartbeats of a flow A->B on B say that somebody runs it, on whatever machine. Those that have
-    come from A over to B say that it copies. Clusters that cannot be reached are named, and the
-    others still shown.
+    come from A over to B say that it copies. Clusters that cannot be reached, and flows whose
+    settings are wrong, are named, and the others still shown.
 
-    Exit status: 0 done, 1 with --max-age: an expected heartbeat is missing or too old, 2 wrong
-    usage, 3 no cluster can be reached.
+    Exit status: 0 done, 1 with --max-age: an expected heartbeat is missing or too old, or a flow
+    cannot run for what the file says, 2 wrong usage, 3 no cluster can be reached.
     """
-    configs = flows_of(file)
+    of_file = flows_of(file)
+    configs = of_file.flows
     max_age_ms, problems = _duration(max_age)
-    refuse_usage([*problems, *_unknown(flow, configs)])
+    refuse_usage([*problems, *_unknown(flow, of_file)])
+    wrong = wrong_flows(file, (f for f in of_file.failed if flow in (None, str(f.flow))))
+    if flow and wrong:
+        end(USAGE, *wrong)
     targets = {c.flow.target for c in configs if flow in (None, str(c.flow))}
     found, failures = run(
         lambda: take_pulses(maker_of(file), configs, sorted(targets), max_age_ms=max_age_ms)
     )
     if targets and failures.keys() == targets:
-        end(UNREACHABLE, *map(str, failures.values()))
+        end(UNREACHABLE, *wrong, *map(str, failures.values()))
     shown = [each for each in found if flow is None or _concerns(each, flow)]
     click.echo(rendered(_COLUMNS, [_row(each) for each in shown], format_))
-    tell(f"{failure}; its heartbeats are not known" for failure in failures.values())
-    if max_age_ms is not None and any(each.expected and not each.alive for each in shown):
+    tell([*wrong, *(f"{each}; its heartbeats are not known" for each in failures.values())])
+    is_missing = bool(wrong) or any(each.expected and not each.alive for each in shown)
+    if max_age_ms is not None and is_missing:
         sys.exit(CHECK_FAILED)
 
 
-def _unknown(flow: str | None, configs: list[FlowConfig]) -> list[str]:
-    names = [str(config.flow) for config in configs]
+def _unknown(flow: str | None, of_file: FlowsOfFile) -> list[str]:
+    names = [str(each.flow) for each in of_file.flows]
+    names += [str(each.flow) for each in of_file.failed]
     if flow is None or flow in names:
         return []
     return [f"--flow {flow}: there is no such flow; there are {', '.join(names) or 'none'}."]

@@ -7,10 +7,11 @@ from typing import Final
 
 import click
 
-from mm2.cli.options import FILE, FORMAT, UNREACHABLE, end, flows_of, maker_of, run, tell
+from mm2.cli.options import FILE, FORMAT, UNREACHABLE, USAGE, end, maker_of, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.client.asking import ask_each
 from mm2.client.mirror_client import MirrorClient
+from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.topology import (
     count_hops,
@@ -19,6 +20,7 @@ from mm2.core.topology import (
     upstream_clusters,
     way_of,
 )
+from mm2.errors import ConfigErrors
 
 _COLUMNS: Final = ["cluster", "upstream", "hops", "topic"]
 
@@ -31,23 +33,38 @@ def hops(file: Path, clusters: tuple[str, ...], format_: str) -> None:
     """
     Shows the clusters whose records arrive on each cluster, and after how many copies.
 
-    Read from the names of the heartbeats topics that are there; the nearest is shown.
+    Read from the names of the heartbeats topics that are there; the nearest is shown. Clusters that
+    cannot be reached, or whose settings are wrong, are named, and the others still shown.
 
     Exit status: 0 done, 2 wrong usage, 3 no cluster can be reached.
     """
-    flows_of(file)
     maker = maker_of(file)
     unknown = [each for each in clusters if each not in maker.clusters]
     if unknown:
         known = ", ".join(maker.clusters)
         raise click.UsageError(f"--cluster {', '.join(unknown)}: there are {known}.")
-    asked = [each for each in maker.clusters if not clusters or each in clusters]
+    named = [each for each in maker.clusters if not clusters or each in clusters]
+    wrong = {each: problems for each in named if (problems := _problems(maker, each))}
+    asked = [each for each in named if each not in wrong]
+    tell(
+        f"{file}: {'; '.join(problems)}; cluster {each} is left out"
+        for each, problems in wrong.items()
+    )
     answers = run(lambda: ask_each(maker, asked, _ask))
     if not answers.given:
-        end(UNREACHABLE, *map(str, answers.failures.values()))
-    rows = [row for found in answers.given.values() for row in found]
+        end(UNREACHABLE if asked else USAGE, *map(str, answers.failures.values()))
+    rows = [row for of_cluster in answers.given.values() for row in of_cluster]
     click.echo(rendered(_COLUMNS, rows, format_))
     tell(f"{failure}; it is left out" for failure in answers.failures.values())
+
+
+def _problems(maker: MirrorMakerConfig, alias: ClusterAlias) -> list[str]:
+    """Why no client of a cluster can be made, if the file is wrong about it."""
+    try:
+        maker.client_config(alias)
+    except ConfigErrors as errors:
+        return list(map(str, errors.problems))
+    return []
 
 
 async def _ask(here: ClusterAlias, client: MirrorClient) -> list[Row]:

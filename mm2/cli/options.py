@@ -12,7 +12,8 @@ import click
 
 from mm2.cli.rows import FORMATS
 from mm2.config.expressions import hide
-from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.failed import FailedFlow, FlowsOfFile
+from mm2.config.flow import FlowConfig
 from mm2.config.maker import MirrorMakerConfig
 from mm2.config.properties import load
 from mm2.errors import ClusterError, ConfigError, ConfigErrors, PatternTimeout
@@ -77,24 +78,39 @@ def flow_of(file: Path, wanted: str | None, problems: Iterable[str] = ()) -> Flo
     Raises:
         UsageError: there is a problem.
     """
-    configs = flows_of(file, wanted)
-    enabled = [config for config in configs if config.source.enabled or wanted]
-    found = list(problems)
-    if len(enabled) != 1:
-        names = ", ".join(map(str, maker_of(file).cluster_pairs())) or "none"
-        found.append(f"Say which flow with --flow; there are {names}.")
-    refuse_usage(found)
-    return enabled[0]
+    found = flows_of(file, wanted)
+    good = [each for each in found.flows if each.source.enabled or wanted]
+    wrong = [each for each in found.failed if each.is_enabled]
+    messages = list(problems)
+    if len(good) + len(wrong) != 1:
+        names = ", ".join(map(str, found.maker.cluster_pairs())) or "none"
+        messages.append(f"Say which flow with --flow; there are {names}.")
+    refuse_usage(messages)
+    if wrong:
+        end(USAGE, *wrong_flows(file, wrong))
+    return good[0]
 
 
-def flows_of(file: Path, wanted: str | None = None) -> list[FlowConfig]:
-    """All flows of a file that exist, or the one that is named; a wrong file is wrong usage."""
+def flows_of(file: Path, wanted: str | None = None) -> FlowsOfFile:
+    """
+    All flows of a file that exist, or the one that is named.
+
+    What is wrong with one leaves the others alone; it is wrong usage if nothing is left.
+    """
     maker = maker_of(file)
     flows = [flow for flow in maker.cluster_pairs() if wanted in (None, str(flow))]
-    try:
-        return [flow_config(maker, flow) for flow in flows]
-    except ConfigErrors as errors:
-        end(USAGE, *(f"{file}: {problem}" for problem in errors.problems))
+    found = FlowsOfFile.of(maker, flows)
+    if found.failed and not found.flows:
+        end(USAGE, *(f"{file}: {problem}" for problem in found.problems))
+    return found
+
+
+def wrong_flows(file: Path, failed: Iterable[FailedFlow]) -> list[str]:
+    """A sentence for each flow that cannot run for what its file says."""
+    return [
+        f"{file}: flow {each.flow} cannot run: {'; '.join(map(str, each.problems))}"
+        for each in failed
+    ]
 
 
 def maker_of(file: Path) -> MirrorMakerConfig:

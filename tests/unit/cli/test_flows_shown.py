@@ -36,7 +36,7 @@ async def test_a_target_that_is_away_hides_no_other_flow(
 
     file = tmp_path / "mm2.properties"
     file.write_text(_FILE)
-    found, problems = await rows_of(flows_of(file), status)
+    found, problems = await rows_of(flows_of(file).flows, status)
     rows = {row["flow"]: row for row in found}
     assert problems == [f"cluster {lost}: no answer in 10 s"]
     assert (rows[here]["wanted"], rows[here]["reason"]) == ("stopped", "repair")
