@@ -13,7 +13,7 @@ import pytest
 from mm2.cli.mm2 import main
 
 _ROOT = Path(__file__).parents[3]
-_PAGES = [_ROOT / "README.md", *sorted((_ROOT / "docs").rglob("*.md"))]
+_PAGES = [*sorted(_ROOT.glob("*.md")), *sorted((_ROOT / "docs").rglob("*.md"))]
 _SHOWN = re.compile(r"(?:^ *(?:\.venv/bin/)?|`)(mm2 [^`\n]*mm2\.properties[^`\n]*)", re.MULTILINE)
 _BEHIND_IT = {"|", "||", "&&", ">", ">/dev/null"}
 

@@ -1,0 +1,27 @@
+"""What CONTRIBUTING.md shows is there."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from tests.support.layout import ROOT
+
+_PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+_IN_NO_PICTURE = {"mm2.foreign", "mm2.matching", "mm2.errors"}
+"""Single modules, which all packages may import."""
+
+
+def test_the_picture_shows_the_layers_in_their_order() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    shown = re.findall(r'\["([\w.]+): ', _PAGE)
+    assert shown == [name for name in layers if name not in _IN_NO_PICTURE]
+
+
+def test_tests_and_scripts_that_are_named_are_there() -> None:
+    tests = re.findall(r"\b(tests/[\w/]+\.py)(?:::(\w+))?", _PAGE)
+    assert len(tests) > 1
+    assert all(name in (ROOT / file).read_text() for file, name in tests)
+    scripts = re.findall(r"\bscripts/[\w/-]+", _PAGE)
+    assert [name for name in scripts if not (ROOT / name).exists()] == []
