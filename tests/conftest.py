@@ -13,7 +13,7 @@ import pytest
 import structlog
 from hypothesis import settings
 
-from mm2.config.expressions import RESOLVED
+from mm2.config.text.expressions import RESOLVED
 from mm2.kafka.wire.compiled import compile_now
 from tests.support.at_once import FailuresAtOnce
 from tests.support.cluster import Cluster, KafkaCluster

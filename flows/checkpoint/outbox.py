@@ -9,10 +9,10 @@ from typing import Final
 
 import structlog
 
-from flows.checkpoint.store import CheckpointStore, Due
+from flows.checkpoint.checkpoint_store import CheckpointStore, Due
 from mm2.core.codec import Checkpoint
 from mm2.errors import ClusterError, SchemaError
-from mm2.kafka.errors import Refused
+from mm2.kafka.client_errors import Refused
 from mm2.kafka.writer import Stamped, Writer
 
 log = structlog.get_logger()

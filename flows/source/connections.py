@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from flows.source.identity import take_identity
-from flows.source.lease import TaskLease
-from flows.source.runs import BATCH_BYTES
-from mm2.herder.bundle import BundleSpec
-from mm2.kafka.settings import aiokafka_settings
-from mm2.kafka.wire.client import WireClient
+from flows.source.publish.run_publisher import BATCH_BYTES
+from flows.source.send.producer_id import take_identity
+from flows.source.task_lease import TaskLease
+from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import BundleSpec
 
 Connect = Callable[[str, Mapping[str, object]], WireClient]
 """Makes the client of the target from its alias and settings."""

@@ -10,7 +10,7 @@ import importlib
 
 from flows.spark.zygote import hand_over
 
-_NEEDED = ("pyspark.daemon", "pyspark.worker", "flows.source.task")
+_NEEDED = ("pyspark.daemon", "pyspark.worker", "flows.source.source_task")
 
 
 def import_needed() -> None:

@@ -25,10 +25,10 @@ from pyspark.java_gateway import launch_gateway
 
 from flows.spark.installed import check_master
 from flows.spark.jvm import DEFAULTS, Jvm, not_started
-from mm2.config.expressions import hide
-from mm2.core.slots import DEFAULT_MASTER, slots_of, with_cores
-from mm2.herder.bundle import BundleSpec
-from mm2.herder.slots import Slots
+from mm2.config.text.expressions import hide
+from mm2.core.balancing.spark_slots import DEFAULT_MASTER, slots_of, with_cores
+from mm2.herder.bundles.slot_allocation import Slots
+from mm2.protocol.bundle_spec import BundleSpec
 from mm2.telemetry.logs import relay
 
 log = structlog.get_logger()

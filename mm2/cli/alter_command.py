@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from mm2.cli.options import FILE, FLOW, flow_of, run, tell
-from mm2.config.altering import effects_of_key, written
-from mm2.config.flow import FlowConfig
+from mm2.config.flow_config import FlowConfig
+from mm2.config.overrides import effects_of_key, written
 from mm2.core.config_change import Effect
-from mm2.herder.alteration import Alteration
-from mm2.herder.clusters import admin_clients
-from mm2.herder.commands import FlowCommands
+from mm2.herder.control.config_alteration import Alteration
+from mm2.herder.control.flow_commands import FlowCommands
+from mm2.herder.flow_clusters import admin_clients
 
 
 @click.command("alter")

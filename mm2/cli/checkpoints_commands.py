@@ -11,10 +11,10 @@ import click
 from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
 from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run
 from mm2.cli.rows import Row, rendered
-from mm2.client.checkpoints import GroupCheckpoints, RemoteCheckpoint
-from mm2.client.survey import checkpoints_now
+from mm2.client.group_status import checkpoints_now
+from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint
+from mm2.core.failover.group_lag import APPROXIMATE, EXACT
 from mm2.core.model import GroupId, TopicPartition
-from mm2.core.standings import APPROXIMATE, EXACT
 
 _COLUMNS: Final = [
     "group",

@@ -11,18 +11,18 @@ from pathlib import Path
 import click
 
 from mm2.cli.options import CHECK_FAILED, UNREACHABLE, USAGE, end, flows_of, run, wrong_flows
-from mm2.config.altering import tolerated
-from mm2.config.dump import Dump, Rejected, dump
-from mm2.config.explain import Section, explain
-from mm2.config.failed import FlowsOfFile
-from mm2.config.flow import FlowConfig
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.problems import Finding, Severity
-from mm2.config.properties import PropertiesFile, load
+from mm2.config.checks.failed_flows import FlowsOfFile
+from mm2.config.checks.findings import Finding, Severity
+from mm2.config.flow_config import FlowConfig
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.overrides import tolerated
+from mm2.config.pages.config_dump import Dump, Rejected, dump
+from mm2.config.pages.explain import Section, explain
+from mm2.config.text.properties import PropertiesFile, load
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError, ConfigError, ConfigErrors
-from mm2.herder.clusters import admin_clients
-from mm2.herder.commands import FlowCommands
+from mm2.herder.control.flow_commands import FlowCommands
+from mm2.herder.flow_clusters import admin_clients
 
 _FILE = click.Path(path_type=Path)
 _FORMAT = click.Choice(["table", "json"])
@@ -191,7 +191,7 @@ def _counted(number: int, what: str) -> str:
 
 def _found(file: Path) -> list[Finding]:
     # It makes all that a run needs, whose libraries no other command of these has to import.
-    from mm2.driver.validation import validate  # noqa: PLC0415
+    from mm2.driver.file_validation import validate  # noqa: PLC0415
 
     try:
         return validate(load(file))

@@ -95,7 +95,7 @@ def _run(path: Path, clusters: Sequence[str] | None) -> int:
 
 def _all_problems(path: Path, errors: ConfigErrors) -> list[str]:
     """What ended the start, and the other errors that ``mm2 config validate`` finds."""
-    from mm2.driver.validation import errors_of  # noqa: PLC0415
+    from mm2.driver.file_validation import errors_of  # noqa: PLC0415
 
     return list(dict.fromkeys(map(str, [*errors_of(path), *errors.problems])))
 

@@ -12,14 +12,14 @@ import click
 
 from mm2.cli.options import CHECK_FAILED, USAGE, end, maker_of, refuse_usage, run
 from mm2.cli.rows import FORMATS, Row, rendered
-from mm2.client.config import ClientConfig
-from mm2.client.dump import records_of
+from mm2.client.client_config import ClientConfig
 from mm2.client.formatters import FORMATTERS, Formatter, Shown, formatter_for
-from mm2.config.properties import load
+from mm2.client.topic_records import records_of
+from mm2.config.text.properties import load
 from mm2.core.model import TopicName
 from mm2.errors import ConfigError, ConfigErrors, InvalidArgument
-from mm2.kafka.errors import UnknownTopic
-from mm2.kafka.records import Record
+from mm2.kafka.client_errors import UnknownTopic
+from mm2.kafka.logs.records import Record
 
 _TEXT: Final = "text"
 _TSV: Final = "tsv"

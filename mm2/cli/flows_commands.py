@@ -24,16 +24,16 @@ from mm2.cli.options import (
     wrong_flows,
 )
 from mm2.cli.rows import Row, rendered
-from mm2.config.flow import FlowConfig
-from mm2.config.redact import shown
+from mm2.config.flow_config import FlowConfig
+from mm2.config.text.redact import shown
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.times import time_text
 from mm2.errors import ClusterError, FlowError
-from mm2.failover.fence import STOP_WITHIN_S, FlowStatus, FlowSwitch
-from mm2.herder.clusters import admin_clients
-from mm2.herder.control_steering import ConnectorState
-from mm2.herder.status_topic import say_that_nobody_runs
-from mm2.herder.wanted import Steering
+from mm2.failover.flow_switch import STOP_WITHIN_S, FlowStatus, FlowSwitch
+from mm2.herder.control.desired_state import Steering
+from mm2.herder.flow_clusters import admin_clients
+from mm2.herder.status.status_topic import say_that_nobody_runs
+from mm2.protocol.command_records import ConnectorState
 
 T = TypeVar("T")
 

@@ -24,8 +24,8 @@ from mm2.cli.options import (
     wrong_flows,
 )
 from mm2.cli.rows import Row, rendered
-from mm2.client.pulses import take_pulses
-from mm2.config.failed import FlowsOfFile
+from mm2.client.heartbeat_health import take_pulses
+from mm2.config.checks.failed_flows import FlowsOfFile
 from mm2.core.heartbeats import Pulse
 from mm2.core.times import parse_duration_ms, time_text
 

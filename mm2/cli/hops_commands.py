@@ -9,11 +9,11 @@ import click
 
 from mm2.cli.options import FILE, FORMAT, UNREACHABLE, USAGE, end, maker_of, run, tell
 from mm2.cli.rows import Row, rendered
-from mm2.client.asking import ask_each
 from mm2.client.mirror_client import MirrorClient
-from mm2.config.maker import MirrorMakerConfig
+from mm2.client.query_clusters import ask_each
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, TopicName
-from mm2.core.topology import (
+from mm2.core.topics.topology import (
     count_hops,
     heartbeat_topics,
     replication_hops,

@@ -9,9 +9,9 @@ import click
 
 from mm2.cli.alter_command import told
 from mm2.cli.options import FILE, FLOW, flow_of, run, tell
-from mm2.herder.alteration import Alteration
-from mm2.herder.clusters import admin_clients
-from mm2.herder.commands import FlowCommands
+from mm2.herder.control.config_alteration import Alteration
+from mm2.herder.control.flow_commands import FlowCommands
+from mm2.herder.flow_clusters import admin_clients
 
 _KEY: Final = "flow.byte.rate.limit"
 _UNLIMITED: Final = "-1"

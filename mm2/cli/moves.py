@@ -26,12 +26,12 @@ from mm2.cli.options import (
     tell,
 )
 from mm2.cli.rows import Row, rendered
-from mm2.core.failover import GroupFacts, WithoutCheckpoint
-from mm2.core.verdicts import Outcome, Verdict
+from mm2.core.failover.group_facts import GroupFacts, WithoutCheckpoint
+from mm2.core.failover.verdicts import Outcome, Verdict
 from mm2.errors import ConfigErrors, FlowError
-from mm2.failover.move import Move
-from mm2.failover.plan import Plan, Wishes
-from mm2.failover.route import pair_of, route
+from mm2.failover.group_move import Move
+from mm2.failover.move_plan import Plan, Wishes
+from mm2.failover.move_route import pair_of, route
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -11,13 +11,13 @@ import click
 
 from mm2.cli.options import FILE, FLOW, FORMAT, flow_of, run
 from mm2.cli.rows import Row, rendered
-from mm2.config.flow import FlowConfig
-from mm2.core.alterations import Target
-from mm2.core.connect_offsets import SourcePartition
+from mm2.config.flow_config import FlowConfig
+from mm2.core.connect.offset_records import SourcePartition
 from mm2.core.json_text import read_json
 from mm2.core.model import TopicPartition
+from mm2.core.positions.offset_requests import Target
 from mm2.core.times import parse_time_ms
-from mm2.herder.repositioning import Change, Move, Repositioning
+from mm2.herder.offsets.offset_changes import Change, Move, Repositioning
 
 _TOPICS: Final = click.option(
     "--topic",

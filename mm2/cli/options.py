@@ -11,11 +11,11 @@ from typing import Any, Final, NoReturn, TypeVar
 import click
 
 from mm2.cli.rows import FORMATS
-from mm2.config.expressions import hide
-from mm2.config.failed import FailedFlow, FlowsOfFile
-from mm2.config.flow import FlowConfig
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.properties import load
+from mm2.config.checks.failed_flows import FailedFlow, FlowsOfFile
+from mm2.config.flow_config import FlowConfig
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.text.expressions import hide
+from mm2.config.text.properties import load
 from mm2.errors import ClusterError, ConfigError, ConfigErrors, PatternTimeout
 
 T = TypeVar("T")

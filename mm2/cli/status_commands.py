@@ -23,12 +23,12 @@ from mm2.cli.options import (
 )
 from mm2.cli.rows import rendered
 from mm2.cli.status_rows import COLUMNS, Found, rows_of
-from mm2.config.failed import FailedFlow, FlowsOfFile
-from mm2.config.flow import FlowConfig
+from mm2.config.checks.failed_flows import FailedFlow, FlowsOfFile
+from mm2.config.flow_config import FlowConfig
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError
-from mm2.herder.flow_view import FlowFollower, FlowView, view_flow
-from mm2.herder.validation import FlowValidation
+from mm2.herder.flow_validation import FlowValidation
+from mm2.herder.view.flow_follower import FlowFollower, FlowView, view_flow
 
 _WATCH_S: Final = 2.0
 _READY_WITHIN_S: Final = 5.0

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from mm2.cli.rows import Row
-from mm2.config.failed import FailedFlow
-from mm2.core.connect_status import RunState
+from mm2.config.checks.failed_flows import FailedFlow
+from mm2.core.connect.status_records import RunState
 from mm2.core.model import NO_OFFSET, SourceAndTarget
 from mm2.errors import ClusterError
-from mm2.herder.flow_problems import problems_of
-from mm2.herder.flow_view import ConnectorView, FlowView, PartitionView, TaskView
+from mm2.herder.view.flow_follower import ConnectorView, FlowView, PartitionView, TaskView
+from mm2.herder.view.flow_problems import problems_of
 
 Found: TypeAlias = FlowView | ClusterError | FailedFlow
 """A flow, or why its target cannot be asked, or why the flow cannot run."""

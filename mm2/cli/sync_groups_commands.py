@@ -21,12 +21,12 @@ from mm2.cli.options import (
     run,
 )
 from mm2.cli.rows import Row, rendered
-from mm2.client.checkpoint_sink import CheckpointSink, Round, open_sink
-from mm2.config.maker import MirrorMakerConfig
+from mm2.client.sink_rounds import CheckpointSink, Round, open_sink
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.java_regex import JavaPattern
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
-from mm2.herder.supervision import every
+from mm2.supervision import every
 from mm2.telemetry.logs import configure_logs
 
 _COLUMNS = ("cluster", "group", "topic", "partition", "before", "after", "state")

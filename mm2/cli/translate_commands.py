@@ -12,8 +12,8 @@ import click
 from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
 from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run, tell
 from mm2.cli.rows import Row, rendered
-from mm2.client.survey import FlowSurvey
-from mm2.client.translating import TranslatedOffset, translate_groups, translate_offset
+from mm2.client.group_status import FlowSurvey
+from mm2.client.translate_offsets import TranslatedOffset, translate_groups, translate_offset
 from mm2.core.model import TopicName, TopicPartition
 
 _COLUMNS: Final = [

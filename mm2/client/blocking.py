@@ -14,10 +14,10 @@ from typing import Self, overload
 
 from mm2.client import mirror_client, remote_cluster_utils
 from mm2.client.arguments import GroupPattern
-from mm2.client.checkpoints import GroupCheckpoints
-from mm2.client.config import ClientConfig
-from mm2.client.heartbeats import SeenHeartbeat
+from mm2.client.client_config import ClientConfig
 from mm2.client.mirror_client import TIMEOUT, WINDOW, Offsets
+from mm2.client.remote_checkpoints import GroupCheckpoints
+from mm2.client.seen_heartbeats import SeenHeartbeat
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
-from mm2.core.connect_offsets import decode_key, decode_offset
+from mm2.core.connect.offset_records import decode_key, decode_offset
 from mm2.core.json_text import read_json
-from mm2.core.lineage import HEADER as LINEAGE
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.run_codec import decode_key as decode_block_key
-from mm2.core.run_codec import decode_value as decode_block
+from mm2.core.positions.log_identity import HEADER as LINEAGE
+from mm2.core.translation.run_codec import decode_key as decode_block_key
+from mm2.core.translation.run_codec import decode_value as decode_block
 from mm2.errors import SchemaError
-from mm2.kafka.records import Record
+from mm2.kafka.logs.records import Record
 
 Fields: TypeAlias = dict[str, str | int | None]
 

@@ -14,19 +14,19 @@ from datetime import timedelta
 from typing import Final, Self, TypeAlias, overload
 
 from mm2.client.arguments import GroupPattern, require, wanted_groups
-from mm2.client.checkpoints import GroupCheckpoints, last_checkpoints, topic_of_checkpoints
-from mm2.client.config import ClientConfig
-from mm2.client.heartbeats import SeenHeartbeat, heard
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core import topology as names
-from mm2.core.checkpoint import CommittedOffset
+from mm2.client.client_config import ClientConfig
+from mm2.client.remote_checkpoints import GroupCheckpoints, last_checkpoints, topic_of_checkpoints
+from mm2.client.seen_heartbeats import SeenHeartbeat, heard
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.plugin import hold, release
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.positions import newest_records, positions_of
+from mm2.core.positions.stored_positions import newest_records, positions_of
+from mm2.core.topics import topology as names
+from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.kafka.admin import Admin
-from mm2.kafka.log import read_to_end, records_to_end
-from mm2.kafka.offsets import OffsetAt
+from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.logs.read_log import read_to_end, records_to_end
 
 Offsets: TypeAlias = dict[TopicPartition, CommittedOffset]
 

@@ -13,12 +13,12 @@ from uuid import UUID
 
 import structlog
 
-from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.kafka.group_ports import TargetGroups
-from mm2.kafka.offsets import OffsetAt
+from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.group_protocols import TargetGroups
 
 log = structlog.get_logger()
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from mm2.config.clients import Side, client_properties
 from mm2.core.model import SourceAndTarget
-from mm2.core.starts import StartRule
+from mm2.core.positions.start_rules import StartRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mm2.config.connector_settings import SourceSettings
-from mm2.config.settings import FlowConfig
-from mm2.config.spellings import read_as
+from mm2.config.flow_settings import FlowConfig
+from mm2.config.keys.key_aliases import read_as
 from mm2.core.config_change import (
     Effect,
     Effects,

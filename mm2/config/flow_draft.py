@@ -12,18 +12,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from mm2.config.checks.client_override_policy import ALLOWLIST_KEY, POLICY_KEY, forbidden
+from mm2.config.checks.unobeyed import unobeyed, unobeyed_by_process
 from mm2.config.clients import Side, client_properties, with_prefix
+from mm2.config.connector_reading import Parsed, parse_connector
 from mm2.config.credentials import is_of_connection, without_borrowed
-from mm2.config.data_clients import DataSettings, read_data
-from mm2.config.definition import Definition, Support, parse_all, split_list
-from mm2.config.exactly_once import WORKER_KEY, exactly_once_mistakes, misplaced
-from mm2.config.keys import CONNECTOR_DEFINITION, WORKER_AND_POLICY, keys_of
+from mm2.config.keys.definition import Definition, Support, parse_all, split_list
+from mm2.config.keys.key_aliases import own_at_top, readings, translated
+from mm2.config.keys.key_table import CONNECTOR_DEFINITION, WORKER_AND_POLICY, keys_of
 from mm2.config.layers import CONNECTOR_LEVEL, FlowLayers, Setting, in_users_words, plain
-from mm2.config.overrides import ALLOWLIST_KEY, POLICY_KEY, forbidden
-from mm2.config.providers import automatic_providers
-from mm2.config.reading import Parsed, parse_connector
-from mm2.config.spellings import own_at_top, readings, translated
-from mm2.config.unobeyed import unobeyed, unobeyed_by_process
+from mm2.config.record_clients import DataSettings, read_data
+from mm2.config.text.providers import automatic_providers
+from mm2.config.transaction_settings import WORKER_KEY, exactly_once_mistakes, misplaced
 from mm2.core.model import SOURCE_CONNECTOR, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 

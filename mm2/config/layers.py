@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
+from mm2.core.flow_names import FlowNames
 from mm2.core.model import ClusterAlias, SourceAndTarget
-from mm2.core.names import FlowNames
 from mm2.errors import ConfigError
 
 TOP_LEVEL: Final = "top level"

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mm2.config.classes import LOADED, foreign_classes
-from mm2.config.definition import by_line, java_trim
-from mm2.config.expressions import hide
-from mm2.config.flow import FlowConfig, single_flow
-from mm2.config.known import connector_advice, doubts
+from mm2.config.checks.allowed_classes import LOADED, foreign_classes
+from mm2.config.checks.key_lint import connector_advice, doubts
+from mm2.config.flow_config import FlowConfig, single_flow
+from mm2.config.keys.definition import by_line, java_trim
 from mm2.config.layers import with_line
-from mm2.connect.classes import ConnectorClass, connector_class
-from mm2.connect.layers import ConnectorLayers
-from mm2.connect.worker import WorkerConfig
+from mm2.config.text.expressions import hide
+from mm2.connect.connector_classes import ConnectorClass, connector_class
+from mm2.connect.connector_layers import ConnectorLayers
+from mm2.connect.worker_config import WorkerConfig
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     HEARTBEAT_CONNECTOR,

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.running import RunningConnectors
-from mm2.connect.status_board import StatusBoard
-from mm2.connect.store import ConnectorStore
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import TargetState
-from mm2.core.connect_status import ConnectorKey, Status
-from mm2.core.status_table import StatusTable
-from mm2.core.status_words import words_at_rest
+from mm2.connect.connector_store import ConnectorStore
+from mm2.connect.running_connectors import RunningConnectors
+from mm2.connect.worker_config import WorkerConfig
+from mm2.connect.worker_status_topic import StatusBoard
+from mm2.core.connect.config_records import TargetState
+from mm2.core.connect.final_statuses import words_at_rest
+from mm2.core.connect.status_records import ConnectorKey, Status
+from mm2.core.connect.status_table import StatusTable
 from mm2.errors import ClusterError, ConfigErrors
-from mm2.herder.flow_view import ConnectorView, FlowView, TaskView
-from mm2.rest.errors import unknown_connector
-from mm2.rest.ports import ConnectorStatus, ConnectorType, State
-from mm2.rest.views import FlowViews
+from mm2.herder.view.flow_follower import ConnectorView, FlowView, TaskView
+from mm2.rest.connector_protocol import ConnectorStatus, ConnectorType, State
+from mm2.rest.followed_flows import FlowViews
+from mm2.rest.rest_errors import unknown_connector
 
 
 class ConnectorStates:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from mm2.config.classes import LOADED
-from mm2.config.properties import load
+from mm2.config.checks.allowed_classes import LOADED
+from mm2.config.text.properties import load
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.files import ConnectorFile, read_connector_file
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig, Entry, WantedState
+from mm2.connect.connector_files import ConnectorFile, read_connector_file
+from mm2.connect.worker_config import WorkerConfig
+from mm2.core.connect.config_records import ConnectorConfig, Entry, WantedState
 from mm2.driver.start import foreground
 from mm2.errors import ConfigError, ConfigErrors, FatalError
 
 if TYPE_CHECKING:  # It would bring everything with it that is imported later.
-    from mm2.driver.app import Engine
+    from mm2.driver.mirror_maker import Engine
     from mm2.driver.signals import StopSignals
 
 log = structlog.get_logger()
@@ -64,11 +64,11 @@ def _run(path: Path, config: WorkerConfig, entries: Sequence[Entry]) -> int:
     spark = {key: value for key, value in config.properties.items() if key.startswith("spark.")}
 
     def main(engine: Engine, signals: StopSignals) -> int:
-        from mm2.connect.memory import MemoryStore  # noqa: PLC0415
-        from mm2.connect.store import TopicStore  # noqa: PLC0415
-        from mm2.driver.app import EXIT_START, run_program  # noqa: PLC0415
-        from mm2.driver.connect import ConnectWorker, entrance_of  # noqa: PLC0415
-        from mm2.driver.validation import worker_mistakes  # noqa: PLC0415
+        from mm2.connect.connector_store import TopicStore  # noqa: PLC0415
+        from mm2.connect.memory_store import MemoryStore  # noqa: PLC0415
+        from mm2.driver.connect_worker_process import ConnectWorker, entrance_of  # noqa: PLC0415
+        from mm2.driver.file_validation import worker_mistakes  # noqa: PLC0415
+        from mm2.driver.mirror_maker import EXIT_START, run_program  # noqa: PLC0415
 
         if mistakes := worker_mistakes(config):
             raise FileErrors([(path, each) for each in mistakes])

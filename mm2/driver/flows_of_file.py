@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mm2.config.failed import FlowsOfFile
-from mm2.config.flow import FlowConfig
-from mm2.config.maker import MirrorMakerConfig, load_maker
-from mm2.config.rest import rest_of_file
+from mm2.config.checks.failed_flows import FlowsOfFile
+from mm2.config.flow_config import FlowConfig
+from mm2.config.mirror_maker_config import MirrorMakerConfig, load_maker
+from mm2.config.rest_settings import rest_of_file
 from mm2.errors import ConfigError, ConfigErrors
 
 

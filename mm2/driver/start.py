@@ -21,7 +21,7 @@ from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors
 
 if TYPE_CHECKING:  # It would bring everything with it that is imported later.
-    from mm2.driver.app import Engine
+    from mm2.driver.mirror_maker import Engine
 
 
 def run(path: Path, clusters: Sequence[str] | None = None) -> int:
@@ -39,9 +39,9 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
     spark = {key: value for config in found.flows for key, value in config.spark.items()}
 
     def main(engine: Engine, signals: StopSignals) -> int:
-        from mm2.driver.app import run_flows  # noqa: PLC0415 - see above
-        from mm2.driver.reload import read_again  # noqa: PLC0415
-        from mm2.driver.validation import made, tell_doubts  # noqa: PLC0415
+        from mm2.driver.file_reload import read_again  # noqa: PLC0415
+        from mm2.driver.file_validation import made, tell_doubts  # noqa: PLC0415
+        from mm2.driver.mirror_maker import run_flows  # noqa: PLC0415 - see above
 
         tell_doubts(path)
         good = made(found)
@@ -93,7 +93,7 @@ def _run(
 ) -> int:
     signals.end_if_any_came()
     # What takes long to import, and only now: see above.
-    from flows.source.task import run_bundle  # noqa: PLC0415
+    from flows.source.source_task import run_bundle  # noqa: PLC0415
     from flows.spark.daemon import import_needed  # noqa: PLC0415
     from flows.spark.engine import SparkEngine  # noqa: PLC0415
     from mm2.telemetry.logs import configure_logs  # noqa: PLC0415

@@ -13,8 +13,8 @@ from functools import partial
 
 import structlog
 
-from mm2.config.flow import FlowConfig
 from mm2.config.flow_change import change_between
+from mm2.config.flow_config import FlowConfig
 from mm2.core.config_change import Effect
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
@@ -23,18 +23,18 @@ from mm2.core.model import (
     SourceAndTarget,
 )
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import admin_clients, wait_for
-from mm2.herder.election import NodeShare
-from mm2.herder.hearing import HeardRunner, heard_flow
-from mm2.herder.leading import FlowLeading
-from mm2.herder.plugins import HeldClasses, load_classes
-from mm2.herder.ports import BundleRunner, SmallFlow, StatusWriter
-from mm2.herder.status_keeper import StatusKeeper
-from mm2.herder.status_topic import StatusTopic, worker_id_of
-from mm2.herder.steered import SteeredFlow
-from mm2.herder.supervision import keep_running, unless_stopped
-from mm2.herder.term import Term
-from mm2.herder.topics import create_internal_topics
+from mm2.herder.election.flow_leading import FlowLeading
+from mm2.herder.election.group_election import NodeShare
+from mm2.herder.election.leadership_term import Term
+from mm2.herder.flow_classes import HeldClasses, load_classes
+from mm2.herder.flow_clusters import admin_clients, wait_for
+from mm2.herder.flow_protocols import BundleRunner, SmallFlow, StatusWriter
+from mm2.herder.leader_flow import SteeredFlow
+from mm2.herder.status.failure_reporting import HeardRunner, heard_flow
+from mm2.herder.status.status_keeper import StatusKeeper
+from mm2.herder.status.status_topic import StatusTopic, worker_id_of
+from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.supervision import keep_running, unless_stopped
 
 log = structlog.get_logger()
 

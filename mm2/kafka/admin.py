@@ -14,23 +14,23 @@ from uuid import UUID
 import structlog
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from mm2.core.acls import AclBinding
-from mm2.core.configs import AlterConfig, ConfigEntry
 from mm2.core.model import TopicName
-from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
+from mm2.core.topics.acls import AclBinding
+from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry
+from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized
-from mm2.kafka.acls import topic_acls
-from mm2.kafka.calls import Calls
-from mm2.kafka.catalogue import Catalogue, topic_description
+from mm2.kafka.acl_lists import topic_acls
+from mm2.kafka.client_errors import NotSupported, TopicExists, UnknownTopic
+from mm2.kafka.client_settings import milliseconds
+from mm2.kafka.cluster_client import Link
 from mm2.kafka.conversions import client_acl_binding, client_acl_filter
 from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.errors import NotSupported, TopicExists, UnknownTopic
-from mm2.kafka.link import Link
-from mm2.kafka.log_ends import LogEnds
-from mm2.kafka.offsets import OffsetCalls
+from mm2.kafka.group_admin import OffsetCalls
+from mm2.kafka.librdkafka_admin import Calls
+from mm2.kafka.logs.log_ends import LogEnds
 from mm2.kafka.quotas import client_quotas
-from mm2.kafka.settings import milliseconds
 from mm2.kafka.topic_configs import alter_topic_configs, topic_configs
+from mm2.kafka.topic_metadata import Catalogue, topic_description
 
 log = structlog.get_logger()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from mm2.kafka.cancelling import cancellable
-from mm2.kafka.odd_records import read_odd_records
+from mm2.kafka.logs.odd_records import read_odd_records
 from mm2.kafka.wire.nodes import NodesClient
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType, admin
 
-from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
-from mm2.core.configs import AlterConfig, ConfigEntry, ConfigSource
-from mm2.kafka.groups import LIBRDKAFKA_STATES, GroupState, GroupType
+from mm2.core.topics.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
+from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry, ConfigSource
+from mm2.kafka.group_model import LIBRDKAFKA_STATES, GroupState, GroupType
 
 T = TypeVar("T")
 

@@ -19,10 +19,11 @@ from typing import Any, Final, TypeVar
 from aiokafka.protocol.commit import OffsetCommitRequest, OffsetFetchRequest
 from confluent_kafka import KafkaError
 
-from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError, Unavailable
-from mm2.kafka.errors import NotSupported, from_librdkafka
+from mm2.kafka.client_errors import NotSupported, from_librdkafka
+from mm2.kafka.cluster_client import Link
 from mm2.kafka.group_answers import (
     Offsets,
     consumer_groups,
@@ -31,11 +32,10 @@ from mm2.kafka.group_answers import (
     offsets_of_groups,
 )
 from mm2.kafka.group_batches import GroupBatches
-from mm2.kafka.groups import PROTOCOL_STATES, Group, GroupMembers, GroupState, GroupType
-from mm2.kafka.link import Link
-from mm2.kafka.wire.group_lookup import ListedGroup, ListGroupsRequest
-from mm2.kafka.wire.group_offsets import OffsetsRequest
-from mm2.kafka.wire.group_states import ConsumerGroupsRequest, DescribeGroupsRequest
+from mm2.kafka.group_model import PROTOCOL_STATES, Group, GroupMembers, GroupState, GroupType
+from mm2.kafka.wire.describe_groups import ConsumerGroupsRequest, DescribeGroupsRequest
+from mm2.kafka.wire.find_coordinators import ListedGroup, ListGroupsRequest
+from mm2.kafka.wire.offset_fetch import OffsetsRequest
 
 T = TypeVar("T")
 

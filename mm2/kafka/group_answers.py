@@ -14,11 +14,11 @@ from aiokafka.coordinator.protocol import (
 )
 from confluent_kafka import KafkaError
 
-from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.kafka.errors import UnknownGroup, from_librdkafka
-from mm2.kafka.groups import (
+from mm2.kafka.client_errors import UnknownGroup, from_librdkafka
+from mm2.kafka.group_model import (
     PROTOCOL_STATES,
     Group,
     GroupMember,
@@ -26,9 +26,9 @@ from mm2.kafka.groups import (
     GroupState,
     GroupType,
 )
-from mm2.kafka.wire.group_lookup import FindCoordinatorsResponse
-from mm2.kafka.wire.group_offsets import FetchedOffsets, OffsetsResponse
-from mm2.kafka.wire.group_states import ConsumerGroupsResponse
+from mm2.kafka.wire.describe_groups import ConsumerGroupsResponse
+from mm2.kafka.wire.find_coordinators import FindCoordinatorsResponse
+from mm2.kafka.wire.offset_fetch import FetchedOffsets, OffsetsResponse
 
 Offsets = dict[TopicPartition, CommittedOffset]
 """What a group has committed."""

@@ -10,8 +10,8 @@ from typing import Any, Final
 from aiokafka.protocol.admin import DescribeClientQuotasRequest
 from confluent_kafka import KafkaError
 
-from mm2.kafka.errors import from_librdkafka
-from mm2.kafka.link import Link
+from mm2.kafka.client_errors import from_librdkafka
+from mm2.kafka.cluster_client import Link
 
 _WHAT: Final = "list quotas"
 _DEFAULT: Final = "<default>"

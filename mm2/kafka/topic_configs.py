@@ -9,10 +9,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from mm2.core.configs import AlterConfig, ConfigEntry
 from mm2.core.model import TopicName
+from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry
 from mm2.errors import ClusterError
-from mm2.kafka.calls import Calls
+from mm2.kafka.client_errors import NotSupported, UnknownTopic, raise_first
 from mm2.kafka.conversions import (
     NAMES_PER_REQUEST,
     alteration_resource,
@@ -20,7 +20,7 @@ from mm2.kafka.conversions import (
     config_entries,
     topic_resource,
 )
-from mm2.kafka.errors import NotSupported, UnknownTopic, raise_first
+from mm2.kafka.librdkafka_admin import Calls
 
 
 async def topic_configs(

@@ -14,9 +14,9 @@ from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
 from aiokafka.producer.message_accumulator import BatchBuilder
 
 from mm2.kafka.cancelling import cancellable
+from mm2.kafka.client_errors import translated
+from mm2.kafka.client_settings import aiokafka_settings, milliseconds
 from mm2.kafka.connecting import connected
-from mm2.kafka.errors import translated
-from mm2.kafka.settings import aiokafka_settings, milliseconds
 
 _TIMEOUT_MS: Final = 30_000
 _MAX_REQUEST_BYTES: Final = 16 << 20

@@ -19,15 +19,15 @@ from aiohttp import web
 from aiohttp.typedefs import Handler as WebHandler
 from aiohttp.typedefs import Middleware
 
-from mm2.config.expressions import hidden_in, hide
-from mm2.config.keys_top import HeaderRule
+from mm2.config.keys.keys_top import HeaderRule
+from mm2.config.text.expressions import hidden_in, hide
 from mm2.errors import ConfigError, ConfigErrors, FlowError, InvalidArgument, Mm2Error
-from mm2.rest.calls import Answer, Api, Call, parse_body
-from mm2.rest.entrance import Entrance
-from mm2.rest.errors import RestError
+from mm2.rest.cors import Origins, is_local_name, is_loopback, name_in
+from mm2.rest.listeners import Entrance
 from mm2.rest.openapi import ROUTES
-from mm2.rest.origins import Origins, is_local_name, is_loopback, name_in
 from mm2.rest.passwords import Passwords
+from mm2.rest.requests import Answer, Api, Call, parse_body
+from mm2.rest.rest_errors import RestError
 from mm2.rest.routes import Route
 
 log = structlog.get_logger()

@@ -8,10 +8,10 @@ from typing import Final
 from urllib.parse import quote
 
 from mm2.errors import ClusterError
-from mm2.rest.calls import Answer, Api, Call, changes_of, config_of
+from mm2.rest.connector_protocol import ConnectorInfo, ConnectorStatus, ConnectorType, State, Target
 from mm2.rest.documents import info_document, status_document
-from mm2.rest.errors import RestError, bad_request
-from mm2.rest.ports import ConnectorInfo, ConnectorStatus, ConnectorType, State, Target
+from mm2.rest.requests import Answer, Api, Call, changes_of, config_of
+from mm2.rest.rest_errors import RestError, bad_request
 from mm2.rest.routes import CONNECTOR, Parameter, Route
 
 _NAME: Final = "name"

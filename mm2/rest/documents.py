@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mm2.rest.ports import ConnectorInfo, ConnectorStatus, Position, State
+from mm2.rest.connector_protocol import ConnectorInfo, ConnectorStatus, Position, State
 
 
 def status_document(status: ConnectorStatus) -> dict[str, object]:

@@ -13,14 +13,28 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Final, NoReturn
 
-from mm2.config.failed import FailedFlow
-from mm2.config.flow import FlowConfig
+from mm2.config.checks.failed_flows import FailedFlow
+from mm2.config.flow_config import FlowConfig
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
-from mm2.rest.altering import partial, whole
-from mm2.rest.errors import RestError, bad_request, conflict, unknown_connector
-from mm2.rest.flow_answers import (
+from mm2.rest.config_diff import partial, whole
+from mm2.rest.connector_protocol import (
+    ConnectorInfo,
+    ConnectorStatus,
+    ConnectorType,
+    JsonObject,
+    Position,
+    Readiness,
+    Target,
+)
+from mm2.rest.flow_control import (
+    FlowSteering,
+    alter_positions,
+    positions_of,
+    reset_positions,
+)
+from mm2.rest.flow_documents import (
     altered_config,
     assigned_partitions,
     connector_name,
@@ -32,23 +46,9 @@ from mm2.rest.flow_answers import (
     status_of,
     trace_of,
 )
-from mm2.rest.flow_steering import (
-    FlowSteering,
-    alter_positions,
-    positions_of,
-    reset_positions,
-)
-from mm2.rest.ports import (
-    ConnectorInfo,
-    ConnectorStatus,
-    ConnectorType,
-    JsonObject,
-    Position,
-    Readiness,
-    Target,
-)
+from mm2.rest.followed_flows import FlowViews
 from mm2.rest.readiness import readiness_of
-from mm2.rest.views import FlowViews
+from mm2.rest.rest_errors import RestError, bad_request, conflict, unknown_connector
 
 _LISTED_WITHIN_S: Final = 5.0
 _ANSWERED_WITHIN_S: Final = 4.0

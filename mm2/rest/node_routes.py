@@ -7,10 +7,10 @@ from http import HTTPStatus
 from typing import Final
 
 from mm2 import __version__
-from mm2.rest.calls import Answer, Api, Call
-from mm2.rest.errors import bad_request, not_found
-from mm2.rest.plugins import API_VERSION
-from mm2.rest.ports import Readiness
+from mm2.rest.connector_plugins import API_VERSION
+from mm2.rest.connector_protocol import Readiness
+from mm2.rest.requests import Answer, Api, Call
+from mm2.rest.rest_errors import bad_request, not_found
 from mm2.rest.routes import Parameter, Route
 from mm2.telemetry.levels import LEVELS, Level
 

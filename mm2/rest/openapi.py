@@ -8,13 +8,13 @@ from http import HTTPStatus
 from typing import Final
 
 from mm2 import __version__
-from mm2.rest.calls import Answer, Api, Call
 from mm2.rest.connector_routes import CONNECTOR_ROUTES
 from mm2.rest.node_routes import NODE_ROUTES
-from mm2.rest.position_routes import POSITION_ROUTES
+from mm2.rest.offset_routes import POSITION_ROUTES
+from mm2.rest.requests import Answer, Api, Call
 from mm2.rest.routes import MESSAGES, Route
 from mm2.rest.schemas import SCHEMAS, reference
-from mm2.rest.steering_routes import STEERING_ROUTES
+from mm2.rest.state_routes import STEERING_ROUTES
 
 _PATH_NAME: Final = re.compile(r"\{(\w+)\}")
 _PATH_DOCS: Final = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
-from mm2.rest.calls import Handler
+from mm2.rest.requests import Handler
 
 MESSAGES: Final[Mapping[HTTPStatus, str]] = {
     HTTPStatus.OK: "Done.",

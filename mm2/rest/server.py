@@ -10,8 +10,8 @@ import structlog
 from aiohttp import web
 
 from mm2.rest.app import application
-from mm2.rest.calls import Api
-from mm2.rest.entrance import Entrance
+from mm2.rest.listeners import Entrance
+from mm2.rest.requests import Api
 from mm2.rest.sockets import advertised_url
 
 log = structlog.get_logger()

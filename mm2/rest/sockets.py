@@ -19,7 +19,7 @@ from typing import Final
 
 import structlog
 
-from mm2.config.rest import LISTENERS, Listener, RestSettings
+from mm2.config.rest_settings import LISTENERS, Listener, RestSettings
 from mm2.errors import FatalError
 
 log = structlog.get_logger()

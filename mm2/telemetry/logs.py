@@ -15,7 +15,7 @@ from typing import Final, TextIO
 import stamina
 import structlog
 
-from mm2.config.expressions import hidden_in, hide
+from mm2.config.text.expressions import hidden_in, hide
 from mm2.core.json_text import read_json
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}

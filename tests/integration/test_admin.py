@@ -12,16 +12,16 @@ from functools import partial
 import pytest
 from confluent_kafka import Consumer
 
-from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType
-from mm2.core.checkpoint import CommittedOffset
-from mm2.core.configs import AlterConfig, ConfigOperation, ConfigSource
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
+from mm2.core.topics.acls import AclBinding, AclOperation, AclPermission, PatternType
+from mm2.core.topics.remote_configs import AlterConfig, ConfigOperation, ConfigSource
+from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
+from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.errors import GroupInUse, Refused, SecurityDisabled, TopicExists
-from mm2.kafka.groups import Group, GroupState, GroupType
-from mm2.kafka.offsets import OffsetAt
+from mm2.kafka.client_errors import GroupInUse, Refused, SecurityDisabled, TopicExists
+from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.group_model import Group, GroupState, GroupType
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually_async
 from tests.support.groups import PROTOCOLS

@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
-from mm2.config.flow import FlowConfig
+from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
 from mm2.errors import ConfigErrors
-from mm2.herder.clusters import admin_clients
-from mm2.herder.commands import FlowCommands
-from mm2.herder.control_steering import CONFIG_KEY
-from mm2.kafka.log import read_to_end
+from mm2.herder.control.flow_commands import FlowCommands
+from mm2.herder.flow_clusters import admin_clients
+from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.writer import Writer
+from mm2.protocol.command_records import CONFIG_KEY
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
 

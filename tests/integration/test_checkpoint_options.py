@@ -14,9 +14,9 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 from structlog.testing import capture_logs
 
-from flows.checkpoint import commits
-from mm2.core.runs import Run
-from mm2.herder.checkpoint_progress import (
+from flows.checkpoint import commit_follower
+from mm2.core.translation.runs import Run
+from mm2.protocol.checkpoint_progress import (
     CHECKPOINT_KEY,
     CheckpointProgress,
     decode_checkpoint_progress,
@@ -126,7 +126,7 @@ def _following(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Pa
 @pytest.fixture
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine it takes long until what follows a commit is written."""
-    monkeypatch.setattr(commits, "_SETTLED_S", DEADLINE_S)
+    monkeypatch.setattr(commit_follower, "_SETTLED_S", DEADLINE_S)
 
 
 @pytest.mark.usefixtures("_patience")

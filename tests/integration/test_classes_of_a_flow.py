@@ -11,24 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from flows.checkpoint.flow import run_checkpoints
-from flows.heartbeat.flow import run_heartbeats
-from mm2.config.altering import tolerated
-from mm2.config.flow import FlowConfig
+from flows.checkpoint.checkpoint_flow import run_checkpoints
+from flows.heartbeat.heartbeat_flow import run_heartbeats
+from mm2.config.flow_config import FlowConfig
+from mm2.config.overrides import tolerated
 from mm2.core.config_change import Effect
 from mm2.driver.flows_of_file import load_flows
 from mm2.foreign import wait_closed
-from mm2.herder.board import ControlBoard
-from mm2.herder.bundle import BundleSpec
-from mm2.herder.clusters import admin_clients
-from mm2.herder.control_steering import Alterations, encode_steering
+from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.election.leadership_term import Term
+from mm2.herder.flow_classes import HeldClasses
+from mm2.herder.flow_clusters import admin_clients
 from mm2.herder.herder import FlowHerder
-from mm2.herder.plugins import HeldClasses
-from mm2.herder.source import SourceFlow
-from mm2.herder.steered import SteeredFlow
-from mm2.herder.term import Term
-from mm2.kafka.records import Record
+from mm2.herder.leader_flow import SteeredFlow
+from mm2.herder.source_controller import SourceFlow
+from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import BundleSpec
+from mm2.protocol.command_records import Alterations, encode_steering
 from tests.support.cluster import Cluster
 from tests.support.counted_classes import WRITTEN_TO, Lives, lives, names
 from tests.support.eventually import eventually_async

@@ -15,11 +15,11 @@ import uvloop
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from mm2.core.acls import AclBinding, AclOperation
 from mm2.core.model import TopicName
+from mm2.core.topics.acls import AclBinding, AclOperation
 from mm2.errors import AuthenticationFailed, ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.settings import librdkafka_settings
+from mm2.kafka.client_settings import librdkafka_settings
 from mm2.kafka.writer import Writer
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.cluster import KafkaCluster

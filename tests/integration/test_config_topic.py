@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from mm2.connect.store import TopicStore
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig, Restart, TargetState, WantedState
+from mm2.connect.connector_store import TopicStore
+from mm2.connect.worker_config import WorkerConfig
+from mm2.core.connect.config_records import ConnectorConfig, Restart, TargetState, WantedState
 from mm2.errors import FatalError
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually_async

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mm2.core.status_table import StatusTable
-from mm2.kafka.log import read_to_end
+from mm2.core.connect.status_table import StatusTable
+from mm2.kafka.logs.read_log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.connect import distributed, sample
 from tests.support.eventually import eventually

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mm2.connect.cluster_identity import check_target
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.doubts import check_target
-from mm2.connect.worker import WorkerConfig
+from mm2.connect.worker_config import WorkerConfig
 from mm2.errors import ConfigError
 from tests.support.cluster import Cluster
 

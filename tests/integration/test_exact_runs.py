@@ -16,21 +16,21 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from flows.checkpoint.follow import feed_all_runs
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.runs import OffsetRuns
-from flows.source.tidying import RunTidying
-from mm2.client.translation import read_translation
+from flows.checkpoint.translation_followers import feed_all_runs
+from flows.source.mirrored_partition import Mirrored
+from flows.source.publish.run_cleanup import RunTidying
+from flows.source.publish.run_publisher import OffsetRuns
+from flows.source.send.send_queue import Lane
+from mm2.client.load_translation import read_translation
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Run, Runs
-from mm2.core.translation import OffsetTranslation, RunStore
-from mm2.herder.bundle import ErrorSpec, FetchSpec, OffsetSyncSpec
-from mm2.kafka.log import records_to_end
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import Block, Run, Runs
+from mm2.kafka.logs.read_log import records_to_end
 from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import ErrorSpec, FetchSpec, OffsetSyncSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

@@ -12,13 +12,13 @@ from functools import partial
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from mm2.config.flow import flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.connect_offsets import decode_key, decode_offset
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.core.connect.offset_records import decode_key, decode_offset
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import Fenced
-from mm2.herder.bundle import ExactlyOnceSpec
-from mm2.herder.exactly_once import fence_earlier_tasks
+from mm2.herder.bundles.task_fencing import fence_earlier_tasks
+from mm2.protocol.bundle_spec import ExactlyOnceSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually

@@ -10,13 +10,13 @@ from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperatio
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from structlog.testing import capture_logs
 
-from flows.source.retention import with_refresh
+from flows.source.commit.group_retention import with_refresh
 from mm2.core.model import GroupId
 from mm2.errors import NotAuthorized
-from mm2.herder.bundle import ExactlyOnceSpec
 from mm2.kafka.admin import Admin
-from mm2.kafka.settings import aiokafka_settings
-from mm2.kafka.wire.client import WireClient
+from mm2.kafka.client_settings import aiokafka_settings
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import ExactlyOnceSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from mm2.core.acls import AclBinding, AclOperation
+from mm2.core.topics.acls import AclBinding, AclOperation
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.herder.bundle import FetchSpec
+from mm2.protocol.bundle_spec import FetchSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

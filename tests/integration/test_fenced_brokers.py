@@ -16,10 +16,10 @@ from mm2.cli.mm2 import main
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.log import read_to_end
-from mm2.kafka.peek import first_records
-from mm2.kafka.settings import aiokafka_settings
-from mm2.kafka.wire.client import WireClient
+from mm2.kafka.client_settings import aiokafka_settings
+from mm2.kafka.logs.first_records import first_records
+from mm2.kafka.logs.read_log import read_to_end
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from tests.support.cluster import KafkaCluster
 from tests.support.eventually import eventually

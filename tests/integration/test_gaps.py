@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from mm2.herder.bundle import FetchSpec, GapSpec
+from mm2.protocol.bundle_spec import FetchSpec, GapSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.herder.bundle import GapSpec
+from mm2.protocol.bundle_spec import GapSpec
 from tests.support.bundle import WATCHING, Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

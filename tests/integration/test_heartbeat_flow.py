@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from flows.heartbeat.flow import run_heartbeats
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import load_maker
+from flows.heartbeat.heartbeat_flow import run_heartbeats
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import load_maker
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import admin_clients
-from mm2.herder.heartbeat_progress import decode_heartbeats
-from mm2.herder.topics import create_internal_topics
-from mm2.kafka.log import read_to_end
+from mm2.herder.flow_clusters import admin_clients
+from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.logs.read_log import read_to_end
+from mm2.protocol.heartbeat_progress import decode_heartbeats
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.mirror import properties

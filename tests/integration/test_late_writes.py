@@ -11,23 +11,23 @@ from functools import partial
 
 import pytest
 
-from flows.source.batch import restamp
-from flows.source.identity import renew_transactional_id
-from flows.source.recode import Record, encode, keyed_body
-from flows.source.task import _run
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.connect_offsets import decode_offset
+from flows.source.forward.batch import restamp
+from flows.source.forward.recode import Record, encode, keyed_body
+from flows.source.send.producer_id import renew_transactional_id
+from flows.source.source_task import _run
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.core.connect.offset_records import decode_offset
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec
-from mm2.herder.control import Assignment, BundleState, encode_assignment
-from mm2.herder.exactly_once import fence_earlier_tasks, transactional_id
-from mm2.kafka.wire.client import WireClient
+from mm2.herder.bundles.task_fencing import fence_earlier_tasks, transactional_id
 from mm2.kafka.wire.codecs import UNCOMPRESSED
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fencing import fencing_identity, renew
 from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
-from mm2.kafka.wire.transactions import TransactionLost
+from mm2.kafka.wire.transactional_producer import TransactionLost
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import BundleSpec
+from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually, eventually_async

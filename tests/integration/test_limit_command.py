@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
-from mm2.herder.control_steering import Alterations, decode_steering
+from mm2.protocol.command_records import Alterations, decode_steering
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
 from tests.support.records import everything

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from mm2.herder.bundle import FetchSpec
-from mm2.herder.control_shares import Division, encode_division
-from mm2.herder.control_steering import LiveSettings, encode_steering
-from mm2.herder.progress import PaceProgress
+from mm2.protocol.bundle_spec import FetchSpec
+from mm2.protocol.command_records import LiveSettings, encode_steering
+from mm2.protocol.progress_records import PaceProgress
+from mm2.protocol.rate_records import Division, encode_division
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from mm2.herder.control_steering import Alterations, encode_steering
+from mm2.protocol.command_records import Alterations, encode_steering
 from tests.support.bench.probes import Arrivals, Source, percentiles
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

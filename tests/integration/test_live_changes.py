@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
 from mm2.cli.mm2 import main
-from mm2.herder.control import Assignment, BundleState, decode
-from mm2.herder.progress import BundleProgress, decode_progress, is_of_bundle
+from mm2.protocol.control_records import Assignment, BundleState, decode
+from mm2.protocol.progress_records import BundleProgress, decode_progress, is_of_bundle
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties

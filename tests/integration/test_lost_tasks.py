@@ -11,9 +11,16 @@ from subprocess import Popen, TimeoutExpired
 
 import pytest
 
-from mm2.core.leadership import RENEW_MS
-from mm2.herder.control import BundleState, FlowState, Lease, Wanted, encode_lease, encode_wanted
-from mm2.herder.progress import BundleProgress
+from mm2.core.leadership.state_machine import RENEW_MS
+from mm2.protocol.control_records import (
+    BundleState,
+    FlowState,
+    Lease,
+    Wanted,
+    encode_lease,
+    encode_wanted,
+)
+from mm2.protocol.progress_records import BundleProgress
 from tests.support.batches import CODECS, Plain, write_batch
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster

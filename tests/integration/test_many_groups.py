@@ -15,26 +15,26 @@ from typing import cast
 
 import pytest
 
-from flows.checkpoint.emit import Choice, Emission, Found
-from flows.checkpoint.groups import FollowedGroups
+from flows.checkpoint.checkpoint_reporter import Latencies
+from flows.checkpoint.checkpoint_store import CheckpointStore
+from flows.checkpoint.emission import Choice, Emission, Found
+from flows.checkpoint.followed_groups import FollowedGroups
+from flows.checkpoint.group_offset_sync import GroupOffsetSync
 from flows.checkpoint.outbox import Outbox
-from flows.checkpoint.report import Latencies
-from flows.checkpoint.store import CheckpointStore
-from flows.checkpoint.sync import GroupOffsetSync
-from mm2.core.checkpoint import CommittedOffset, Renaming
 from mm2.core.codec import OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import GroupId, TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Logs, Run, Runs
-from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.core.translation.checkpoint_rules import CommittedOffset, Renaming
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
-from mm2.kafka.errors import GroupInUse
-from mm2.kafka.group_ports import TargetGroups
-from mm2.kafka.groups import Group, GroupState, GroupType
+from mm2.kafka.client_errors import GroupInUse
+from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.group_protocols import TargetGroups
 from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async

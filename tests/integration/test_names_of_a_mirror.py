@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mm2.client import MirrorClient
-from mm2.core.acls import AclOperation
 from mm2.core.model import ClusterAlias
+from mm2.core.topics.acls import AclOperation
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually, eventually_async
 from tests.support.groups import group_offsets

@@ -9,12 +9,12 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
-from flows.source.recode import Record, encode, keyed_body
+from flows.source.forward.recode import Record, encode, keyed_body
 from mm2.cli.mm2 import main
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
-from mm2.kafka.log import read_to_end
-from mm2.kafka.peek import first_records
+from mm2.kafka.logs.first_records import first_records
+from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.wire.codecs import GZIP, Compression
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually

@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
-from mm2.herder.progress import BundleProgress, encode_progress
+from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.kafka.admin import Admin
+from mm2.protocol.progress_records import BundleProgress, encode_progress
 from tests.support.cluster import Cluster
 from tests.support.groups import join_as_connect_worker
 from tests.support.layout import free_ports

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
-from mm2.core.acls import AclOperation as AclRight
+from mm2.core.topics.acls import AclOperation as AclRight
 from tests.support.cluster import KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.groups import group_offsets

@@ -10,12 +10,12 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
-from mm2.herder.positions import PositionStore
+from mm2.herder.offsets.position_store import PositionStore
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from mm2.herder.bundle import FetchSpec
+from mm2.protocol.bundle_spec import FetchSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually

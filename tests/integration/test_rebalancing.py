@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from mm2.herder.control import Assignment, decode
+from mm2.protocol.control_records import Assignment, decode
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, one_way

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from flows.checkpoint.follow import SyncFollower
+from flows.checkpoint.translation_followers import SyncFollower
 from mm2.cli.mm2 import main
 from mm2.core.codec import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.core.runs import Run
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.runs import Run
 from tests.support.checkpointing import make_pair, text_bytes
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async

@@ -9,8 +9,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from mm2.herder.bundle import ErrorSpec
-from mm2.herder.progress import PartitionProgress
+from mm2.protocol.bundle_spec import ErrorSpec
+from mm2.protocol.progress_records import PartitionProgress
 from tests.support.batches import Plain, write_batch
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.produce import ProduceAnswer
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.records import Sample, consume, create_topic, produce

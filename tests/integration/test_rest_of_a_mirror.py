@@ -17,11 +17,11 @@ from urllib.parse import quote
 import pytest
 from aiohttp import ClientSession
 
-from mm2.config.flow import flow_config
-from mm2.config.maker import load_maker
-from mm2.herder.control_steering import Alterations, encode_steering
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import load_maker
+from mm2.protocol.command_records import Alterations, encode_steering
 from mm2.rest.flow_connectors import FlowConnectors
-from mm2.rest.views import FlowViews
+from mm2.rest.followed_flows import FlowViews
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually, eventually_async
 from tests.support.kafbat import ANSWERS, check_answer

@@ -19,16 +19,16 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from flows.checkpoint.flow import run_checkpoints
-from flows.source.batch import Batch
-from mm2.config.flow import flow_config
-from mm2.config.maker import load_maker
+from flows.checkpoint.checkpoint_flow import run_checkpoints
+from flows.source.forward.batch import Batch
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import load_maker
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import admin_clients
-from mm2.herder.topics import create_internal_topics
+from mm2.herder.flow_clusters import admin_clients
+from mm2.herder.topics.internal_topics import create_internal_topics
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually, eventually_async

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.core.acls import AclBinding, AclOperation, PatternType
+from mm2.core.topics.acls import AclBinding, AclOperation, PatternType
 from tests.support.certificates import PASSWORD
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually

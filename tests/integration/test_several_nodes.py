@@ -15,8 +15,8 @@ import psutil
 import pytest
 from confluent_kafka import Producer
 
-from flows.source.batch import Batch
-from mm2.herder.control import Lease, decode
+from flows.source.forward.batch import Batch
+from mm2.protocol.control_records import Lease, decode
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, properties

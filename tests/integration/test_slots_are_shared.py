@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
-from mm2.herder.control import Assignment, decode
+from mm2.protocol.control_records import Assignment, decode
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties

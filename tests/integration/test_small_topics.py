@@ -12,9 +12,9 @@ import pytest
 
 from mm2.errors import AuthenticationFailed, Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.errors import Refused
-from mm2.kafka.log import Record, read_to_end
-from mm2.kafka.log_tail import LogTail
+from mm2.kafka.client_errors import Refused
+from mm2.kafka.logs.log_tail import LogTail
+from mm2.kafka.logs.read_log import Record, read_to_end
 from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually_async

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from mm2.core.starts import parse_rules
-from mm2.herder.bundle import FetchSpec
+from mm2.core.positions.start_rules import parse_rules
+from mm2.protocol.bundle_spec import FetchSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

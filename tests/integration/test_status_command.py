@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.connect_status import RunState, Status
+from mm2.core.connect.status_records import RunState, Status
+from mm2.core.connect.status_table import StatusTable
 from mm2.core.model import SOURCE_CONNECTOR
-from mm2.core.status_table import StatusTable
 from tests.support.cluster import Cluster
 from tests.support.connect import statuses_of
 from tests.support.eventually import eventually

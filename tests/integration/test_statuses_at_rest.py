@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.memory import MemoryStore
-from mm2.connect.resting import RestingStatuses
-from mm2.connect.status_board import StatusBoard
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig, TargetState, WantedState
-from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey, encode_status
-from mm2.core.status_table import StatusTable
-from mm2.herder.control import Lease, LeaseState, encode_lease
-from mm2.kafka.log import read_to_end
+from mm2.connect.idle_statuses import RestingStatuses
+from mm2.connect.memory_store import MemoryStore
+from mm2.connect.worker_config import WorkerConfig
+from mm2.connect.worker_status_topic import StatusBoard
+from mm2.core.connect.config_records import ConnectorConfig, TargetState, WantedState
+from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
+from mm2.core.connect.status_table import StatusTable
+from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.writer import Writer
+from mm2.protocol.control_records import Lease, LeaseState, encode_lease
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually_async
 from tests.support.records import create_topic

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from flows.source.task import _run
+from flows.source.source_task import _run
 from mm2.errors import Fenced
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster

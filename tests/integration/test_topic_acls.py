@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType
+from mm2.core.topics.acls import AclBinding, AclOperation, AclPermission, PatternType
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.records import create_topic

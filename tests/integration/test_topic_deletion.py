@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.core.acls import AclBinding, AclOperation
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.positions import PositionStore
+from mm2.core.topics.acls import AclBinding, AclOperation
+from mm2.herder.offsets.position_store import PositionStore
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually_async

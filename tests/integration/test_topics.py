@@ -8,14 +8,14 @@ from collections.abc import Mapping
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.core.acls import AclOperation
-from mm2.core.configs import AlterConfig, ConfigOperation
 from mm2.core.model import TopicName
-from mm2.core.plan import GrowTopic
-from mm2.herder.bundle import BundleSpec
-from mm2.herder.election import NodeShare
-from mm2.herder.leading import FlowLeading
-from mm2.herder.source import SourceFlow
+from mm2.core.topics.acls import AclOperation
+from mm2.core.topics.remote_configs import AlterConfig, ConfigOperation
+from mm2.core.topics.topic_plan import GrowTopic
+from mm2.herder.election.flow_leading import FlowLeading
+from mm2.herder.election.group_election import NodeShare
+from mm2.herder.source_controller import SourceFlow
+from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.records import create_topic

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from flows.source.batch import split
-from mm2.herder.bundle import FetchSpec, OffsetSyncSpec
+from flows.source.forward.batch import split
+from mm2.protocol.bundle_spec import FetchSpec, OffsetSyncSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually

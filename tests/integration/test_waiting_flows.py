@@ -8,15 +8,15 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
-from mm2.config.flow import FlowConfig
+from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
-from mm2.herder.board import ControlBoard
-from mm2.herder.bundle import BundleSpec
-from mm2.herder.clusters import FlowClusters, admin_clients
+from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.election.leadership_term import Term
+from mm2.herder.flow_clusters import FlowClusters, admin_clients
 from mm2.herder.herder import FlowHerder
-from mm2.herder.source import SourceFlow
-from mm2.herder.term import Term
+from mm2.herder.source_controller import SourceFlow
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.eventually import eventually_async
 from tests.support.runners import EndlessRunner

@@ -14,11 +14,11 @@ from aiokafka.conn import AIOKafkaConnection
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
-from mm2.kafka.settings import aiokafka_settings
-from mm2.kafka.wire.client import WireClient
+from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.connection import Connection
 from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.metadata import MetadataRequest
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.cluster import Cluster, KafkaCluster

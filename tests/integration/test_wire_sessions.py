@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest
 from mm2.kafka.wire.sessions import FetchSession, Step
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async

@@ -11,7 +11,7 @@ from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBat
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flows.source.batch import (
+from flows.source.forward.batch import (
     DELETE_HORIZON,
     LOG_APPEND_TIME,
     TRANSACTIONAL,

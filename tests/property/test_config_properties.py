@@ -6,12 +6,12 @@ import javaproperties
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.config.definition import split_list
-from mm2.config.keys import CLIENT_NAMES, CONNECTOR_NAMES, TABLE
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.problems import findings
-from mm2.config.properties import PropertiesFile, parse
-from mm2.config.redact import PASSWORD_KEYS, redacted
+from mm2.config.checks.findings import findings
+from mm2.config.keys.definition import split_list
+from mm2.config.keys.key_table import CLIENT_NAMES, CONNECTOR_NAMES, TABLE
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.text.properties import PropertiesFile, parse
+from mm2.config.text.redact import PASSWORD_KEYS, redacted
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import ConfigError
 

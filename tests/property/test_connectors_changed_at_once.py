@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from mm2.connect.contents import Contents, Replacing, replacing
-from mm2.core.connect_configs import Base, ConnectorConfig, Entry, TargetState, WantedState
+from mm2.connect.config_state import Contents, Replacing, replacing
+from mm2.core.connect.config_records import Base, ConnectorConfig, Entry, TargetState, WantedState
 
 _NAME = "m"
 _WORKERS = st.integers(0, 2)

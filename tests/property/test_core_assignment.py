@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.assignment import DEFAULT_TOLERANCE, pack, round_robin
+from mm2.core.balancing.assignment import DEFAULT_TOLERANCE, pack, round_robin
 from mm2.core.model import TopicName, TopicPartition
 
 PARTITIONS = st.builds(TopicPartition, st.sampled_from("abc").map(TopicName), st.integers(0, 12))

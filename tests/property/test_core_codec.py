@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
-from mm2.core.connect_offsets import (
+from mm2.core.connect.offset_records import (
     CheckpointPartition,
     HeartbeatPartition,
     OffsetPartition,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync import OffsetSyncQueue, PartitionState
-from mm2.core.offset_sync_store import SLOTS, OffsetSyncStore, invariant_b, invariant_c
+from mm2.core.translation.offset_sync import OffsetSyncQueue, PartitionState
+from mm2.core.translation.offset_sync_store import SLOTS, OffsetSyncStore, invariant_b, invariant_c
 
 P0 = TopicPartition(TopicName("t"), 0)
 RUNS = st.lists(st.tuples(st.integers(-3, 4), st.integers(-3, 4), st.integers(1, 40)), max_size=10)

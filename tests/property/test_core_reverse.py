@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync_store import TOO_OLD, OffsetSyncStore
+from mm2.core.translation.offset_sync_store import TOO_OLD, OffsetSyncStore
 
 PARTITION: Final = TopicPartition(TopicName("t"), 0)
 

@@ -13,21 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.config.altering import tolerated
+from mm2.config.checks.key_lint import connector_keys
 from mm2.config.clients import data_producer_properties
 from mm2.config.credentials import CLIENT_PREFIXES, merged
-from mm2.config.definition import split_list
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.keys_clients import CLIENT_KINDS
-from mm2.config.keys_own import SPELLINGS
-from mm2.config.keys_security import CLIENT_NAMES
-from mm2.config.known import connector_keys
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.keys.definition import split_list
+from mm2.config.keys.keys_clients import CLIENT_KINDS
+from mm2.config.keys.keys_mm2 import SPELLINGS
+from mm2.config.keys.keys_security import CLIENT_NAMES
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.overrides import tolerated
 from mm2.connect.connector import read_connector
-from mm2.connect.worker import WorkerConfig
+from mm2.connect.worker_config import WorkerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
-from mm2.herder.alteration import alteration
+from mm2.herder.control.config_alteration import alteration
 
 FLOW: Final = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 LOGIN: Final = {

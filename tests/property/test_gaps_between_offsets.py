@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.failover.gaps import Stretch, without_records
+from mm2.failover.empty_ranges import Stretch, without_records
 from tests.support.fake_route import FakeSide, at
 
 LENGTH = 12

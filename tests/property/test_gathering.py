@@ -8,10 +8,10 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.source.gathering import SELDOM, Gathering
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.reading import Reading
+from flows.source.fetch.fetch_linger import SELDOM, Gathering
+from flows.source.fetch.reading import Reading
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.send_queue import Lane
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.fetch import FetchedPartition
 from tests.support.virtual_time import run

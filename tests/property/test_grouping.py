@@ -10,10 +10,16 @@ from dataclasses import dataclass, replace
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flows.source.batch import CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, split
-from flows.source.grouping import Policy
-from flows.source.recode import recode, recode_bytes
-from flows.source.strips import each_batch, pieces
+from flows.source.fetch.contiguous_batches import each_batch, pieces
+from flows.source.forward.batch import (
+    CONTROL,
+    DELETE_HORIZON,
+    LOG_APPEND_TIME,
+    TRANSACTIONAL,
+    split,
+)
+from flows.source.forward.grouping import Policy
+from flows.source.forward.recode import recode, recode_bytes
 from mm2.kafka.wire.codecs import Compression
 from tests.support.batches import Plain, read_batch, read_header, write_batch, write_legacy
 from tests.support.intake import IntakeBench

@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from mm2.core.handover import Handover
+from mm2.core.balancing.partition_handover import Handover
 from mm2.core.model import TopicName, TopicPartition
 
 _BUNDLES = 3

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mm2.core.checkpoint import is_more_recent
 from mm2.core.codec import Checkpoint
-from mm2.core.failover import Place
+from mm2.core.failover.group_facts import Place
 from mm2.core.model import GroupId, TopicName, TopicPartition
-from mm2.core.target_commit import (
+from mm2.core.translation.checkpoint_rules import is_more_recent
+from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.target_commit import (
     Order,
     TargetCommit,
     compared,
@@ -32,7 +33,6 @@ from mm2.core.target_commit import (
     seen,
     settled,
 )
-from mm2.core.translation import Translated
 
 A, B = 0, 1
 WHERE: Final = TopicPartition(TopicName("t"), 0)

@@ -18,10 +18,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from flows.source.lease import TaskLease
-from mm2.core import leadership_words as words
-from mm2.core.leadership import PATIENCE_MS, Leadership, Role
-from mm2.herder.lease_slot import LeaseSlot, LeaseWord
+from flows.source.task_lease import TaskLease
+from mm2.core.leadership import leadership_events as words
+from mm2.core.leadership.state_machine import PATIENCE_MS, Leadership, Role
+from mm2.herder.election.pending_lease import LeaseSlot, LeaseWord
 
 _NODES = 3
 _WHO = st.integers(0, _NODES - 1)

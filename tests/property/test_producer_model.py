@@ -14,14 +14,14 @@ from typing import cast
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flows.source.lane import MAX_IN_FLIGHT, Lane, Outgoing, Verdict
-from flows.source.produce import Producer
-from flows.source.recovery import SequenceLost
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import MAX_IN_FLIGHT, Lane, Outgoing, Verdict
+from flows.source.send.send_recovery import SequenceLost
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import root_cause
-from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import POISON, FakeCluster, Trouble
 from tests.support.virtual_time import run

@@ -13,8 +13,9 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flows.source.batch import DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, Batch, split
-from flows.source.recode import (
+from flows.source.fetch.contiguous_batches import MOST_RECORDS
+from flows.source.forward.batch import DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, Batch, split
+from flows.source.forward.recode import (
     Recoded,
     first_of,
     halve,
@@ -25,7 +26,6 @@ from flows.source.recode import (
     records_of,
     varint,
 )
-from flows.source.strips import MOST_RECORDS
 from mm2.kafka.wire.codecs import UNCOMPRESSED, Compression, TooLarge
 from tests.support.batches import Headers, Plain, read_batch, read_header, write_batch, write_legacy
 

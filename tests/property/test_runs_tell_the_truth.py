@@ -18,12 +18,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.core.run_codec import decode_key, decode_value, encode_key, encode_value
-from mm2.core.run_tidying import StoredRuns
-from mm2.core.run_tracker import RunTracker
-from mm2.core.runs import Block, Logs, Run, Term
-from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.run_codec import decode_key, decode_value, encode_key, encode_value
+from mm2.core.translation.run_retention import StoredRuns
+from mm2.core.translation.run_tracker import RunTracker
+from mm2.core.translation.runs import Block, Logs, Run, Term
 
 WHERE = TopicPartition(TopicName("t"), 0)
 COUNTS = st.integers(1, 6)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from mm2.core.slots import SlotLedger, fair_shares
+from mm2.core.balancing.spark_slots import SlotLedger, fair_shares
 
 _FLOWS = "abc"
 _flow = st.sampled_from(_FLOWS)

@@ -16,19 +16,19 @@ from typing import cast
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flows.source.gate import TransactionGate
-from flows.source.lane import Lane, Outgoing
-from flows.source.partition import Mirrored
-from flows.source.positions import PositionsTopic, has_moved
-from flows.source.produce import Producer
-from flows.source.transactions import Transactions
-from mm2.core.exactly_once import Boundary
+from flows.source.commit.position_commits import PositionsTopic, has_moved
+from flows.source.commit.transactional_commits import Transactions
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
-from mm2.core.positions import positions_of
+from mm2.core.positions.exactly_once import Boundary
+from mm2.core.positions.stored_positions import positions_of
 from mm2.errors import FlowError, root_cause
-from mm2.herder.bundle import ExactlyOnceSpec
-from mm2.kafka.wire.client import WireClient
-from mm2.kafka.wire.transactions import TransactionalProducer
+from mm2.kafka.wire.transactional_producer import TransactionalProducer
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import ExactlyOnceSpec
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import Trouble
 from tests.support.fake_coordinator import TransactionalCluster

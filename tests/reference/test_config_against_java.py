@@ -17,18 +17,18 @@ from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
 from mm2.config.clients import data_producer_properties
-from mm2.config.definition import Definition
-from mm2.config.dump import dump
-from mm2.config.keys import CLIENT_NAMES, MAKER_KEYS, TABLE
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.properties import parse
-from mm2.config.reading import (
+from mm2.config.connector_reading import (
     Parsed,
     checkpoint_refusals,
     parse_connector,
     read_checkpoint,
     read_source,
 )
+from mm2.config.keys.definition import Definition
+from mm2.config.keys.key_table import CLIENT_NAMES, MAKER_KEYS, TABLE
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.pages.config_dump import dump
+from mm2.config.text.properties import parse
 from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError
 from tests.reference.config_files import (

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from mm2.config.definition import Definition
-from mm2.config.keys import TABLE, keys_of
-from mm2.config.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
-from mm2.config.keys_security import CLIENT_NAMES
+from mm2.config.keys.definition import Definition
+from mm2.config.keys.key_table import TABLE, keys_of
+from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
+from mm2.config.keys.keys_security import CLIENT_NAMES
 from tests.reference.java_config import compiled
 
 pytestmark = pytest.mark.reference

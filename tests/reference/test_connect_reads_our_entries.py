@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.properties import load
-from mm2.connect.contents import Contents
-from mm2.connect.store import TopicStore
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig, TargetState, WantedState, decode_base
-from mm2.core.connect_status import RunState
-from mm2.kafka.log import read_to_end
+from mm2.config.text.properties import load
+from mm2.connect.config_state import Contents
+from mm2.connect.connector_store import TopicStore
+from mm2.connect.worker_config import WorkerConfig
+from mm2.core.connect.config_records import ConnectorConfig, TargetState, WantedState, decode_base
+from mm2.core.connect.status_records import RunState
+from mm2.kafka.logs.read_log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.connect import sample, statuses_of
 from tests.support.eventually import PATIENCE_S, eventually

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.checkpoint import downstream_partition
 from mm2.core.filters import (
     build_config_property_filter,
     build_group_filter,
@@ -16,13 +15,14 @@ from mm2.core.filters import (
 )
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.topology import (
+from mm2.core.topics.topology import (
     count_hops,
     is_cycle,
     remote_topics,
     should_replicate_topic,
     upstream_clusters,
 )
+from mm2.core.translation.checkpoint_rules import downstream_partition
 from mm2.errors import ConfigError
 from tests.reference.core_java import Java, many, running_java
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
-from mm2.core.connect_offsets import (
+from mm2.core.connect.offset_records import (
     CheckpointPartition,
     HeartbeatPartition,
     SourcePartition,
@@ -18,8 +18,8 @@ from mm2.core.connect_offsets import (
 )
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
-from mm2.core.offset_sync import PartitionState
-from mm2.core.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_sync import PartitionState
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.errors import SchemaError
 from tests.reference.core_java import Java, many, running_java
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.core.connect_status import RunState
+from mm2.core.connect.status_records import RunState
 from tests.reference.connect_client import ConnectClient, connect_client
 from tests.support.cluster import Cluster
 from tests.support.connect import distributed, sample, statuses_of

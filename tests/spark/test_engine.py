@@ -20,7 +20,7 @@ import pytest
 
 from flows.spark.engine import BundleFailed, SparkEngine
 from mm2.errors import FatalError
-from mm2.herder.bundle import BundleSpec
+from mm2.protocol.bundle_spec import BundleSpec
 from tests.support import virtual_time
 from tests.support.eventually import eventually_async
 from tests.support.family import Family, family_of, javas

@@ -14,7 +14,7 @@ import pytest
 
 from flows.spark.engine import SparkEngine
 from flows.spark.zygote import VARIABLE
-from mm2.herder.bundle import BundleSpec
+from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.eventually import eventually_async
 from tests.support.specs import sample_spec
 

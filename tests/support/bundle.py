@@ -18,12 +18,12 @@ from subprocess import PIPE, Popen
 from typing import Any
 
 from flows.source.connections import Connect
-from flows.source.task import _run
+from flows.source.source_task import _run
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec, ExactlyOnceSpec, FetchSpec, GapSpec
-from mm2.herder.control import Assignment, BundleState, encode_assignment
-from mm2.herder.progress import BundleProgress, PartitionProgress, decode_progress
-from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import BundleSpec, ExactlyOnceSpec, FetchSpec, GapSpec
+from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
+from mm2.protocol.progress_records import BundleProgress, PartitionProgress, decode_progress
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S
 from tests.support.raw import log_of, records_in
@@ -136,7 +136,7 @@ class Bench:
         """
         self._epoch += 1
         self.command(BundleState.RUNNING)
-        run = "import pickle, sys; from flows.source.task import run_bundle as r"
+        run = "import pickle, sys; from flows.source.source_task import run_bundle as r"
         run += "; from mm2.kafka.wire.compiled import compile_now; compile_now()"
         command = [sys.executable, "-c", f"{run}; r(pickle.load(sys.stdin.buffer))"]
         environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(32 << 10)}

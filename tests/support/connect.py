@@ -13,8 +13,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from mm2.core.status_table import StatusTable
-from mm2.kafka.log import read_to_end
+from mm2.core.connect.status_table import StatusTable
+from mm2.kafka.logs.read_log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.mirror import ROOT, Mirror
 

@@ -12,9 +12,8 @@ from http import HTTPStatus
 from typing import Any
 
 from mm2.errors import Unavailable
-from mm2.rest.altering import partial, whole
-from mm2.rest.errors import RestError, bad_request, not_found, unknown_connector
-from mm2.rest.ports import (
+from mm2.rest.config_diff import partial, whole
+from mm2.rest.connector_protocol import (
     ConnectorInfo,
     ConnectorStatus,
     ConnectorType,
@@ -24,6 +23,7 @@ from mm2.rest.ports import (
     State,
     Target,
 )
+from mm2.rest.rest_errors import RestError, bad_request, not_found, unknown_connector
 
 SOURCE = "A->B.MirrorSourceConnector"
 HEARTBEAT = "A->B.MirrorHeartbeatConnector"

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from mm2.core.checkpoint import CommittedOffset
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError, Unavailable
-from mm2.kafka.errors import GroupInUse
-from mm2.kafka.groups import Group, GroupState, GroupType
-from mm2.kafka.offsets import OffsetAt
+from mm2.kafka.client_errors import GroupInUse
+from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.group_model import Group, GroupState, GroupType
 
 Offsets = dict[TopicPartition, CommittedOffset]
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.core.model import SourceAndTarget, TopicPartition
-from mm2.core.translation import Translated
-from mm2.failover.fence import FlowSwitch
-from mm2.failover.passages import Crossing, Ids
-from mm2.failover.route import Pair, Route
-from mm2.herder.control import FlowState, Wanted
+from mm2.core.translation.offset_translation import Translated
+from mm2.failover.directions import Crossing, Ids
+from mm2.failover.flow_switch import FlowSwitch
+from mm2.failover.move_route import Pair, Route
+from mm2.protocol.control_records import FlowState, Wanted
 from tests.support.fake_route import A, B, FakeSide, at, maker_in
 
 ORIGINAL = at("orders")

@@ -12,27 +12,27 @@ from pathlib import Path
 from typing import cast
 from uuid import UUID
 
-from mm2.config.flow import flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.properties import load
-from mm2.core.checkpoint import CommittedOffset
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.text.properties import load
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.core.plan import TopicDescription
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Logs, Run, Runs
-from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.core.topics.topic_plan import TopicDescription
+from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.errors import ClusterError
-from mm2.failover.copied import Copied
-from mm2.failover.gaps import FirstRecords
-from mm2.failover.passages import AgainstFlow, Back, Crossing, Forth, WithFlow
-from mm2.failover.route import Pair, Route, Side, pair_of
-from mm2.herder.clusters import FlowClusters
+from mm2.failover.copy_progress import Copied
+from mm2.failover.directions import AgainstFlow, Back, Crossing, Forth, WithFlow
+from mm2.failover.empty_ranges import FirstRecords
+from mm2.failover.move_route import Pair, Route, Side, pair_of
+from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
-from mm2.kafka.errors import SecurityDisabled
-from mm2.kafka.offsets import OffsetAt
-from mm2.kafka.peek import Range
-from mm2.kafka.records import Record
+from mm2.kafka.client_errors import SecurityDisabled
+from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.logs.first_records import Range
+from mm2.kafka.logs.records import Record
 from tests.support.fake_groups import FakeGroups, Offsets
 
 A, B = ClusterAlias("A"), ClusterAlias("B")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from mm2.herder.progress import GapReport, PartitionProgress
+from mm2.protocol.progress_records import GapReport, PartitionProgress
 from tests.support.batches import Plain, write_batch
 from tests.support.bundle import WATCHING, Bench
 from tests.support.cluster import Cluster

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import cast
 
-from flows.source.budget import Budget
-from flows.source.grouping import Policy
-from flows.source.intake import Intake
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.produce import Producer
-from flows.source.tolerance import Tolerance
+from flows.source.fetch.memory_budget import Budget
+from flows.source.forward.error_policy import Tolerance
+from flows.source.forward.forwarder import Intake
+from flows.source.forward.grouping import Policy
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.bundle import ErrorSpec
-from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import ErrorSpec
 from tests.support.batches import Plain, read_batch
 from tests.support.fake_broker import FakeCluster, Trouble
 

@@ -16,7 +16,7 @@ from typing import Self
 import psutil
 from confluent_kafka import Consumer, TopicPartition
 
-from mm2.herder.progress import decode_progress, is_of_bundle
+from mm2.protocol.progress_records import decode_progress, is_of_bundle
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.family import family_of, javas

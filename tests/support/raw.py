@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
-from flows.source.batch import Batch, split
+from flows.source.forward.batch import Batch, split
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.settings import aiokafka_settings
-from mm2.kafka.wire.client import WireClient
+from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, read_batch
 from tests.support.eventually import PATIENCE_S, eventually_async
 

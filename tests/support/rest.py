@@ -9,11 +9,11 @@ from typing import Any
 from aiohttp import ClientSession
 from yarl import URL
 
-from mm2.config.rest import Listener, RestSettings
-from mm2.rest.calls import Api
-from mm2.rest.entrance import prepare
-from mm2.rest.plugins import MIRROR_PLUGINS, Plugins
-from mm2.rest.ports import Connectors
+from mm2.config.rest_settings import Listener, RestSettings
+from mm2.rest.connector_plugins import MIRROR_PLUGINS, Plugins
+from mm2.rest.connector_protocol import Connectors
+from mm2.rest.listeners import prepare
+from mm2.rest.requests import Api
 from mm2.rest.server import served
 from mm2.telemetry.levels import LogLevels
 

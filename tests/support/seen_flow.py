@@ -6,16 +6,22 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey, encode_status
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
 from mm2.core.model import CONNECTORS, ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.control import Assignment, BundleState, Lease, encode_assignment, encode_lease
-from mm2.herder.flow_picture import FlowPicture
-from mm2.herder.flow_standing import seen
-from mm2.herder.flow_states import ConnectorView, FlowView
-from mm2.herder.progress import BundleProgress, PartitionProgress, encode_progress
-from mm2.kafka.records import Record
+from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_views import ConnectorView, FlowView
+from mm2.herder.view.view_builder import seen
+from mm2.kafka.logs.records import Record
+from mm2.protocol.control_records import (
+    Assignment,
+    BundleState,
+    Lease,
+    encode_assignment,
+    encode_lease,
+)
+from mm2.protocol.progress_records import BundleProgress, PartitionProgress, encode_progress
 
 NOW = 1_000_000
 SOURCE, CHECKPOINT, HEARTBEAT = CONNECTORS

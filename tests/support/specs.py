@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mm2.core.model import ClusterAlias, SourceAndTarget
-from mm2.herder.bundle import BundleSpec
+from mm2.protocol.bundle_spec import BundleSpec
 
 _PLAIN: Final = BundleSpec(
     flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.acls import AclBinding, AclOperation
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
-from mm2.herder.clusters import FlowClusters, admin_clients
-from mm2.herder.discovery import Discovery
-from mm2.herder.topics import create_internal_topics
+from mm2.core.topics.acls import AclBinding, AclOperation
+from mm2.herder.flow_clusters import FlowClusters, admin_clients
+from mm2.herder.topics.discovery import Discovery
+from mm2.herder.topics.internal_topics import create_internal_topics
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.mirror import QUICK

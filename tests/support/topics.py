@@ -10,8 +10,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from mm2.core.acls import AclBinding
 from mm2.core.model import ClusterAlias
+from mm2.core.topics.acls import AclBinding
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually

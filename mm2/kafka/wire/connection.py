@@ -20,9 +20,9 @@ from aiokafka import errors
 from aiokafka.conn import AIOKafkaConnection, CloseReason
 from aiokafka.protocol.api import Request, RequestStruct, Response
 
+from mm2.kafka.wire.connection_failures import Attempt
 from mm2.kafka.wire.frame import I32, NO_TAGS, Frame, FrameResponse, Payload, text
 from mm2.kafka.wire.receiver import Receiver
-from mm2.kafka.wire.refusal import Attempt
 
 _HEADER: Final = Struct(">hhi")
 _REAUTHENTICATE_AT: Final = 0.85

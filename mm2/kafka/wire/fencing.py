@@ -14,10 +14,10 @@ from typing import Final
 
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.errors import Unavailable
-from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
-from mm2.kafka.wire.transactions import TransactionalProducer
+from mm2.kafka.wire.transactional_producer import TransactionalProducer
+from mm2.kafka.wire.wire_client import WireClient
 
 _WITHOUT_OFFSETS: Final = GroupId("")
 

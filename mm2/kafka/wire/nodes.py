@@ -18,10 +18,10 @@ from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.coordination import FindCoordinatorRequest
 
 from mm2.kafka.wire.connection import SILENT_AFTER_S, Connection
+from mm2.kafka.wire.connection_failures import NotLetIn
+from mm2.kafka.wire.hedging import first_answer
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
-from mm2.kafka.wire.racing import first_answer
-from mm2.kafka.wire.refusal import NotLetIn
-from mm2.kafka.wire.way import Way
+from mm2.kafka.wire.node_channel import Way
 
 _METADATA_WITHIN_S: Final = 5.0
 _NEXT_AFTER_S: Final = 2.0

@@ -13,9 +13,9 @@ from itertools import cycle
 from typing import Final
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.settings import aiokafka_settings
-from mm2.kafka.wire.client import WireClient
+from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.fetch import FetchRequest
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.bench.fill import batches
 from tests.support.demo.raw import RawCluster
 from tests.support.records import create_topic

@@ -14,7 +14,7 @@ from typing import Final
 from confluent_kafka.admin import AdminClient
 
 from mm2.driver.flows_of_file import load_flows
-from mm2.herder.flow_view import view_flow
+from mm2.herder.view.flow_follower import view_flow
 from tests.support.chaos.ledger import Toll
 from tests.support.chaos.node import Node
 from tests.support.chaos.proxy import Link, Links

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.core.model import SourceAndTarget
-from mm2.herder.progress import (
+from mm2.kafka.logs.log_tail import LogTail
+from mm2.protocol.progress_records import (
     BundleProgress,
     PartitionProgress,
     decode_progress,
     is_of_bundle,
 )
-from mm2.kafka.log_tail import LogTail
 from tests.support.demo.raw import RawCluster
 
 _AGAIN_S: Final = 0.3

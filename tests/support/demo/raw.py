@@ -9,11 +9,11 @@ from types import TracebackType
 from typing import Final, Self
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.settings import aiokafka_settings
-from mm2.kafka.wire.client import WireClient
+from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.codes import code_name
 from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.list_offsets import LATEST
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.demo.batches import Record, decode
 
 _BYTES: Final = 1 << 20

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.core.model import ClusterAlias
-from mm2.core.run_codec import runs_topic
-from mm2.core.translation import RunStore
+from mm2.core.translation.offset_translation import RunStore
+from mm2.core.translation.run_codec import runs_topic
 from tests.support.bench.copied import wait_for
 from tests.support.bench.mirrors import OURS, running
 from tests.support.bench.settings import properties, source_cluster, target_cluster

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mm2.cli.command_reference import reference_page
 from mm2.cli.mm2 import main
-from mm2.cli.reference import reference_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "commands.md"
 

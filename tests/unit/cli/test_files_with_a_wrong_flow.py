@@ -9,9 +9,9 @@ from click.testing import CliRunner, Result
 
 from mm2.cli import flows_commands
 from mm2.cli.mm2 import main
-from mm2.config.flow import FlowConfig
-from mm2.failover.fence import FlowStatus
-from mm2.herder.wanted import Steering
+from mm2.config.flow_config import FlowConfig
+from mm2.failover.flow_switch import FlowStatus
+from mm2.herder.control.desired_state import Steering
 
 _FILE = """\
 clusters = A, B, C

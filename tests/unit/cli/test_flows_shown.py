@@ -8,11 +8,11 @@ import pytest
 
 from mm2.cli.flows_commands import rows_of
 from mm2.cli.options import flows_of
-from mm2.config.flow import FlowConfig
+from mm2.config.flow_config import FlowConfig
 from mm2.errors import Unavailable
-from mm2.failover.fence import FlowStatus
-from mm2.herder.control import FlowState, Wanted
-from mm2.herder.wanted import Steering
+from mm2.failover.flow_switch import FlowStatus
+from mm2.herder.control.desired_state import Steering
+from mm2.protocol.control_records import FlowState, Wanted
 
 _FILE = """\
 clusters = A, B

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from mm2.cli.mm2 import main
 from mm2.cli.status_commands import exit_status
 from mm2.cli.status_rows import COLUMNS, rows_of
-from mm2.core.connect_status import RunState
+from mm2.core.connect.status_records import RunState
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.errors import Unavailable
-from mm2.herder.flow_view import (
+from mm2.herder.view.flow_follower import (
     ConnectorView,
     FlowView,
     LeaderView,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mm2.client import ClientConfig, MirrorClient
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.policy import IdentityReplicationPolicy
 from mm2.errors import ConfigErrors
 

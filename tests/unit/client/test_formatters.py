@@ -17,15 +17,15 @@ from mm2.client.formatters import (
     formatter_for,
 )
 from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
-from mm2.core.connect_offsets import SourcePartition, encode_key, encode_offset
-from mm2.core.lineage import HEADER, Lineage
+from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import DefaultReplicationPolicy
-from mm2.core.run_codec import encode_key as encode_key_of_block
-from mm2.core.run_codec import encode_value
-from mm2.core.runs import Block, Run, Runs
+from mm2.core.positions.log_identity import HEADER, Lineage
+from mm2.core.translation.run_codec import encode_key as encode_key_of_block
+from mm2.core.translation.run_codec import encode_value
+from mm2.core.translation.runs import Block, Run, Runs
 from mm2.errors import SchemaError
-from mm2.kafka.records import Record
+from mm2.kafka.logs.records import Record
 
 BEAT = Heartbeat(ClusterAlias("source-1"), ClusterAlias("target-2"), 1234567890)
 CHECKPOINT = Checkpoint(

@@ -6,16 +6,16 @@ from uuid import UUID
 
 import pytest
 
-from mm2.client.groups_back import led_back
-from mm2.core.checkpoint import CommittedOffset
+from mm2.client.reverse_checkpoints import led_back
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
-from mm2.core.reverse import Copies
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Logs, Run, Runs
-from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.reverse_translation import Copies
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import Block, Logs, Run, Runs
 
 GROUP = GroupId("g")
 ORIGINAL, COPY = (TopicPartition(TopicName(name), 0) for name in ("orders", "A.orders"))

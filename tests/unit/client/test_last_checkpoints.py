@@ -8,12 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from mm2.client.checkpoints import RemoteCheckpoint, last_checkpoints, of_live_topics
-from mm2.core.checkpoint import CommittedOffset
+from mm2.client.remote_checkpoints import RemoteCheckpoint, last_checkpoints, of_live_topics
 from mm2.core.codec import EXACT_HEADER, Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
-from mm2.core.runs import Logs
-from mm2.kafka.records import Record
+from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.runs import Logs
+from mm2.kafka.logs.records import Record
 
 
 def checkpoint(group: str, partition: int, downstream: int, metadata: str = "") -> Checkpoint:

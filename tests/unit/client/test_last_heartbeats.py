@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mm2.client.heartbeats import last_heartbeats
+from mm2.client.seen_heartbeats import last_heartbeats
 from mm2.core.codec import Heartbeat
 from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.policy import DefaultReplicationPolicy
-from mm2.kafka.records import Record
+from mm2.kafka.logs.records import Record
 
 POLICY = DefaultReplicationPolicy()
 

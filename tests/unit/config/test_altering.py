@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.altering import altered, check, effects_of_key, tolerated, written
-from mm2.config.classes import LOADED
-from mm2.config.flow import FlowConfig, flow_config
+from mm2.config.checks.allowed_classes import LOADED
 from mm2.config.flow_change import change_between
-from mm2.config.keys import TABLE
-from mm2.config.keys_own import SPELLINGS, Spelling
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.spellings import read_as
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.keys.key_aliases import read_as
+from mm2.config.keys.key_table import TABLE
+from mm2.config.keys.keys_mm2 import SPELLINGS, Spelling
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.overrides import altered, check, effects_of_key, tolerated, written
 from mm2.core.config_change import Effect, rows
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mm2.config.clients import Side, client_properties
-from mm2.config.definition import Definition
-from mm2.config.keys_clients import ClientKind
-from mm2.config.reading import Parsed, parse_connector, read_checkpoint, read_source
+from mm2.config.connector_reading import Parsed, parse_connector, read_checkpoint, read_source
+from mm2.config.keys.definition import Definition
+from mm2.config.keys.keys_clients import ClientKind
 from mm2.core.model import ClusterAlias, SourceAndTarget
 
 _BASE = {

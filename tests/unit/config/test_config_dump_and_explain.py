@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mm2.config.dump import dump
-from mm2.config.explain import Line, Section, explain
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.properties import parse
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.pages.config_dump import dump
+from mm2.config.pages.explain import Line, Section, explain
+from mm2.config.text.properties import parse
 from mm2.core.model import CONNECTORS, ClusterAlias, SourceAndTarget
 
 _FILE = b"""\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.problems import Finding, Severity, findings
-from mm2.config.properties import parse
+from mm2.config.checks.findings import Finding, Severity, findings
+from mm2.config.text.properties import parse
 
 _BASE = """\
 clusters = A, B

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.providers import Providers, automatic_providers, listed_providers
+from mm2.config.text.providers import Providers, automatic_providers, listed_providers
 from mm2.errors import ConfigError
 
 _PACKAGE = "org.apache.kafka.common.config.provider."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.definition import Type
-from mm2.config.keys import TABLE
-from mm2.config.redact import PASSWORD_KEYS, is_secret, redacted, shown
+from mm2.config.keys.definition import Type
+from mm2.config.keys.key_table import TABLE
+from mm2.config.text.redact import PASSWORD_KEYS, is_secret, redacted, shown
 
 
 def test_every_key_that_java_types_as_password_is_secret() -> None:

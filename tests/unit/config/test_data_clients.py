@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.data_clients import DataSettings
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.record_clients import DataSettings
 from mm2.core.model import ClusterAlias, SourceAndTarget
-from mm2.driver.app import stop_within_s
+from mm2.driver.mirror_maker import stop_within_s
 from mm2.errors import ConfigErrors
-from mm2.herder.specs import bundle_spec, compression_of
+from mm2.herder.bundles.bundle_specs import bundle_spec, compression_of
 from mm2.kafka.wire.codecs import Compression
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))

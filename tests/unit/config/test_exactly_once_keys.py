@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from mm2.config.exactly_once import (
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.transaction_settings import (
     exactly_once_mistakes,
     read_transactions,
     reads_committed,
 )
-from mm2.config.flow import flow_config
-from mm2.config.maker import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
 

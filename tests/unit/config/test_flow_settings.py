@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from mm2.config.flow import FlowConfig, data_producer, flow_config, spark_properties
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig, data_producer, flow_config, spark_properties
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import build_config_property_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
@@ -339,7 +339,7 @@ def test_the_herder_s_clients_have_the_worker_s_keys() -> None:
 
 
 def test_a_number_that_is_none_is_a_fault_of_ours() -> None:
-    from mm2.config.reading import Parsed
+    from mm2.config.connector_reading import Parsed
 
     with pytest.raises(TypeError, match=r"tasks\.max"):
         Parsed(values={"tasks.max": None}, properties={}).number("tasks.max")

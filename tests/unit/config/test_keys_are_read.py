@@ -22,12 +22,12 @@ from mm2.config.connector_settings import (
     HeartbeatSettings,
     SourceSettings,
 )
-from mm2.config.data_clients import DataSettings
-from mm2.config.definition import Key, Support
-from mm2.config.keys import TABLE
-from mm2.config.keys_clients import CLIENT_ROWS
-from mm2.config.keys_own import SPELLINGS
-from mm2.config.settings import HerderSettings
+from mm2.config.flow_settings import HerderSettings
+from mm2.config.keys.definition import Key, Support
+from mm2.config.keys.key_table import TABLE
+from mm2.config.keys.keys_clients import CLIENT_ROWS
+from mm2.config.keys.keys_mm2 import SPELLINGS
+from mm2.config.record_clients import DataSettings
 from mm2.core.config_change import Effect, effects_in_connector, effects_in_worker
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -35,8 +35,8 @@ _DEFINE = frozenset({"_key", "_rest", "_source", "_checkpoint", "_retention", "K
 _OTHER_TABLES = frozenset(
     {
         "mm2/config/credentials.py",
-        "mm2/config/known.py",
-        "mm2/config/redact.py",
+        "mm2/config/checks/key_lint.py",
+        "mm2/config/text/redact.py",
         "mm2/core/config_change.py",
     }
 )

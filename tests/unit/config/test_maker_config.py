@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.maker import MirrorMakerConfig, load_maker
+from mm2.config.mirror_maker_config import MirrorMakerConfig, load_maker
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
 

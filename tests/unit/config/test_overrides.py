@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.altering import check
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.overrides import check
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.properties import load, parse
+from mm2.config.text.properties import load, parse
 from mm2.errors import ConfigError
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 import structlog
 
-from mm2.config.altering import check, tolerated
-from mm2.config.expressions import RESOLVED, expressions, hide, is_of_expressions
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.problems import findings
-from mm2.config.properties import PropertiesFile
-from mm2.config.redact import as_written
+from mm2.config.checks.findings import findings
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.overrides import check, tolerated
+from mm2.config.text.expressions import RESOLVED, expressions, hide, is_of_expressions
+from mm2.config.text.properties import PropertiesFile
+from mm2.config.text.redact import as_written
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
-from mm2.herder.alteration import alteration
+from mm2.herder.control.config_alteration import alteration
 from mm2.telemetry.logs import configure_logs
 
 FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))

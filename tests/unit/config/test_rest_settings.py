@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.keys_top import HeaderRule
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.rest import DEFAULT_LISTENER, Listener, RestSettings, read_rest, rest_of_file
+from mm2.config.keys.keys_top import HeaderRule
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.rest_settings import (
+    DEFAULT_LISTENER,
+    Listener,
+    RestSettings,
+    read_rest,
+    rest_of_file,
+)
 from mm2.errors import ConfigErrors
 
 PROVIDERS = "org.apache.kafka.common.config.provider"

@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 
 THERE = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.definition import Key, Support
-from mm2.config.keys import PREFIXES, TABLE
-from mm2.config.keys_clients import CLIENT_ROWS
-from mm2.config.problems import Finding, Severity, findings
-from mm2.config.properties import parse
+from mm2.config.checks.findings import Finding, Severity, findings
+from mm2.config.keys.definition import Key, Support
+from mm2.config.keys.key_table import PREFIXES, TABLE
+from mm2.config.keys.keys_clients import CLIENT_ROWS
+from mm2.config.text.properties import parse
 from mm2.driver.flows_of_file import load_flows
 from mm2.errors import ConfigErrors
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.connect.contents import Contents
-from mm2.core.connect_configs import Base, ConnectorConfig, Entry, TargetState, WantedState
+from mm2.connect.config_state import Contents
+from mm2.core.connect.config_records import Base, ConnectorConfig, Entry, TargetState, WantedState
 
 _OLD, _NEW, _OTHER = (ConnectorConfig("m", {"name": "m", "by": by}) for by in ("1", "2", "3"))
 _STOPPED = WantedState("m", TargetState.STOPPED)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mm2.connect.contents import Contents
-from mm2.connect.store import TopicStore
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import Base, ConnectorConfig, Entry, encode
-from mm2.kafka.records import Record
+from mm2.connect.config_state import Contents
+from mm2.connect.connector_store import TopicStore
+from mm2.connect.worker_config import WorkerConfig
+from mm2.core.connect.config_records import Base, ConnectorConfig, Entry, encode
+from mm2.kafka.logs.records import Record
 
 _OLD, _NEW, _OTHER = (ConnectorConfig("m", {"name": "m", "by": by}) for by in ("1", "2", "3"))
 _RAW = {

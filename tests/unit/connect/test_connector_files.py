@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mm2.connect.files import ConnectorFile, read_connector_file
-from mm2.core.connect_configs import TargetState
+from mm2.connect.connector_files import ConnectorFile, read_connector_file
+from mm2.core.connect.config_records import TargetState
 from mm2.errors import ConfigError
 
 

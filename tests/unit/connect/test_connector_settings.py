@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.flow import data_producer, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.properties import load
-from mm2.connect.checkpoint_sink import file_of
+from mm2.config.flow_config import data_producer, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.text.properties import load
+from mm2.connect.checkpoint_sink_connector import file_of
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.worker import WorkerConfig
+from mm2.connect.worker_config import WorkerConfig
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigErrors
-from mm2.herder.exactly_once import transactional_id
-from mm2.herder.topics import internal_topics
+from mm2.herder.bundles.task_fencing import transactional_id
+from mm2.herder.topics.internal_topics import internal_topics
 
 _SAMPLES = Path(__file__).resolve().parents[3] / "config"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"

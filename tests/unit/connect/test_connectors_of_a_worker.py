@@ -9,23 +9,29 @@ from typing import cast
 
 import pytest
 
-from mm2.config.flow import FlowConfig
+from mm2.config.flow_config import FlowConfig
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.facade import WorkerConnectors
-from mm2.connect.memory import MemoryStore
-from mm2.connect.running import RunningConnectors
-from mm2.connect.service import worker_plugins
-from mm2.connect.status_board import StatusBoard
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig, Entry, Restart, TargetState, WantedState
-from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey, encode_status
+from mm2.connect.memory_store import MemoryStore
+from mm2.connect.running_connectors import RunningConnectors
+from mm2.connect.worker_config import WorkerConfig
+from mm2.connect.worker_connectors import WorkerConnectors
+from mm2.connect.worker_rest import worker_plugins
+from mm2.connect.worker_status_topic import StatusBoard
+from mm2.core.connect.config_records import (
+    ConnectorConfig,
+    Entry,
+    Restart,
+    TargetState,
+    WantedState,
+)
+from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
 from mm2.core.filters import TopicFilter
 from mm2.core.model import TopicName
 from mm2.errors import ConfigErrors, Unavailable
-from mm2.herder.flow_view import ConnectorView, FlowView, LeaderView, TaskView
-from mm2.rest.errors import RestError
-from mm2.rest.ports import State, Target
-from mm2.rest.views import FlowViews
+from mm2.herder.view.flow_follower import ConnectorView, FlowView, LeaderView, TaskView
+from mm2.rest.connector_protocol import State, Target
+from mm2.rest.followed_flows import FlowViews
+from mm2.rest.rest_errors import RestError
 from tests.support.eventually import eventually_async
 from tests.support.virtual_time import run
 

@@ -7,13 +7,13 @@ from typing import cast
 import pytest
 
 from mm2.config.credentials import check_kept
-from mm2.connect.facade import WorkerConnectors
-from mm2.connect.memory import MemoryStore
-from mm2.connect.running import RunningConnectors
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig
+from mm2.connect.memory_store import MemoryStore
+from mm2.connect.running_connectors import RunningConnectors
+from mm2.connect.worker_config import WorkerConfig
+from mm2.connect.worker_connectors import WorkerConnectors
+from mm2.core.connect.config_records import ConnectorConfig
 from mm2.errors import ConfigErrors
-from mm2.rest.views import FlowViews
+from mm2.rest.followed_flows import FlowViews
 
 _PASSWORD = "source.cluster.sasl.jaas.config"
 _BEFORE = {

@@ -7,19 +7,19 @@ from typing import cast
 
 import pytest
 
-from mm2.config.expressions import hide
-from mm2.config.flow import FlowConfig
+from mm2.config.flow_config import FlowConfig
+from mm2.config.text.expressions import hide
 from mm2.connect.connector import read_connector
-from mm2.connect.facade import WorkerConnectors
-from mm2.connect.memory import MemoryStore
-from mm2.connect.running import RunningConnectors
-from mm2.connect.service import worker_plugins
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_configs import ConnectorConfig
-from mm2.core.connect_status import RunState
+from mm2.connect.memory_store import MemoryStore
+from mm2.connect.running_connectors import RunningConnectors
+from mm2.connect.worker_config import WorkerConfig
+from mm2.connect.worker_connectors import WorkerConnectors
+from mm2.connect.worker_rest import worker_plugins
+from mm2.core.connect.config_records import ConnectorConfig
+from mm2.core.connect.status_records import RunState
 from mm2.errors import ConfigErrors, Unavailable
-from mm2.herder.flow_view import ConnectorView, FlowView, TaskView
-from mm2.rest.views import FlowViews
+from mm2.herder.view.flow_follower import ConnectorView, FlowView, TaskView
+from mm2.rest.followed_flows import FlowViews
 from tests.support.rest import interface
 
 _CONFIG = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mm2.connect.connector import read_connector
-from mm2.connect.lag_group import LagGroup
-from mm2.connect.worker import WorkerConfig
-from mm2.core.checkpoint import CommittedOffset
+from mm2.connect.sink_group import LagGroup
+from mm2.connect.worker_config import WorkerConfig
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
 from tests.support.fake_groups import FakeGroups
 

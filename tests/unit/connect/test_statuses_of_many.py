@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import pytest
 
-from mm2.connect.status_board import StatusBoard
-from mm2.connect.worker import WorkerConfig
-from mm2.core.connect_status import ConnectorKey, RunState, Status, TaskKey, encode_status
+from mm2.connect.worker_config import WorkerConfig
+from mm2.connect.worker_status_topic import StatusBoard
+from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.writer import Writer
 
@@ -43,7 +43,7 @@ class _Cluster(Writer):
 
 @pytest.fixture
 def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusBoard]:
-    monkeypatch.setattr("mm2.kafka.standing_writer.Writer", _Cluster)
+    monkeypatch.setattr("mm2.kafka.reconnecting_writer.Writer", _Cluster)
     _Cluster.made = 0
     raw = {
         "bootstrap.servers": "127.0.0.1:1",

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from mm2.core.acls import (
+from mm2.core.model import ClusterAlias, TopicName
+from mm2.core.policy import DefaultReplicationPolicy, ReplicationPolicy, build_policy
+from mm2.core.topics.acls import (
     AclBinding,
     AclOperation,
     AclPermission,
@@ -14,8 +16,6 @@ from mm2.core.acls import (
     ResourceType,
     target_acls,
 )
-from mm2.core.model import ClusterAlias, TopicName
-from mm2.core.policy import DefaultReplicationPolicy, ReplicationPolicy, build_policy
 
 SOURCE = ClusterAlias("source")
 POLICY = DefaultReplicationPolicy()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.alterations import (
+from mm2.core.model import ClusterAlias, TopicName, TopicPartition
+from mm2.core.positions.offset_requests import (
     LogRange,
     Request,
     Target,
@@ -12,7 +13,6 @@ from mm2.core.alterations import (
     moved_position,
     parse_request,
 )
-from mm2.core.model import ClusterAlias, TopicName, TopicPartition
 from mm2.errors import ConfigErrors
 
 A = ClusterAlias("A")

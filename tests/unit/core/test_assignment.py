@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mm2.core.assignment import Bundle, pack, round_robin
+from mm2.core.balancing.assignment import Bundle, pack, round_robin
 from mm2.core.model import TopicName, TopicPartition
 
 

@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.checkpoint import (
+from mm2.core.codec import Checkpoint, OffsetSync
+from mm2.core.filters import TopicFilter, build_topic_filter
+from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.policy import DefaultReplicationPolicy
+from mm2.core.translation.checkpoint_rules import (
     CommittedOffset,
     Renaming,
     checkpoints_for_group,
@@ -18,13 +22,9 @@ from mm2.core.checkpoint import (
     group_offsets_to_sync,
     noted,
 )
-from mm2.core.codec import Checkpoint, OffsetSync
-from mm2.core.filters import TopicFilter, build_topic_filter
-from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.core.policy import DefaultReplicationPolicy
-from mm2.core.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation import OffsetTranslation, Translated
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, Translated
+from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
 
 FLOW = SourceAndTarget(ClusterAlias("source1"), ClusterAlias("target2"))
 POLICY = DefaultReplicationPolicy()

@@ -8,7 +8,7 @@ import pytest
 
 from mm2.core.codec import EXACT_HEADER, LOGS_HEADER, Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
-from mm2.core.runs import UNKNOWN_LOGS, Logs
+from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
 from mm2.errors import SchemaError
 
 ONE, TWO = UUID(int=1), UUID(int=2)

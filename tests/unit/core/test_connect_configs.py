@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.connect_configs import (
+from mm2.core.connect.config_records import (
     Base,
     ConnectorConfig,
     Entry,

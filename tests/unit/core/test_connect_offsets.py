@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.connect_offsets import (
+from mm2.core.connect.offset_records import (
     CheckpointPartition,
     HeartbeatPartition,
     OffsetPartition,

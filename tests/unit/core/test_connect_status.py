@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.connect_status import (
+from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
     RunState,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.continuity import (
+from mm2.core.positions.log_identity import NEVER
+from mm2.core.positions.source_gaps import (
     CatchingUp,
     Gap,
     GapKind,
@@ -18,7 +19,6 @@ from mm2.core.continuity import (
     recreated,
     truncated,
 )
-from mm2.core.lineage import NEVER
 
 _OLD, _NEW = UUID(int=1), UUID(int=2)
 _DAY = 86_400_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.exactly_once import Boundary, latest_positions, mirror_group
 from mm2.core.filters import build_group_filter
-from mm2.core.lineage import Lineage
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.positions.exactly_once import Boundary, latest_positions, mirror_group
+from mm2.core.positions.log_identity import Lineage
 
 _P = TopicPartition(TopicName("t"), 0)
 

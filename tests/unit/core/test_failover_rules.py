@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.checkpoint import CommittedOffset
-from mm2.core.failover import GroupFacts, Place, offsets_to_write
-from mm2.core.failover_checks import (
+from mm2.core.failover.group_checks import group_verdicts
+from mm2.core.failover.group_facts import GroupFacts, Place, offsets_to_write
+from mm2.core.failover.surrounding_checks import (
     ProducerFacts,
     checkpoint_verdict,
     drain_verdict,
@@ -23,11 +23,11 @@ from mm2.core.failover_checks import (
     producer_verdicts,
     quota_verdicts,
 )
-from mm2.core.failover_verdicts import group_verdicts
+from mm2.core.failover.verdicts import Outcome, Verdict, is_go
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.target_commit import Order
-from mm2.core.translation import Translated
-from mm2.core.verdicts import Outcome, Verdict, is_go
+from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.target_commit import Order
 
 ORIGIN = TopicPartition(TopicName("orders"), 0)
 COPY = TopicPartition(TopicName("A.orders"), 0)

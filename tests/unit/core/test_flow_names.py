@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.filters import build_group_filter, build_topic_filter
+from mm2.core.flow_names import FlowNames, connector_names, dedicated_names, topic_label
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName
-from mm2.core.names import FlowNames, connector_names, dedicated_names, topic_label
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 

@@ -13,15 +13,15 @@ import pytest
 from structlog.testing import capture_logs
 
 from mm2.client.mirror_client import MirrorClient
-from mm2.config.flow import flow_config
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import TopicFilter, build_topic_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.plugin import held, hold, release
 from mm2.core.policy import DefaultReplicationPolicy, build_policy
 from mm2.errors import ConfigError
 from mm2.foreign import Foreign, ForeignError, wait_closed
-from mm2.herder.plugins import load_classes
+from mm2.herder.flow_classes import load_classes
 from tests.support.eventually import eventually
 
 BEGUN = threading.Event()

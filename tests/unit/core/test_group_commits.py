@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.group_commits import GroupCommit, decode_commit
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.core.translation.group_commits import GroupCommit, decode_commit
 from mm2.errors import SchemaError
 
 _texts = st.text(max_size=9)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.growth import Growth
+from mm2.core.rates import Growth
 
 
 def _growth(*seen: tuple[int, int], run: str = "a") -> Growth:

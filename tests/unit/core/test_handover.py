@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mm2.core.handover import Handover
+from mm2.core.balancing.partition_handover import Handover
 from mm2.core.model import TopicName, TopicPartition
 
 A, B, C = (TopicPartition(TopicName(name), 0) for name in "abc")

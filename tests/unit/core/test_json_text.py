@@ -12,21 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core import connect_configs, connect_status
-from mm2.core.connect_offsets import decode_key, decode_offset
+from mm2.core.connect import config_records, status_records
+from mm2.core.connect.offset_records import decode_key, decode_offset
 from mm2.core.json_text import MOST_LEVELS, read_json
-from mm2.core.lineage import Lineage
-from mm2.core.placement import Member, leader_of
+from mm2.core.leadership.placement import Member, leader_of
+from mm2.core.positions.log_identity import Lineage
 from mm2.errors import SchemaError
-from mm2.herder.checkpoint_progress import decode_checkpoint_progress
-from mm2.herder.control import decode
-from mm2.herder.control_shares import decode_division
-from mm2.herder.control_steering import decode_steering
-from mm2.herder.heartbeat_progress import decode_heartbeats
-from mm2.herder.membership import decode_decision, decode_member, encode_member
-from mm2.herder.progress import decode_progress
-from mm2.rest.calls import parse_body
-from mm2.rest.errors import RestError
+from mm2.protocol.checkpoint_progress import decode_checkpoint_progress
+from mm2.protocol.command_records import decode_steering
+from mm2.protocol.control_records import decode
+from mm2.protocol.heartbeat_progress import decode_heartbeats
+from mm2.protocol.member_metadata import decode_decision, decode_member, encode_member
+from mm2.protocol.progress_records import decode_progress
+from mm2.protocol.rate_records import decode_division
+from mm2.rest.requests import parse_body
+from mm2.rest.rest_errors import RestError
 
 DEEP = b"[" * 100_000
 CLOSED = b"[" * 100_000 + b"]" * 100_000
@@ -93,9 +93,9 @@ READERS: dict[str, Callable[[bytes], object]] = {
     "heartbeats": decode_heartbeats,
     "position's key": decode_key,
     "position": decode_offset,
-    "connector": partial(connect_configs.decode, b"connector-c"),
-    "status": connect_status.decode_status,
-    "topic": connect_status.decode_topic,
+    "connector": partial(config_records.decode, b"connector-c"),
+    "status": status_records.decode_status,
+    "topic": status_records.decode_topic,
 }
 
 

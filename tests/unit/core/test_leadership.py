@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core import leadership_words as words
-from mm2.core.leadership import PATIENCE_MS, RENEW_MS, Leadership, Role
+from mm2.core.leadership import leadership_events as words
+from mm2.core.leadership.state_machine import PATIENCE_MS, RENEW_MS, Leadership, Role
 
 ME, OTHER = "me", "other"
 OURS = words.Assigned(is_ours=True, alive=frozenset({ME, OTHER}))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.lineage import HEADER, Lineage
+from mm2.core.positions.log_identity import HEADER, Lineage
 
 _LINEAGES = st.builds(
     Lineage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.loads import Loads
+from mm2.core.balancing.loads import Loads
 from mm2.core.model import TopicName, TopicPartition
 
 A = TopicPartition(TopicName("a"), 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync import OffsetSyncQueue, PartitionState
+from mm2.core.translation.offset_sync import OffsetSyncQueue, PartitionState
 
 P0 = TopicPartition(TopicName("t"), 0)
 P1 = TopicPartition(TopicName("t"), 1)

@@ -8,7 +8,13 @@ import pytest
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync_store import SLOTS, TOO_OLD, OffsetSyncStore, invariant_b, invariant_c
+from mm2.core.translation.offset_sync_store import (
+    SLOTS,
+    TOO_OLD,
+    OffsetSyncStore,
+    invariant_b,
+    invariant_c,
+)
 
 P0 = TopicPartition(TopicName("t"), 0)
 Pairs = Iterable[tuple[int, int]]

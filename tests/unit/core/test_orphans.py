@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.orphans import Absences, MissedOnce
+from mm2.core.topics.missing_topics import Absences, MissedOnce
 
 T, U = TopicName("t"), TopicName("u")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.placement import Member, leader_of, placement
+from mm2.core.leadership.placement import Member, leader_of, placement
 
 FLOWS = ("A->B", "A->C", "B->A", "B->C", "C->A", "C->B")
 

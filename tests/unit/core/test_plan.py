@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mm2.core.configs import (
+from mm2.core.filters import build_config_property_filter
+from mm2.core.model import ClusterAlias, TopicName
+from mm2.core.policy import DefaultReplicationPolicy
+from mm2.core.topics.remote_configs import (
     AlterConfig,
     ConfigEntry,
     ConfigOperation,
@@ -10,16 +13,13 @@ from mm2.core.configs import (
     config_alterations,
     creation_configs,
 )
-from mm2.core.filters import build_config_property_filter
-from mm2.core.model import ClusterAlias, TopicName
-from mm2.core.plan import (
+from mm2.core.topics.topic_plan import (
     CreateTopic,
     GrowTopic,
     TopicDescription,
     TopicPlan,
     plan_topics,
 )
-from mm2.core.policy import DefaultReplicationPolicy
 
 SOURCE = ClusterAlias("source")
 POLICY = DefaultReplicationPolicy()

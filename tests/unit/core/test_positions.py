@@ -6,10 +6,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from mm2.core.lineage import HEADER, Lineage
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
-from mm2.core.positions import last_positions, lineages_of, newest_records, positions_of
+from mm2.core.positions.log_identity import HEADER, Lineage
+from mm2.core.positions.stored_positions import (
+    last_positions,
+    lineages_of,
+    newest_records,
+    positions_of,
+)
 
 _A = ClusterAlias("A")
 

@@ -11,16 +11,16 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.carried import Carried, Returning
-from mm2.core.checkpoint import CommittedOffset, checkpoints_for_group
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.reverse import BothWays, Copies, EitherTopic, RenamingBothWays
-from mm2.core.runs import UNKNOWN_LOGS, Logs
-from mm2.core.topology import should_replicate_topic
-from mm2.core.translation import Translated
+from mm2.core.topics.topology import should_replicate_topic
+from mm2.core.translation.checkpoint_rules import CommittedOffset, checkpoints_for_group
+from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.reverse_translation import BothWays, Copies, EitherTopic, RenamingBothWays
+from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
+from mm2.core.translation.synced_offsets import Carried, Returning
 
 A, B = ClusterAlias("A"), ClusterAlias("B")
 THERE, BACK = SourceAndTarget(A, B), SourceAndTarget(B, A)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
-from mm2.core.rights import writers
+from mm2.core.topics.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
+from mm2.core.topics.topic_writers import writers
 
 
 def rule(

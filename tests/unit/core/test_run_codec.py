@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
-from mm2.core.run_codec import decode_key, decode_value, encode_key, encode_value, runs_topic
-from mm2.core.runs import Block, BlockName, Logs, Run, Runs, Term
+from mm2.core.translation.run_codec import (
+    decode_key,
+    decode_value,
+    encode_key,
+    encode_value,
+    runs_topic,
+)
+from mm2.core.translation.runs import Block, BlockName, Logs, Run, Runs, Term
 from mm2.errors import SchemaError
 
 WHERE = TopicPartition(TopicName("t"), 3)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.connect_status import RunState
+from mm2.core.connect.run_states import LOST_MS, connector_state, task_state, trace_of
+from mm2.core.connect.status_records import RunState
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.run_rules import LOST_MS, connector_state, task_state, trace_of
 
 RUNNING, PAUSED, STOPPED = RunState.RUNNING, RunState.PAUSED, RunState.STOPPED
 FAILED, UNASSIGNED = RunState.FAILED, RunState.UNASSIGNED

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.partition_runs import PartitionRuns
-from mm2.core.run_codec import decode_key, decode_value, encode_key, encode_value
-from mm2.core.run_tidying import StoredRuns
-from mm2.core.runs import Block, BlockName, Run, Runs, Term
-from mm2.core.translation import RunStore, Translated
+from mm2.core.translation.offset_translation import RunStore, Translated
+from mm2.core.translation.partition_runs import PartitionRuns
+from mm2.core.translation.run_codec import decode_key, decode_value, encode_key, encode_value
+from mm2.core.translation.run_retention import StoredRuns
+from mm2.core.translation.runs import Block, BlockName, Run, Runs, Term
 
 
 def block(start: int, end: int, *runs: tuple[int, int, int]) -> Block:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from mm2.core.run_tracker import RunTracker
-from mm2.core.runs import Block, Logs, Run
+from mm2.core.translation.run_tracker import RunTracker
+from mm2.core.translation.runs import Block, Logs, Run
 
 LOGS = Logs(UUID(int=1), UUID(int=2))
 OTHERS = Logs(UUID(int=1), UUID(int=3))

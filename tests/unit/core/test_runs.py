@@ -7,8 +7,17 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.partition_runs import PartitionRuns
-from mm2.core.runs import UNKNOWN_LOGS, Block, BlockName, Logs, Run, Runs, Term, Translated
+from mm2.core.translation.partition_runs import PartitionRuns
+from mm2.core.translation.runs import (
+    UNKNOWN_LOGS,
+    Block,
+    BlockName,
+    Logs,
+    Run,
+    Runs,
+    Term,
+    Translated,
+)
 
 OLD = Logs(UUID(int=1), UUID(int=2))
 NEW = Logs(UUID(int=3), UUID(int=2))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.shares import FlowRate, differ, portions
+from mm2.core.balancing.rate_division import FlowRate, differ, portions
 
 
 def test_who_has_partitions_shares_equally_until_told_otherwise() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.slots import (
+from mm2.core.balancing.spark_slots import (
     SlotLedger,
     fair_shares,
     has_a_slot_per_core,

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from mm2.core.checkpoint import CommittedOffset, downstream_partition
 from mm2.core.codec import Checkpoint, OffsetSync
+from mm2.core.failover.group_lag import Facts, Standing, standings, upstream_partition
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import DefaultReplicationPolicy
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Run, Runs
-from mm2.core.standings import Facts, Standing, standings, upstream_partition
-from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.core.translation.checkpoint_rules import CommittedOffset, downstream_partition
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import Block, Run, Runs
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 _POLICY = DefaultReplicationPolicy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.starts import Begin, Start, parse_reset, parse_rules, start_of
+from mm2.core.positions.start_rules import Begin, Start, parse_reset, parse_rules, start_of
 from mm2.errors import ConfigError
 
 OTHERWISE = Start(Begin.EARLIEST)

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from mm2.core.connect_status import (
+from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
     RunState,
@@ -16,7 +16,7 @@ from mm2.core.connect_status import (
     encode_status,
     encode_topic,
 )
-from mm2.core.status_table import StatusTable
+from mm2.core.connect.status_table import StatusTable
 from mm2.errors import SchemaError
 
 _OF_JAVA: Final = [

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.connect_configs import TargetState
-from mm2.core.connect_status import ActiveTopic, ConnectorKey, RunState, Status, TaskKey, TopicKey
-from mm2.core.status_table import StatusTable
-from mm2.core.status_words import words_at_rest, words_when_left
+from mm2.core.connect.config_records import TargetState
+from mm2.core.connect.final_statuses import words_at_rest, words_when_left
+from mm2.core.connect.status_records import (
+    ActiveTopic,
+    ConnectorKey,
+    RunState,
+    Status,
+    TaskKey,
+    TopicKey,
+)
+from mm2.core.connect.status_table import StatusTable
 
 _CONNECTOR, _TASK, _TOPIC = ConnectorKey("m"), TaskKey("m", 0), TopicKey("m", "t")
 

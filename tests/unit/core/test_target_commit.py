@@ -6,7 +6,7 @@ import pytest
 
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
-from mm2.core.target_commit import (
+from mm2.core.translation.target_commit import (
     Order,
     TargetCommit,
     compared,

@@ -9,10 +9,10 @@ import pytest
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync_store import TOO_OLD, OffsetSyncStore
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term
-from mm2.core.translation import OffsetTranslation, RunStore, Translated
+from mm2.core.translation.offset_sync_store import TOO_OLD, OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore, Translated
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term
 from mm2.errors import SchemaError
 
 WHERE = TopicPartition(TopicName("t"), 0)

@@ -8,10 +8,10 @@ import pytest
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync_store import TOO_OLD, OffsetSyncStore
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Run, Runs
-from mm2.core.translation import OffsetTranslation, RunStore, Translated
+from mm2.core.translation.offset_sync_store import TOO_OLD, OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore, Translated
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import Block, Run, Runs
 
 WHERE = TopicPartition(TopicName("t"), 0)
 KNOWN = Block(100, 130, Runs([Run(100, 50, 10), Run(120, 60, 10)]))

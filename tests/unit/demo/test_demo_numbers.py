@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mm2.core.model import ClusterAlias, SourceAndTarget
-from mm2.herder.progress import BundleProgress, PartitionProgress
+from mm2.protocol.progress_records import BundleProgress, PartitionProgress
 from tests.support.bench.throughput import numbers_of
 from tests.support.demo.flows import FlowNumbers
 from tests.support.demo.verify import Verification

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mm2.driver.file_validation import made
 from mm2.driver.flows_of_file import load_flows, read_flows
-from mm2.driver.validation import made
 from mm2.errors import ConfigError, ConfigErrors
 
 _CLUSTERS = "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\n"

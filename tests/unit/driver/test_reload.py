@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.flow import FlowConfig
-from mm2.driver.reload import FileChange, file_change, read_again
+from mm2.config.flow_config import FlowConfig
+from mm2.driver.file_reload import FileChange, file_change, read_again
 from mm2.errors import ConfigErrors
 
 _CLUSTERS = "clusters = A, B, C\n" + "".join(f"{x}.bootstrap.servers = {x}:9092\n" for x in "ABC")

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.config.flow import FlowConfig
-from mm2.driver.app import EXIT_START, run_flows
+from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
-from mm2.driver.rest import entrance_of
+from mm2.driver.mirror_maker import EXIT_START, run_flows
+from mm2.driver.rest_start import entrance_of
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors
-from mm2.herder.bundle import BundleSpec
-from mm2.herder.slots import Slots
+from mm2.herder.bundles.slot_allocation import Slots
+from mm2.protocol.bundle_spec import BundleSpec
 
 FILE = """\
 clusters = A, B

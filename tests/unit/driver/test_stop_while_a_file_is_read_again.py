@@ -13,10 +13,10 @@ from typing import Final
 import pytest
 import uvloop
 
-from mm2.config.flow import FlowConfig
-from mm2.driver.app import MirrorMaker
-from mm2.driver.reload import read_again
-from mm2.herder.bundle import BundleSpec
+from mm2.config.flow_config import FlowConfig
+from mm2.driver.file_reload import read_again
+from mm2.driver.mirror_maker import MirrorMaker
+from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.eventually import PATIENCE_S, eventually_async
 from tests.support.runners import EndlessRunner
 

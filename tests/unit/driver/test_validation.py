@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.problems import Severity
-from mm2.config.properties import parse
-from mm2.connect.worker import WorkerConfig
-from mm2.driver.validation import validate, worker_mistakes
+from mm2.config.checks.findings import Severity
+from mm2.config.text.properties import parse
+from mm2.connect.worker_config import WorkerConfig
+from mm2.driver.file_validation import validate, worker_mistakes
 from tests.support.certificates import PASSWORD, Certified
 
 _HEAD = "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mm2.core.model import TopicPartition
-from mm2.failover.gaps import Stretch, without_records
-from mm2.kafka.peek import Range
-from mm2.kafka.records import Record
+from mm2.failover.empty_ranges import Stretch, without_records
+from mm2.kafka.logs.first_records import Range
+from mm2.kafka.logs.records import Record
 from tests.support.fake_route import FakeSide, at
 
 LENGTH = 12

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.carried import Carried
-from mm2.core.checkpoint import CommittedOffset
 from mm2.core.codec import Checkpoint
-from mm2.core.failover import GroupFacts
+from mm2.core.failover.group_facts import GroupFacts
 from mm2.core.model import GroupId
-from mm2.failover.homecoming import comes_home
+from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.synced_offsets import Carried
+from mm2.failover.failback_selection import comes_home
 from tests.support.fake_route import at
 
 COPY = at("A.orders")

@@ -13,24 +13,24 @@ from uuid import UUID
 import pytest
 
 from mm2.cli.moves import ended_alike
-from mm2.client.checkpoints import RemoteCheckpoint
-from mm2.core.checkpoint import CommittedOffset
+from mm2.client.remote_checkpoints import RemoteCheckpoint
 from mm2.core.codec import Checkpoint
-from mm2.core.failover import WithoutCheckpoint, offsets_to_write
-from mm2.core.failover_verdicts import group_verdicts
+from mm2.core.failover.group_checks import group_verdicts
+from mm2.core.failover.group_facts import WithoutCheckpoint, offsets_to_write
+from mm2.core.failover.verdicts import Outcome
 from mm2.core.model import GroupId, TopicName, TopicPartition
-from mm2.core.runs import Logs
-from mm2.core.target_commit import Order, TargetCommit
-from mm2.core.verdicts import Outcome
+from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.runs import Logs
+from mm2.core.translation.target_commit import Order, TargetCommit
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
-from mm2.failover.checkpoints import Checkpoints
-from mm2.failover.heard import last_heard_ms
-from mm2.failover.move import Move
-from mm2.failover.plan import Plan, Wishes
-from mm2.failover.standstill import FAILOVER
-from mm2.herder.control import FlowState, Wanted
-from mm2.kafka.errors import GroupInUse
-from mm2.kafka.groups import Group, GroupState, GroupType
+from mm2.failover.group_move import Move
+from mm2.failover.last_checkpoints import Checkpoints
+from mm2.failover.last_contact import last_heard_ms
+from mm2.failover.move_plan import Plan, Wishes
+from mm2.failover.temporary_stop import FAILOVER
+from mm2.kafka.client_errors import GroupInUse
+from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.protocol.control_records import FlowState, Wanted
 from tests.support.fake_moves import COPY, ORIGINAL, FakeSwitch, fake_route, switch
 from tests.support.fake_route import FakeSide
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mm2.config.flow import flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.properties import load
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.text.properties import load
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.failover.passages import AgainstFlow, Passage, WithFlow, way_of
-from mm2.failover.route import Pair, pair_of
-from mm2.herder.clusters import FlowClusters
+from mm2.failover.directions import AgainstFlow, Passage, WithFlow, way_of
+from mm2.failover.move_route import Pair, pair_of
+from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
 
 _FILE = """\

@@ -7,15 +7,15 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.failover import Place
-from mm2.core.failover_verdicts import group_verdicts
-from mm2.core.lineage import Lineage
-from mm2.core.runs import Logs
-from mm2.core.verdicts import is_go
-from mm2.failover.copied import Copied
-from mm2.failover.draining import lag_of
-from mm2.failover.route import Route
-from mm2.failover.survey import Survey
+from mm2.core.failover.group_checks import group_verdicts
+from mm2.core.failover.group_facts import Place
+from mm2.core.failover.verdicts import is_go
+from mm2.core.positions.log_identity import Lineage
+from mm2.core.translation.runs import Logs
+from mm2.failover.copy_lag import lag_of
+from mm2.failover.copy_progress import Copied
+from mm2.failover.move_route import Route
+from mm2.failover.move_survey import Survey
 from tests.support.fake_route import FakeSide, Known, LookAt, at, back, forth, runs
 
 SOURCE, COPY = at("orders"), at("A.orders")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flows.source.aborted import AbortedTransactions
-from flows.source.batch import CONTROL, TRANSACTIONAL, Batch, split
+from flows.source.fetch.aborted_transactions import AbortedTransactions
+from flows.source.forward.batch import CONTROL, TRANSACTIONAL, Batch, split
 from tests.support.batches import Plain, write_batch
 
 _P, _Q = 11, 22

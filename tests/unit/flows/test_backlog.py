@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flows.source.backlog import merged
-from flows.source.grouping import Policy
-from flows.source.lane import Lane, Outgoing
+from flows.source.forward.grouping import Policy
+from flows.source.forward.queue_merge import merged
+from flows.source.send.send_queue import Lane, Outgoing
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codecs import Compression
 from tests.support.batches import Plain, read_batch, read_header, write_batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from flows.source.budget import Budget
+from flows.source.fetch.memory_budget import Budget
 
 
 async def test_reservations_are_cut_to_what_is_left() -> None:

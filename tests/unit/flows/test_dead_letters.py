@@ -6,16 +6,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flows.source.batch import split
-from flows.source.damaged import damaged_batch
-from flows.source.dead_letters import (
+from flows.source.forward.batch import split
+from flows.source.forward.damaged_batch import damaged_batch
+from flows.source.forward.dead_letters import (
     CONSUMED,
     Failure,
     context_headers,
     dead_letter,
     key_and_value,
 )
-from flows.source.recode import records_of
+from flows.source.forward.recode import records_of
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codes import Code
 from tests.support.batches import Plain, read_batch, write_batch
@@ -62,7 +62,7 @@ def test_context_headers_are_connects() -> None:
         "__connect.errors.connector.name": b"MirrorSourceConnector",
         "__connect.errors.task.id": b"1",
         "__connect.errors.stage": b"KAFKA_CONSUME",
-        "__connect.errors.class.name": b"flows.source.dead_letters",
+        "__connect.errors.class.name": b"flows.source.forward.dead_letters",
         "__connect.errors.exception.class.name": (
             b"org.apache.kafka.common.errors.CorruptRecordException"
         ),

@@ -9,27 +9,27 @@ from typing import cast
 import pytest
 from structlog.testing import capture_logs
 
-from flows.source.budget import Budget
-from flows.source.fetch import Fetcher
-from flows.source.gaps import Gaps
-from flows.source.lane import Lane
-from flows.source.pace import RateLimit
-from flows.source.partition import Mirrored
-from flows.source.produce import Producer
-from flows.source.settling import Settler
-from flows.source.tolerance import Tolerance
-from mm2.core.lineage import Lineage
+from flows.source.fetch.fetcher import Fetcher
+from flows.source.fetch.memory_budget import Budget
+from flows.source.fetch.position_check import Settler
+from flows.source.fetch.rate_limit import RateLimit
+from flows.source.forward.error_policy import Tolerance
+from flows.source.mirrored_partition import Mirrored
+from flows.source.monitor.gap_reports import Gaps
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.positions.log_identity import Lineage
 from mm2.errors import Unavailable
-from mm2.herder.bundle import ErrorSpec, FetchSpec
-from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.epochs import EpochEnd
+from mm2.kafka.wire.epoch_ends import EpochEnd
 from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.throttle import Throttle
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import ErrorSpec, FetchSpec
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 

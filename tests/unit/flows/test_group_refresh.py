@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from flows.source.gate import TransactionGate
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.positions import PositionsTopic
-from flows.source.produce import Producer
-from flows.source.transactions import Transactions
+from flows.source.commit.position_commits import PositionsTopic
+from flows.source.commit.transactional_commits import Transactions
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane
+from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
-from mm2.herder.bundle import ExactlyOnceSpec
-from mm2.kafka.wire.client import WireClient
-from mm2.kafka.wire.transactions import TransactionalProducer
+from mm2.kafka.wire.transactional_producer import TransactionalProducer
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import ExactlyOnceSpec
 from tests.support.fake_broker import Trouble
 from tests.support.fake_coordinator import TransactionalCluster
 from tests.support.virtual_time import run

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from flows.source.control import ControlFollower
-from flows.source.lease import TaskLease
-from flows.source.pace import RateLimit
+from flows.source.control_follower import ControlFollower
+from flows.source.fetch.rate_limit import RateLimit
+from flows.source.task_lease import TaskLease
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.control import Assignment, BundleState, encode_assignment
-from mm2.herder.control_shares import Division, encode_division
-from mm2.herder.control_steering import LiveSettings, encode_steering
-from mm2.kafka.records import Record
+from mm2.kafka.logs.records import Record
+from mm2.protocol.command_records import LiveSettings, encode_steering
+from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
+from mm2.protocol.rate_records import Division, encode_division
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 

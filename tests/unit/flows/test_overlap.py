@@ -8,18 +8,18 @@ from typing import cast
 
 import pytest
 
-from flows.source.batch import CONTROL, TRANSACTIONAL, split
-from flows.source.lane import Lane
-from flows.source.overlap import Overlap
-from flows.source.partition import Mirrored
-from flows.source.recode import Record, each_record, keyed_body
-from flows.source.strips import MOST_RECORDS
-from flows.source.tails import Tails
+from flows.source.fetch.contiguous_batches import MOST_RECORDS
+from flows.source.forward.batch import CONTROL, TRANSACTIONAL, split
+from flows.source.forward.overlap import Overlap
+from flows.source.forward.recode import Record, each_record, keyed_body
+from flows.source.forward.tails import Tails
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.send_queue import Lane
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
-from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch
 from tests.support.virtual_time import run
 

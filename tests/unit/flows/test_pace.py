@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 
-from flows.source.pace import RateLimit
+from flows.source.fetch.rate_limit import RateLimit
 from mm2.kafka.wire.throttle import Throttle
 from tests.support.virtual_time import run
 

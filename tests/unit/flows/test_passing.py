@@ -8,8 +8,8 @@ from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.source.batch import CONTROL, TRANSACTIONAL
-from flows.source.overlap import Overlap
+from flows.source.forward.batch import CONTROL, TRANSACTIONAL
+from flows.source.forward.overlap import Overlap
 from tests.support.batches import Plain, write_batch
 from tests.support.intake import IntakeBench
 

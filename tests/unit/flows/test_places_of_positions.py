@@ -7,13 +7,13 @@ from typing import cast
 
 from structlog.testing import capture_logs
 
-from flows.source.batch import split
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.positions import PositionsTopic, position_of
-from flows.source.produce import Producer
-from flows.source.recode import records_of
-from mm2.core.connect_offsets import SourcePartition, encode_key
+from flows.source.commit.position_commits import PositionsTopic, position_of
+from flows.source.forward.batch import split
+from flows.source.forward.recode import records_of
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane
+from mm2.core.connect.offset_records import SourcePartition, encode_key
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
 

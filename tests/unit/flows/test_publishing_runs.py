@@ -10,18 +10,18 @@ from uuid import UUID
 import pytest
 from structlog.testing import capture_logs
 
-from flows.checkpoint.follow import feed_all_runs
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.runs import OffsetRuns
-from flows.source.tidying import Stored
+from flows.checkpoint.translation_followers import feed_all_runs
+from flows.source.mirrored_partition import Mirrored
+from flows.source.publish.run_cleanup import Stored
+from flows.source.publish.run_publisher import OffsetRuns
+from flows.source.send.send_queue import Lane
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.run_codec import decode_key, encode_key, encode_value
-from mm2.core.run_tracker import RunTracker
-from mm2.core.runs import Block, BlockName, Logs, Run, Runs
-from mm2.core.translation import RunStore
+from mm2.core.translation.offset_translation import RunStore
+from mm2.core.translation.run_codec import decode_key, encode_key, encode_value
+from mm2.core.translation.run_tracker import RunTracker
+from mm2.core.translation.runs import Block, BlockName, Logs, Run, Runs
 from mm2.errors import Unavailable
-from mm2.kafka.records import Record
+from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
 from tests.support.virtual_time import run
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.reading import Reading
+from flows.source.fetch.reading import Reading
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.send_queue import Lane
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.fetch import FetchedPartition, Topic
 

@@ -9,24 +9,24 @@ from uuid import UUID
 
 import pytest
 
-from flows.source.gaps import Gaps
-from flows.source.lane import Lane, Outgoing
-from flows.source.partition import Mirrored
-from flows.source.positions import has_moved, position_of
-from flows.source.produce import Producer
-from flows.source.remote import RemoteTopics
-from flows.source.remote_ends import RemoteEnds
-from mm2.core.lineage import Lineage
+from flows.source.commit.position_commits import has_moved, position_of
+from flows.source.mirrored_partition import Mirrored
+from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.remote_ends import RemoteEnds
+from flows.source.monitor.remote_topics import RemoteTopics
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane, Outgoing
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
-from mm2.core.partition_runs import PartitionRuns
-from mm2.core.runs import Block, Logs, Run, Runs
-from mm2.herder.bundle import GapSpec
-from mm2.kafka.wire.client import WireClient
+from mm2.core.positions.log_identity import Lineage
+from mm2.core.translation.partition_runs import PartitionRuns
+from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.list_offsets import EARLIEST
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import GapSpec
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.specs import sample_spec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flows.source.replicas import NO_NODE, ReadReplicas
+from flows.source.fetch.read_replicas import NO_NODE, ReadReplicas
 from mm2.core.model import TopicName, TopicPartition
 
 A, B = (TopicPartition(TopicName(name), 0) for name in "ab")

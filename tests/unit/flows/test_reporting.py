@@ -8,17 +8,17 @@ from typing import cast
 
 import pytest
 
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.report import Reporter
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.send_queue import Lane
+from flows.source.task_reporter import Reporter
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.progress import (
+from mm2.kafka.writer import Writer
+from mm2.protocol.progress_records import (
     GapReport,
     PaceProgress,
     PartitionProgress,
     decode_progress,
 )
-from mm2.kafka.writer import Writer
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 

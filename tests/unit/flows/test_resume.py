@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
-from flows.source.resume import read_positions
+from flows.source.commit.resume import read_positions
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import Unavailable
-from mm2.herder.bundle import ExactlyOnceSpec
-from mm2.kafka.wire.client import WireClient
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import ExactlyOnceSpec
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 

@@ -7,23 +7,23 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import cast
 
-from flows.source.assigned import Assigned
-from flows.source.budget import Budget
-from flows.source.fetch import Fetcher
-from flows.source.lane import Lane, Outgoing
-from flows.source.offset_maps import OffsetMaps
-from flows.source.partition import Mirrored
-from flows.source.produce import Producer
-from flows.source.report import Reporter
-from flows.source.tails import Tails
-from flows.source.tolerance import Tolerance
-from flows.source.watching import Watch
-from mm2.core.lineage import Lineage
+from flows.source.assigned_partitions import Assigned
+from flows.source.fetch.fetcher import Fetcher
+from flows.source.fetch.memory_budget import Budget
+from flows.source.forward.error_policy import Tolerance
+from flows.source.forward.tails import Tails
+from flows.source.mirrored_partition import Mirrored
+from flows.source.monitor.topic_monitor import Watch
+from flows.source.publish.translation_publisher import OffsetMaps
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.task_reporter import Reporter
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.control import Assignment, BundleState
-from mm2.herder.control_steering import LiveSettings
-from mm2.kafka.wire.client import WireClient
+from mm2.core.positions.log_identity import Lineage
 from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.command_records import LiveSettings
+from mm2.protocol.control_records import Assignment, BundleState
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run

@@ -11,20 +11,20 @@ from uuid import UUID
 
 import pytest
 
-from flows.source.gaps import Gaps
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.settling import Settler
-from mm2.core.lineage import Lineage
+from flows.source.fetch.position_check import Settler
+from flows.source.mirrored_partition import Mirrored
+from flows.source.monitor.gap_reports import Gaps
+from flows.source.send.send_queue import Lane
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.bundle import FetchSpec, GapSpec
-from mm2.kafka.wire.client import WireClient
+from mm2.core.positions.log_identity import Lineage
 from mm2.kafka.wire.codes import Code
-from mm2.kafka.wire.epochs import EpochEnd
+from mm2.kafka.wire.epoch_ends import EpochEnd
 from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.list_offsets import EARLIEST
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import FetchSpec, GapSpec
 from tests.support.specs import sample_spec
 
 _WHERE = TopicPartition(TopicName("t"), 0)

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from flows.source.control import ControlFollower
-from flows.source.lease import TaskLease
-from flows.source.pace import RateLimit
+from flows.source.control_follower import ControlFollower
+from flows.source.fetch.rate_limit import RateLimit
+from flows.source.task_lease import TaskLease
 from mm2.errors import Unavailable, root_cause
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run

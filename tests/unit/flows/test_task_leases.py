@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from flows.source.lease import TaskLease
+from flows.source.task_lease import TaskLease
 from tests.support.virtual_time import run
 
 

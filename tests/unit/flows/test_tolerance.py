@@ -9,17 +9,17 @@ from typing import cast
 import pytest
 from structlog.testing import capture_logs
 
-from flows.source.batch import HEADER_SIZE
-from flows.source.budget import Budget
-from flows.source.lane import Lane, Outgoing, Verdict
-from flows.source.partition import Mirrored
-from flows.source.produce import Producer
-from flows.source.tolerance import Tolerance
+from flows.source.fetch.memory_budget import Budget
+from flows.source.forward.batch import HEADER_SIZE
+from flows.source.forward.error_policy import Tolerance
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane, Outgoing, Verdict
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.bundle import ErrorSpec
-from mm2.kafka.wire.client import WireClient
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import ErrorSpec
 from tests.support.batches import Plain, write_batch
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.virtual_time import run

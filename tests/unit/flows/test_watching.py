@@ -8,16 +8,16 @@ from typing import cast
 
 import pytest
 
-from flows.source.gaps import Gaps
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from flows.source.remote import RemoteTopics
-from flows.source.watching import Watch
-from mm2.core.lineage import Lineage
+from flows.source.mirrored_partition import Mirrored
+from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.remote_topics import RemoteTopics
+from flows.source.monitor.topic_monitor import Watch
+from flows.source.send.send_queue import Lane
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.bundle import GapSpec
-from mm2.kafka.wire.client import WireClient
+from mm2.core.positions.log_identity import Lineage
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import GapSpec
 from tests.support.specs import sample_spec
 
 _WHERE = TopicPartition(TopicName("t"), 0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flows.source.lane import Lane
-from flows.source.partition import Mirrored
-from mm2.config.expressions import RESOLVED
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.send_queue import Lane
+from mm2.config.text.expressions import RESOLVED
 from mm2.core.hiding import secrets_of
 from mm2.core.model import TopicName, TopicPartition
 

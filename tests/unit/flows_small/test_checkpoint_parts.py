@@ -11,22 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from flows.checkpoint.deleted import DeletedGroups
-from flows.checkpoint.emit import Choice
-from flows.checkpoint.follow import feed
-from flows.checkpoint.groups import absent, followed
-from flows.checkpoint.store import CheckpointStore, Due, last_checkpoints
-from mm2.client.group_offsets import interference, is_active, is_idle
-from mm2.core.checkpoint import CommittedOffset, Renaming
+from flows.checkpoint.checkpoint_store import CheckpointStore, Due, last_checkpoints
+from flows.checkpoint.deleted_groups import DeletedGroups
+from flows.checkpoint.emission import Choice
+from flows.checkpoint.followed_groups import absent, followed
+from flows.checkpoint.translation_followers import feed
+from mm2.client.group_offset_writer import interference, is_active, is_idle
 from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
-from mm2.core.translation import OffsetTranslation
+from mm2.core.translation.checkpoint_rules import CommittedOffset, Renaming
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.errors import ClusterError, Unavailable
-from mm2.kafka.groups import Group, GroupState, GroupType
-from mm2.kafka.records import Record
+from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.logs.records import Record
 
 G1, G2, G3 = GroupId("g1"), GroupId("g2"), GroupId("g3")
 T = TopicName("t")

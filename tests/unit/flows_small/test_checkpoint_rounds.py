@@ -9,24 +9,24 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from flows.checkpoint.deleted import DeletedGroups
-from flows.checkpoint.emit import Choice, Emission
-from flows.checkpoint.groups import FollowedGroups
-from flows.checkpoint.store import CheckpointStore, Due, load_checkpoints
+from flows.checkpoint.checkpoint_store import CheckpointStore, Due, load_checkpoints
+from flows.checkpoint.deleted_groups import DeletedGroups
+from flows.checkpoint.emission import Choice, Emission
+from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.config.connector_settings import CheckpointSettings
-from mm2.config.flow import flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.checkpoint import Renaming
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget
-from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
-from mm2.core.translation import OffsetTranslation
+from mm2.core.translation.checkpoint_rules import Renaming
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
-from mm2.kafka.errors import Refused
-from mm2.kafka.groups import Group, GroupState, GroupType
-from mm2.kafka.records import Record
+from mm2.kafka.client_errors import Refused
+from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.logs.records import Record
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, G2, G3, G4, at, checkpoint, following
 from tests.support.virtual_time import run

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flows.checkpoint.emit import Choice, Emission
-from flows.checkpoint.store import CheckpointStore
-from flows.checkpoint.sync import GroupOffsetSync, StoreNotes
-from mm2.core.carried import Carried, Returning
-from mm2.core.checkpoint import Renaming
+from flows.checkpoint.checkpoint_store import CheckpointStore
+from flows.checkpoint.emission import Choice, Emission
+from flows.checkpoint.group_offset_sync import GroupOffsetSync, StoreNotes
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_topic_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
 from mm2.core.policy import build_policy
-from mm2.core.reverse import Copies
-from mm2.core.runs import UNKNOWN_LOGS, Logs
-from mm2.core.target_commit import Order, TargetCommit
-from mm2.core.translation import Translated
+from mm2.core.translation.checkpoint_rules import Renaming
+from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.reverse_translation import Copies
+from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
+from mm2.core.translation.synced_offsets import Carried, Returning
+from mm2.core.translation.target_commit import Order, TargetCommit
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, at, following
 from tests.support.virtual_time import run

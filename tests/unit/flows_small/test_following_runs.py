@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from flows.checkpoint.follow import RunFollower, SyncFollower
-from flows.checkpoint.store import sync_store
+from flows.checkpoint.checkpoint_store import sync_store
+from flows.checkpoint.translation_followers import RunFollower, SyncFollower
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Run, Runs
-from mm2.core.translation import RunStore
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import RunStore
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import Block, Run, Runs
 from mm2.errors import ConfigError
-from mm2.kafka.records import Record
+from mm2.kafka.logs.records import Record
 from tests.support.virtual_time import run
 
 WHERE = TopicPartition(TopicName("t"), 0)

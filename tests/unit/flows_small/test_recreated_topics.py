@@ -13,20 +13,20 @@ from uuid import UUID
 import pytest
 from structlog.testing import capture_logs
 
-from flows.checkpoint.recreated import LOOK_EVERY_S, RecreatedTopics, Translated
-from flows.checkpoint.store import CheckpointStore
-from mm2.client.live_logs import LiveLogs
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.config.properties import load
+from flows.checkpoint.checkpoint_store import CheckpointStore
+from flows.checkpoint.recreated_topics import LOOK_EVERY_S, RecreatedTopics, Translated
+from mm2.client.live_topic_ids import LiveLogs
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.text.properties import load
 from mm2.core.codec import Checkpoint, OffsetSync
+from mm2.core.failover.group_lag import upstream_partition
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
-from mm2.core.offset_sync_store import OffsetSyncStore
 from mm2.core.policy import build_policy
-from mm2.core.run_codec import encode_key, encode_value
-from mm2.core.runs import Block, Logs, Run, Runs
-from mm2.core.standings import upstream_partition
-from mm2.core.translation import OffsetTranslation, RunStore
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.run_codec import encode_key, encode_value
+from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
 

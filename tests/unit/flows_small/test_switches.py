@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from flows.checkpoint.flow import run_checkpoints
-from flows.heartbeat.flow import run_heartbeats
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import load_maker
+from flows.checkpoint.checkpoint_flow import run_checkpoints
+from flows.heartbeat.heartbeat_flow import run_heartbeats
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import load_maker
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
-from mm2.herder.clusters import FlowClusters
-from mm2.herder.topics import internal_topics
+from mm2.herder.flow_clusters import FlowClusters
+from mm2.herder.topics.internal_topics import internal_topics
 from mm2.kafka.admin import Admin
 
 NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.flow import FlowConfig
-from mm2.herder.alteration import alteration
+from mm2.config.flow_config import FlowConfig
+from mm2.herder.control.config_alteration import alteration
 from tests.support.seen_flow import flow_of
 
 _NONE = "the flow gets no {} until the process is started with more"

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from mm2.errors import FatalError, Mm2Error
-from mm2.herder.supervision import Backoff, every, keep_running
+from mm2.supervision import Backoff, every, keep_running
 from tests.support.virtual_time import run
 
 

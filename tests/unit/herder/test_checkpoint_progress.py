@@ -7,13 +7,13 @@ import json
 import pytest
 
 from mm2.errors import SchemaError
-from mm2.herder.checkpoint_progress import (
+from mm2.protocol.checkpoint_progress import (
     CheckpointLatency,
     CheckpointProgress,
     decode_checkpoint_progress,
     encode_checkpoint_progress,
 )
-from mm2.herder.progress import is_of_bundle
+from mm2.protocol.progress_records import is_of_bundle
 
 PROGRESS = CheckpointProgress(
     time_ms=7,

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mm2.herder import clock
+from mm2.herder.election import clock
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="no such clock on this system")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from structlog.testing import capture_logs
 
-from mm2.herder.board import ControlBoard
-from mm2.herder.control import Entry, Lease, encode_lease
-from mm2.herder.control_steering import SteeringEntry
-from mm2.herder.understanding import Understanding
-from mm2.kafka.records import Record
+from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.election.version_guard import Understanding
+from mm2.kafka.logs.records import Record
+from mm2.protocol.command_records import SteeringEntry
+from mm2.protocol.control_records import Entry, Lease, encode_lease
 
 
 def _record(key: bytes, value: bytes | None) -> Record:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
-from mm2.herder.control import (
+from mm2.protocol.control_records import (
     Assignment,
     BundleState,
     FlowState,
@@ -25,8 +25,8 @@ from mm2.herder.control import (
     encode_missing,
     encode_wanted,
 )
-from mm2.herder.control_gaps import encode_gap
-from mm2.herder.progress import GapReport
+from mm2.protocol.gap_records import encode_gap
+from mm2.protocol.progress_records import GapReport
 
 _topics = st.text(max_size=6).map(TopicName)
 _partitions = st.dictionaries(

@@ -10,16 +10,16 @@ from typing import cast
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.config.flow import flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.acls import AclBinding, AclOperation
-from mm2.core.configs import ConfigEntry
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.core.plan import CreateTopic, GrowTopic, TopicDescription
+from mm2.core.topics.acls import AclBinding, AclOperation
+from mm2.core.topics.remote_configs import ConfigEntry
+from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
-from mm2.herder.clusters import FlowClusters
-from mm2.herder.discovery import Assigned, Discovery
-from mm2.herder.upkeep import Upkeep
+from mm2.herder.flow_clusters import FlowClusters
+from mm2.herder.topics.discovery import Assigned, Discovery
+from mm2.herder.topics.topic_sync import Upkeep
 from mm2.kafka.admin import Admin
 from tests.support.eventually import eventually_async
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from mm2.errors import SchemaError
-from mm2.herder.control_shares import Division, decode_division, encode_division
-from mm2.herder.progress import BundleProgress, PaceProgress, PartitionProgress
-from mm2.herder.shares import Shares
+from mm2.herder.bundles.rate_shares import Shares
+from mm2.protocol.progress_records import BundleProgress, PaceProgress, PartitionProgress
+from mm2.protocol.rate_records import Division, decode_division, encode_division
 
 _IDLE = PartitionProgress(
     topic="t", partition=0, remote="A.t", records=0, bytes=0, position=0, end=0, lag=0

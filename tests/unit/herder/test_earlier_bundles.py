@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.control import Assignment, BundleState, earlier_bundles
+from mm2.protocol.control_records import Assignment, BundleState, earlier_bundles
 
 A, B = (TopicPartition(TopicName(name), 0) for name in "ab")
 

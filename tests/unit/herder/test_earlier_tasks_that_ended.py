@@ -9,14 +9,14 @@ from typing import cast
 
 import pytest
 
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.errors import NotAuthorized
-from mm2.herder.control import Assignment, BundleState, decode
-from mm2.herder.exactly_once import end_earlier_tasks
-from mm2.kafka.wire.client import WireClient
+from mm2.herder.bundles.task_fencing import end_earlier_tasks
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
+from mm2.protocol.control_records import Assignment, BundleState, decode
 
 _SOURCE = TopicPartition(TopicName("t"), 2)
 _REMOTE = TopicPartition(TopicName("A.t"), 2)

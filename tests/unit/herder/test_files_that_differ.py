@@ -7,11 +7,11 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from mm2.driver.flows_of_file import load_flows
-from mm2.herder.control import Lease, encode_lease
-from mm2.herder.election import NodeShare
-from mm2.herder.leading import FlowLeading
-from mm2.herder.term import Term
-from mm2.kafka.records import Record
+from mm2.herder.election.flow_leading import FlowLeading
+from mm2.herder.election.group_election import NodeShare
+from mm2.herder.election.leadership_term import Term
+from mm2.kafka.logs.records import Record
+from mm2.protocol.control_records import Lease, encode_lease
 
 
 async def _work(_: Term) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from mm2.core.connect_status import RunState
+from mm2.core.connect.status_records import RunState
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.flow_problems import problems_of
-from mm2.herder.flow_states import (
+from mm2.herder.view.flow_problems import problems_of
+from mm2.herder.view.flow_views import (
     ConnectorView,
     FlowView,
     LeaderView,
@@ -16,7 +16,7 @@ from mm2.herder.flow_states import (
     PartitionView,
     TaskView,
 )
-from mm2.herder.progress import GapReport
+from mm2.protocol.progress_records import GapReport
 
 _TASK: Final = TaskView(task=0, state=RunState.RUNNING, worker_id="n", generation=7)
 _SOURCE: Final = ConnectorView(

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from mm2.core.connect_status import ActiveTopic, RunState, TopicKey, encode_topic
-from mm2.herder.checkpoint_progress import CheckpointProgress, encode_checkpoint_progress
-from mm2.herder.flow_picture import FlowPicture
-from mm2.herder.flow_standing import seen
-from mm2.herder.heartbeat_progress import HeartbeatProgress, encode_heartbeats
-from mm2.herder.progress import GapReport
+from mm2.core.connect.status_records import ActiveTopic, RunState, TopicKey, encode_topic
+from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.view_builder import seen
+from mm2.protocol.checkpoint_progress import CheckpointProgress, encode_checkpoint_progress
+from mm2.protocol.heartbeat_progress import HeartbeatProgress, encode_heartbeats
+from mm2.protocol.progress_records import GapReport
 from tests.support.seen_flow import (
     CHECKPOINT,
     HEARTBEAT,

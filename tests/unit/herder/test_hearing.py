@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
-from mm2.core.connect_status import ConnectorKey, TaskKey
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.core.connect.status_records import ConnectorKey, TaskKey
 from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import Unavailable
-from mm2.herder.bundle import BundleSpec
-from mm2.herder.clusters import FlowClusters
-from mm2.herder.hearing import HeardRunner, heard_flow
-from mm2.herder.slots import Slots
-from mm2.herder.status_topic import worker_id_of
+from mm2.herder.bundles.slot_allocation import Slots
+from mm2.herder.flow_clusters import FlowClusters
+from mm2.herder.status.failure_reporting import HeardRunner, heard_flow
+from mm2.herder.status.status_topic import worker_id_of
 from mm2.kafka.admin import Admin
+from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.specs import sample_spec
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from mm2.errors import SchemaError
-from mm2.herder.heartbeat_progress import (
+from mm2.protocol.heartbeat_progress import (
     HeartbeatProgress,
     WayProgress,
     decode_heartbeats,
     encode_heartbeats,
 )
-from mm2.herder.progress import is_of_bundle
+from mm2.protocol.progress_records import is_of_bundle
 
 _PROGRESS = HeartbeatProgress(
     time_ms=30,

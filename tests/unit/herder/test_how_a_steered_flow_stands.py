@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.connect_status import RunState
-from mm2.herder.control import FlowState, Lease, Wanted, encode_lease, encode_wanted
-from mm2.herder.control_steering import (
+from mm2.core.connect.status_records import RunState
+from mm2.protocol.command_records import (
     Alterations,
     ConnectorState,
     ConnectorWanted,
     encode_steering,
 )
+from mm2.protocol.control_records import FlowState, Lease, Wanted, encode_lease, encode_wanted
 from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE, SeenFlow
 
 

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mm2.herder.keeper import Keeper
+from mm2.herder.bundles.bundle_supervisor import Keeper
 from tests.support.virtual_time import run
 
 

@@ -6,9 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from mm2.core.leadership.placement import Member
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
-from mm2.core.placement import Member
-from mm2.herder.control import (
+from mm2.herder.election.liveness import who_runs
+from mm2.herder.status.final_reports import have_ended, under_way
+from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
+from mm2.kafka.logs.records import Record
+from mm2.protocol.command_records import ConnectorState, ConnectorWanted, encode_steering
+from mm2.protocol.control_records import (
     Assignment,
     BundleState,
     FlowState,
@@ -19,14 +25,8 @@ from mm2.herder.control import (
     encode_lease,
     encode_wanted,
 )
-from mm2.herder.control_steering import ConnectorState, ConnectorWanted, encode_steering
-from mm2.herder.flow_picture import FlowPicture
-from mm2.herder.last_words import have_ended, under_way
-from mm2.herder.liveness import who_runs
-from mm2.herder.membership import encode_member
-from mm2.herder.progress import BundleProgress, decode_progress, encode_progress
-from mm2.kafka.groups import GroupMember, GroupMembers, GroupState
-from mm2.kafka.records import Record
+from mm2.protocol.member_metadata import encode_member
+from mm2.protocol.progress_records import BundleProgress, decode_progress, encode_progress
 
 NOW = 1_000_000
 STOPPED = Wanted(state=FlowState.STOPPED)

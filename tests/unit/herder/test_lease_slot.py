@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.leadership_words import Claim, Release, Renew
-from mm2.herder.lease_slot import LeaseSlot, LeaseWord
+from mm2.core.leadership.leadership_events import Claim, Release, Renew
+from mm2.herder.election.pending_lease import LeaseSlot, LeaseWord
 
 
 @pytest.mark.parametrize("waiting", [Release(3), Claim(3)])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.control import FlowState, Wanted
-from mm2.herder.flow_picture import FlowPicture, SeenPartition
-from mm2.herder.looks import Looks
-from mm2.herder.progress import PartitionProgress
+from mm2.herder.status.status_interval import Looks
+from mm2.herder.view.flow_snapshot import FlowPicture, SeenPartition
+from mm2.protocol.control_records import FlowState, Wanted
+from mm2.protocol.progress_records import PartitionProgress
 from tests.support.virtual_time import run
 
 

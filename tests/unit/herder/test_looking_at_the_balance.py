@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from mm2.config.flow import flow_config
-from mm2.config.maker import MirrorMakerConfig
+from mm2.config.flow_config import flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
-from mm2.herder.election import Election, NodeShare
-from mm2.herder.membership import Decision, decode_member, encode_decision
+from mm2.herder.election.group_election import Election, NodeShare
+from mm2.protocol.member_metadata import Decision, decode_member, encode_decision
 
 _RAW = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
 

@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.placement import Member
-from mm2.herder.membership import (
+from mm2.core.leadership.placement import Member
+from mm2.protocol.member_metadata import (
     Decision,
     decision,
     decode_decision,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.connect_status import RunState, Status, TaskKey, encode_status
-from mm2.herder.control import Lease, encode_lease
-from mm2.herder.flow_picture import FlowPicture
-from mm2.herder.status_ledger import StatusLedger
-from mm2.herder.status_topic import StatusTopic
-from mm2.kafka.records import Record
+from mm2.core.connect.status_records import RunState, Status, TaskKey, encode_status
+from mm2.herder.status.status_diff import StatusLedger
+from mm2.herder.status.status_topic import StatusTopic
+from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
+from mm2.protocol.control_records import Lease, encode_lease
 from tests.support.seen_flow import NOW, SOURCE, flow_of
 
 
@@ -28,7 +28,7 @@ async def test_a_node_that_ends_takes_back_what_it_has_written_just_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It was RUNNING for good in the eyes of others if nobody came after it."""
-    monkeypatch.setattr("mm2.kafka.standing_writer.Writer", _Cluster)
+    monkeypatch.setattr("mm2.kafka.reconnecting_writer.Writer", _Cluster)
     picture = FlowPicture()
     key, value = encode_lease(Lease(epoch=7, owner="n"))
     picture.take_control(

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from mm2.errors import Mm2Error
-from mm2.herder.supervision import every
+from mm2.supervision import every
 from tests.support.virtual_time import run
 
 Job = Callable[[], Awaitable[None]]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.errors import SchemaError
-from mm2.herder.progress import (
+from mm2.protocol.progress_records import (
     BundleProgress,
     GapReport,
     PaceProgress,

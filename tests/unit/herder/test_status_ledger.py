@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from mm2.core.connect_status import (
+from mm2.core.connect.status_records import (
     ConnectorKey,
     RunState,
     Status,
@@ -19,17 +19,23 @@ from mm2.core.connect_status import (
     encode_topic,
 )
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.checkpoint_progress import (
+from mm2.herder.status.status_diff import StatusLedger, Written
+from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.kafka.logs.records import Record
+from mm2.protocol.checkpoint_progress import (
     CheckpointLatency,
     CheckpointProgress,
     encode_checkpoint_progress,
 )
-from mm2.herder.control import Assignment, BundleState, Lease, encode_assignment, encode_lease
-from mm2.herder.flow_picture import FlowPicture
-from mm2.herder.heartbeat_progress import HeartbeatProgress, encode_heartbeats
-from mm2.herder.progress import BundleProgress, PartitionProgress, encode_progress
-from mm2.herder.status_ledger import StatusLedger, Written
-from mm2.kafka.records import Record
+from mm2.protocol.control_records import (
+    Assignment,
+    BundleState,
+    Lease,
+    encode_assignment,
+    encode_lease,
+)
+from mm2.protocol.heartbeat_progress import HeartbeatProgress, encode_heartbeats
+from mm2.protocol.progress_records import BundleProgress, PartitionProgress, encode_progress
 from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE, flow_of
 
 

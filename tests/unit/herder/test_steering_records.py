@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, SOURCE_CONNECTOR
 from mm2.errors import ConfigErrors, SchemaError
-from mm2.herder.altering import known_alterations
-from mm2.herder.control import FlowState, NewerRecord, Wanted, decode, encode_wanted
-from mm2.herder.control_steering import (
+from mm2.herder.control.alteration_writer import known_alterations
+from mm2.herder.control.desired_state import (
+    ControlBacklog,
+    Steering,
+    newer_alterations,
+    steering_of,
+)
+from mm2.kafka.logs.read_log import Record
+from mm2.protocol.command_records import (
     Alterations,
     ConnectorState,
     ConnectorWanted,
@@ -22,8 +28,7 @@ from mm2.herder.control_steering import (
     decode_steering,
     encode_steering,
 )
-from mm2.herder.wanted import ControlBacklog, Steering, newer_alterations, steering_of
-from mm2.kafka.log import Record
+from mm2.protocol.control_records import FlowState, NewerRecord, Wanted, decode, encode_wanted
 
 _entries: st.SearchStrategy[SteeringEntry] = st.one_of(
     st.builds(

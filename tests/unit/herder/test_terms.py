@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from mm2.herder.board import ControlBoard
-from mm2.herder.flow_picture import FlowPicture
-from mm2.herder.status_keeper import StatusKeeper
-from mm2.herder.status_ledger import StatusLedger, Written
-from mm2.herder.term import Term
+from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.election.leadership_term import Term
+from mm2.herder.status.status_diff import StatusLedger, Written
+from mm2.herder.status.status_keeper import StatusKeeper
+from mm2.herder.view.flow_snapshot import FlowPicture
 from mm2.kafka.writer import Writer
 from tests.support.seen_flow import flow_of
 

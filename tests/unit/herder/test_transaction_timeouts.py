@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from flows.source.identity import bundle_identity
-from mm2.config.flow import FlowConfig, flow_config
-from mm2.config.maker import MirrorMakerConfig
+from flows.source.send.producer_id import bundle_identity
+from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ClusterError
-from mm2.herder.exactly_once import fence_earlier_tasks
-from mm2.herder.specs import bundle_spec
-from mm2.kafka.wire.client import WireClient
+from mm2.herder.bundles.bundle_specs import bundle_spec
+from mm2.herder.bundles.task_fencing import fence_earlier_tasks
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.wire_client import WireClient
 
 _IDENTITY = ProducerIdentity(7, 1, "A-mm2-MirrorSourceConnector-0")
 _USERS_MS = 30_000

@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from mm2.core.balance import Balance, Strategy
+from mm2.core.balancing.balance import Balance, Strategy
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.bundle import BundleSpec
-from mm2.herder.bundles import Bundles
-from mm2.herder.control import Assignment, decode
+from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import BundleSpec
+from mm2.protocol.control_records import Assignment, decode
 from tests.support.runners import EndlessRunner
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run

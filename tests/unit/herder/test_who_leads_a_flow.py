@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from mm2.core.connect_status import ConnectorKey, RunState, TaskKey
-from mm2.core.placement import Member
-from mm2.herder.control import Lease, LeaseState, encode_lease
-from mm2.herder.flow_standing import own_connectors
-from mm2.herder.flow_states import NodeView
-from mm2.herder.membership import encode_member
-from mm2.kafka.groups import GroupMember, GroupMembers, GroupState
+from mm2.core.connect.status_records import ConnectorKey, RunState, TaskKey
+from mm2.core.leadership.placement import Member
+from mm2.herder.view.flow_views import NodeView
+from mm2.herder.view.view_builder import own_connectors
+from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
+from mm2.protocol.control_records import Lease, LeaseState, encode_lease
+from mm2.protocol.member_metadata import encode_member
 from tests.support.seen_flow import CHECKPOINT, NOW, SOURCE, SeenFlow
 
 

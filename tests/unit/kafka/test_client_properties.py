@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from mm2.errors import ConfigError
-from mm2.kafka.keystores import normalised_pem
-from mm2.kafka.settings import (
+from mm2.kafka.client_settings import (
     aiokafka_settings,
     bootstrap_servers,
     client_mistakes,
     librdkafka_settings,
 )
-from mm2.kafka.tls import tls_context, tls_settings
+from mm2.kafka.security.keystores import normalised_pem
+from mm2.kafka.security.tls import tls_context, tls_settings
 from tests.support.certificates import PASSWORD, Certified
 
 _BASE = {"bootstrap.servers": "h:1"}

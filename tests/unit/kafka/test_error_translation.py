@@ -9,7 +9,7 @@ from aiokafka import errors as aiokafka
 from confluent_kafka import KafkaError, KafkaException
 
 from mm2.errors import AuthenticationFailed, ClusterError, Mm2Error, NotAuthorized, Unavailable
-from mm2.kafka.errors import (
+from mm2.kafka.client_errors import (
     GroupInUse,
     Refused,
     SecurityDisabled,
@@ -21,7 +21,7 @@ from mm2.kafka.errors import (
     told_refusal,
     translated,
 )
-from mm2.kafka.wire.refusal import NotLetIn
+from mm2.kafka.wire.connection_failures import NotLetIn
 
 
 @pytest.mark.parametrize(

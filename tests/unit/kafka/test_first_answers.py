@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from aiokafka.errors import KafkaConnectionError, NodeNotReadyError
 
-from mm2.kafka.wire.racing import first_answer
+from mm2.kafka.wire.hedging import first_answer
 from tests.support.virtual_time import run
 
 _NEVER = 10_000.0

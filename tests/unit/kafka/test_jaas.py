@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.errors import ConfigError
-from mm2.kafka.jaas import parse_jaas
+from mm2.kafka.security.jaas import parse_jaas
 
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}

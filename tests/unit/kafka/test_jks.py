@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.errors import ConfigError
-from mm2.kafka.jks import load_jks
-from mm2.kafka.keystores import own_identity, trusted_certificates
+from mm2.kafka.security.jks import load_jks
+from mm2.kafka.security.keystores import own_identity, trusted_certificates
 
 _STORES = Path(__file__).parents[2] / "golden" / "keystores"
 _IDENTITY = _STORES / "identity.jks"

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from mm2.errors import Unavailable
-from mm2.kafka.link import Link
+from mm2.kafka.cluster_client import Link
 from mm2.kafka.wire.metadata import MetadataRequest
 from tests.support.fenced_broker import HELD, FencedBroker, fenced_broker
 from tests.support.layout import HOST
@@ -81,7 +81,7 @@ async def test_a_broker_that_is_lost_does_not_end_what_others_are_asked() -> Non
 async def test_who_runs_out_of_time_closes_nothing_that_others_wait_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mm2.kafka.link._SIGN_OF_LIFE_WITHIN_S", _NOT_HELD_UP_S)
+    monkeypatch.setattr("mm2.kafka.cluster_client._SIGN_OF_LIFE_WITHIN_S", _NOT_HELD_UP_S)
     async with fenced_broker() as broker, await _silent() as mute:
         broker.others = {2: _port(mute)}
         link = await _connected(broker)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mm2.kafka.listening import nobody_listens
+from mm2.kafka.reachability import nobody_listens
 from tests.support.layout import free_ports
 
 

@@ -15,9 +15,9 @@ from aiokafka.record.util import calc_crc32c
 from aiokafka.structs import TopicPartition
 from structlog.testing import capture_logs
 
-from flows.source.batch import restamp
-from flows.source.recode import Record, encode, keyed_body
-from mm2.kafka.odd_records import read_odd_records, too_large_passed_over
+from flows.source.forward.batch import restamp
+from flows.source.forward.recode import Record, encode, keyed_body
+from mm2.kafka.logs.odd_records import read_odd_records, too_large_passed_over
 from mm2.kafka.wire.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression
 from tests.support.odd_batches import EMPTY_CONTROL_BATCH
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.connect.store import TopicStore
-from mm2.connect.worker import WorkerConfig
+from mm2.connect.connector_store import TopicStore
+from mm2.connect.worker_config import WorkerConfig
 from mm2.errors import ConfigErrors
-from mm2.kafka.membership import MemberTimes
+from mm2.kafka.group_membership import MemberTimes
 
 
 @pytest.mark.parametrize(

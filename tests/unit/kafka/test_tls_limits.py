@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from mm2.errors import ConfigError
-from mm2.kafka.tls import tls_context, tls_settings
+from mm2.kafka.security.tls import tls_context, tls_settings
 
 _V2, _V3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 _RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"

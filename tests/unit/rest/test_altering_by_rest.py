@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.config.redact import HIDDEN
+from mm2.config.text.redact import HIDDEN
 from mm2.errors import ConfigErrors
-from mm2.rest.altering import partial, whole
+from mm2.rest.config_diff import partial, whole
 
 _CONFIGS = st.dictionaries(st.sampled_from("abcde"), st.sampled_from(["1", "2", "x y"]))
 

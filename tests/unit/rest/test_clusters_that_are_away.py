@@ -11,7 +11,7 @@ import pytest
 
 from mm2.driver.flows_of_file import load_flows
 from mm2.rest.flow_connectors import FlowConnectors
-from mm2.rest.views import FlowViews
+from mm2.rest.followed_flows import FlowViews
 from tests.support.rest import Client, interface
 
 

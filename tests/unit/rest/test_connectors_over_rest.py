@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mm2.errors import Unavailable
-from mm2.rest.ports import ConnectorStatus, Target
+from mm2.rest.connector_protocol import ConnectorStatus, Target
 from tests.support.fake_connectors import HEARTBEAT, SOURCE, FakeConnectors
 from tests.support.rest import Client, interface
 

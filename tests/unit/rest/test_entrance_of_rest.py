@@ -9,12 +9,12 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.config.keys_top import HeaderRule
-from mm2.config.rest import Listener
+from mm2.config.keys.keys_top import HeaderRule
+from mm2.config.rest_settings import Listener
 from mm2.errors import ConfigError
-from mm2.rest.origins import Origins, is_loopback
+from mm2.rest.connector_plugins import MIRROR_PLUGINS, Plugins
+from mm2.rest.cors import Origins, is_loopback
 from mm2.rest.passwords import Passwords
-from mm2.rest.plugins import MIRROR_PLUGINS, Plugins
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.fake_connectors import SOURCE, FakeConnectors
 from tests.support.rest import interface, settings

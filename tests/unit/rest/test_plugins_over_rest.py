@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mm2.config.definition import Definition
-from mm2.config.keys import keys_of
+from mm2.config.keys.definition import Definition
+from mm2.config.keys.key_table import keys_of
 from tests.support.fake_connectors import FakeConnectors
 from tests.support.rest import Client, interface
 

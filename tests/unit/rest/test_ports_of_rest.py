@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.config.rest import Listener, RestSettings
+from mm2.config.rest_settings import Listener, RestSettings
 from mm2.errors import FatalError
 from mm2.rest.sockets import OTHER_PORTS, Bound, advertised_url, bind
 

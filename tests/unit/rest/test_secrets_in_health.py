@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.expressions import RESOLVED
-from mm2.rest.ports import Readiness
+from mm2.config.text.expressions import RESOLVED
+from mm2.rest.connector_protocol import Readiness
 from tests.support.fake_connectors import FakeConnectors
 from tests.support.rest import interface
 

@@ -10,7 +10,7 @@ from flows.spark.archive import archive_of
 from flows.spark.engine import with_redaction
 from flows.spark.installed import java_launcher
 from flows.spark.jvm import DEFAULTS, direct_command, sparks_jars
-from mm2.config.expressions import RESOLVED
+from mm2.config.text.expressions import RESOLVED
 from mm2.core.java_regex import JavaPattern
 
 

@@ -20,7 +20,13 @@ from aiokafka.protocol.types import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.kafka.wire.group_lookup import (
+from mm2.kafka.wire.describe_groups import (
+    ConsumerGroupsRequest,
+    ConsumerGroupsResponse,
+    ConsumerGroupsV0,
+    DescribedGroup,
+)
+from mm2.kafka.wire.find_coordinators import (
     CoordinatorFound,
     FindCoordinatorsRequest,
     FindCoordinatorsResponse,
@@ -30,18 +36,12 @@ from mm2.kafka.wire.group_lookup import (
     ListGroupsResponse,
     ListGroupsV5,
 )
-from mm2.kafka.wire.group_offsets import (
+from mm2.kafka.wire.offset_fetch import (
     FetchedOffset,
     FetchedOffsets,
     OffsetsRequest,
     OffsetsResponse,
     OffsetsV8,
-)
-from mm2.kafka.wire.group_states import (
-    ConsumerGroupsRequest,
-    ConsumerGroupsResponse,
-    ConsumerGroupsV0,
-    DescribedGroup,
 )
 
 

@@ -22,7 +22,7 @@ from aiokafka.protocol.types import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.kafka.wire.epochs import (
+from mm2.kafka.wire.epoch_ends import (
     EpochEnd,
     EpochEndsRequest,
     EpochEndsResponse,

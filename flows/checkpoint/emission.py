@@ -1,0 +1,266 @@
+"""
+Emits checkpoints: what the groups' offsets on the source mean on the target (behaviours 9.2, 9.3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import structlog
+
+from flows.checkpoint.checkpoint_store import CheckpointStore
+from flows.checkpoint.followed_groups import FollowedGroups
+from mm2.core.codec import Checkpoint
+from mm2.core.model import GroupId, TopicPartition
+from mm2.core.translation.checkpoint_rules import (
+    CommittedOffset,
+    Renaming,
+    Translator,
+    checkpoints_for_group,
+    is_more_recent,
+    noted,
+    offset_of,
+)
+from mm2.core.translation.synced_offsets import Returning
+from mm2.core.translation.target_commit import TargetCommit, inverted, looked
+from mm2.errors import ClusterError
+from mm2.kafka.conversions import chunks
+from mm2.kafka.group_protocols import Offsets
+
+log = structlog.get_logger()
+
+_GROUPS_AT_ONCE: Final = 500
+"""Groups whose offsets are in memory at the same time."""
+
+
+UntilTold = Callable[[], Awaitable[bool]]
+
+
+class Outgoing(Protocol):
+    """What writes the checkpoints that are due."""
+
+    async def write(self) -> int:
+        """Writes all that is due, and returns how many records that were."""
+
+
+class Choice:
+    """
+    Chooses what is to be emitted.
+
+    Args:
+        renaming: decides which partitions count, and names them downstream.
+        translator: translates the offsets.
+        store: gets the checkpoints that are news.
+        returning: tells which offsets are echoes; None if nobody carries groups back.
+    """
+
+    def __init__(
+        self,
+        renaming: Renaming,
+        translator: Translator,
+        store: CheckpointStore,
+        returning: Returning | None = None,
+    ) -> None:
+        self._renaming = renaming
+        self._translator = translator
+        self._store = store
+        self._returning = returning
+        self._no_news: dict[tuple[GroupId, TopicPartition], int] = {}
+
+    def found(
+        self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset]
+    ) -> list[Found]:
+        """What a group has committed since its last checkpoints; settles the others."""
+        last = self._store.of_group(group)
+
+        def last_of(where: TopicPartition) -> Checkpoint | None:
+            downstream = self._renaming.of(where)
+            return None if downstream is None else last.get(downstream)
+
+        if self._returning is not None:
+            committed = self._returning.own_commits(group, committed, last_of)
+        self._settle(committed, last_of)
+        checkpoints = checkpoints_for_group(
+            group, committed, renaming=self._renaming, translator=self._translator, last=last
+        )
+        news = [each for each in checkpoints if self._may_be_news(each, last.get(each.partition))]
+        upstream = {self._renaming.of(where): where for where in committed} if news else {}
+        return [
+            Found(each, last.get(each.partition), self._opposite(group, upstream[each.partition]))
+            for each in news
+        ]
+
+    def _may_be_news(self, checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
+        looked_at = self._no_news.get((checkpoint.group, checkpoint.partition))
+        return looked_at != checkpoint.upstream_offset or is_more_recent(checkpoint, last)
+
+    def take(
+        self,
+        found: Found,
+        there: Mapping[TopicPartition, CommittedOffset] | None,
+        now_ms: int,
+    ) -> bool:
+        """
+        Puts a commit into the store if it is news, and returns whether it is.
+
+        Args:
+            found: the commit.
+            there: what the group has committed on the target since; None if nobody knows.
+            now_ms: the time.
+        """
+        new, where = found.checkpoint, found.checkpoint.partition
+        if self._store.of_group(new.group).get(where) is not found.last:
+            return False  # Its topic was made anew meanwhile: the next round says what it is now.
+        target_commit = None if there is None else found.target_commit(offset_of(there.get(where)))
+        checkpoint = noted(new, found.last, target_commit)
+        if checkpoint is None:
+            self._no_news[new.group, where] = new.upstream_offset
+            return False
+        self._no_news.pop((new.group, where), None)
+        self._store.add(checkpoint, now_ms)
+        return True
+
+    def _settle(
+        self,
+        committed: Mapping[TopicPartition, CommittedOffset],
+        last_of: Callable[[TopicPartition], Checkpoint | None],
+    ) -> None:
+        """The source has not committed since what stands on the target was looked at."""
+        for where, commit in committed.items():
+            last = last_of(where)
+            if last is not None and commit.offset == last.upstream_offset:
+                self._store.settle(last)
+
+    def _opposite(self, group: GroupId, where: TopicPartition) -> Checkpoint | None:
+        return None if self._returning is None else self._returning.opposite(group, where)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """
+    What a group has committed.
+
+    Attributes:
+        checkpoint: that, translated.
+        last: the group's last checkpoint for the partition.
+        opposite: the opposite flow's last one.
+    """
+
+    checkpoint: Checkpoint
+    last: Checkpoint | None
+    opposite: Checkpoint | None
+
+    def target_commit(self, current: int | None) -> TargetCommit:
+        """What stands on the target, as checkpoints note it."""
+        upstream = self.checkpoint.upstream_offset
+        return looked(self.last, upstream, current, inverted(self.opposite, upstream, current))
+
+
+class Emission:
+    """
+    Rounds of checkpoints, one at a time: what an earlier round saw must not be emitted later.
+
+    Args:
+        source: has the groups.
+        target: has groups of the same names.
+        groups: which ones.
+        choice: decides on the checkpoints.
+        outbox: writes them.
+        until_told: waits until all is known that the opposite flow has written up to now, and tells
+            whether it is; None if there is no such flow.
+
+    Attributes:
+        one_at_a_time: held while a round looks at both sides: nobody else is to sync meanwhile.
+    """
+
+    def __init__(
+        self,
+        source: Offsets,
+        target: Offsets,
+        *,
+        groups: FollowedGroups,
+        choice: Choice,
+        outbox: Outgoing,
+        until_told: UntilTold | None = None,
+    ) -> None:
+        self.one_at_a_time = asyncio.Lock()
+        self._source = source
+        self._target = target
+        self._groups = groups
+        self._choice = choice
+        self._outbox = outbox
+        self._until_told = until_told
+
+    async def round(self) -> None:
+        """
+        Emits what is new of all groups that are followed, and what could not be written before.
+
+        Raises:
+            ClusterError: not all could be written; the rest stays due.
+        """
+        await self.emit(self._groups.current)
+
+    async def emit(self, groups: Iterable[GroupId]) -> None:
+        """
+        Emits what is new of some groups, and what could not be written before.
+
+        A group whose offsets cannot be listed is left out this time (C282).
+
+        Raises:
+            ClusterError: not all could be written; the rest stays due.
+        """
+        async with self.one_at_a_time:
+            asked = sorted(groups)
+            failures: list[ClusterError] = []
+            for some in chunks(asked, _GROUPS_AT_ONCE):
+                failures += await self._choose(some)
+            if failures:
+                log.warning("checkpoint.skipped", groups=len(failures), error=str(failures[0]))
+            if records := await self._outbox.write():
+                log.info("checkpoint.emitted", groups=len(asked), records=records)
+
+    async def _choose(self, groups: list[GroupId]) -> list[ClusterError]:
+        committed = await self._source.list_offsets_of_groups(groups)
+        if self._until_told is not None and not await self._until_told():
+            return []
+        failures = [each for each in committed.values() if isinstance(each, ClusterError)]
+        found: dict[GroupId, list[Found]] = {}
+        for group in groups:
+            offsets = committed[group]
+            if not isinstance(offsets, ClusterError) and (
+                some := self._choice.found(group, offsets)
+            ):
+                found[group] = some
+            # A group may have many partitions; others want to go on too.
+            await asyncio.sleep(0)
+        await self._take(found)
+        return failures
+
+    async def _take(self, found: Mapping[GroupId, list[Found]]) -> None:
+        there = await self._look(found)
+        for group, some in found.items():
+            now_ms = time.time_ns() // 1_000_000
+            if count := sum(self._choice.take(each, there.get(group), now_ms) for each in some):
+                log.debug("checkpoint.chosen", group=group, records=count)
+            await asyncio.sleep(0)
+
+    async def _look(
+        self, groups: Collection[GroupId]
+    ) -> Mapping[GroupId, Mapping[TopicPartition, CommittedOffset]]:
+        """What stands on the target; without it, checkpoints are as Java's."""
+        if not groups:
+            return {}
+        try:
+            answers = await self._target.list_offsets_of_groups(groups)
+        except ClusterError as error:
+            log.warning("group_offsets.not_listed", groups=len(groups), error=str(error))
+            return {}
+        return {
+            GroupId(group): offsets
+            for group, offsets in answers.items()
+            if not isinstance(offsets, ClusterError)
+        }

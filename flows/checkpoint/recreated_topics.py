@@ -1,0 +1,111 @@
+"""
+Sees that topics were made anew, and takes back what checkpoints say of the former ones.
+
+An offset in a log that is gone may lie anywhere in the one that has its name now: a group that went
+on there would skip records. So, as soon as the other topic is seen, its checkpoints say that
+nothing of it has been read; what groups then read and commit is translated as ever. Not tombstones:
+Java's clients fail on these (C144, C429).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from flows.checkpoint.checkpoint_store import CheckpointStore
+from mm2.client.live_topic_ids import LiveLogs
+from mm2.core.codec import Checkpoint
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation.offset_translation import OffsetTranslation
+from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S: Final = 5.0
+"""As often as the tasks that copy look for the same."""
+
+_PARTITIONS_IN_A_SECOND: Final = 200
+"""Thousands of partitions are looked at less often, as those tasks do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """
+    A flow whose translations make checkpoints.
+
+    Attributes:
+        translation: of its offsets.
+        live: its topics as they are; what ``translation`` compares with.
+        upstream: names the partition of a checkpoint as the flow's source does.
+        is_back: whether its checkpoints lead from its copies back to the originals.
+        compared: the topics as they were when checkpoints were last compared with them.
+    """
+
+    translation: OffsetTranslation
+    live: LiveLogs
+    upstream: Callable[[TopicPartition], TopicPartition]
+    is_back: bool = False
+    compared: dict[TopicName, Logs] = field(default_factory=dict)
+
+    def news(self) -> dict[TopicName, Logs]:
+        """Topics of which more, or something else, is known than checkpoints were compared with."""
+        live = self.live.ids.items()
+        return {topic: logs for topic, logs in live if self.compared.get(topic) != logs}
+
+    def logs(self, topic: TopicName) -> Logs:
+        """The topics that there are, as checkpoints name them."""
+        live = self.live.ids.get(topic, UNKNOWN_LOGS)
+        return Logs(source=live.remote, remote=live.source) if self.is_back else live
+
+
+class RecreatedTopics:
+    """
+    Keeps translations and checkpoints from believing in topics that are gone.
+
+    Args:
+        flows: those whose translations are used.
+        store: has the checkpoints.
+    """
+
+    def __init__(self, flows: Iterable[Translated], store: CheckpointStore) -> None:
+        self._flows = list(flows)
+        self._store = store
+
+    @property
+    def interval_s(self) -> float:
+        """How long until the next look."""
+        most = max(flow.translation.partitions for flow in self._flows)
+        return LOOK_EVERY_S + most / _PARTITIONS_IN_A_SECOND
+
+    async def look(self) -> int:
+        """Looks once; returns how many checkpoints are due because of what was seen."""
+        return sum([await self._look(flow) for flow in self._flows])
+
+    async def _look(self, flow: Translated) -> int:
+        changed = await flow.live.look(flow.translation.topics)
+        former, news = flow.translation.former(), flow.news()
+        if not former and not news:
+            return 0
+        topics: set[TopicName] = set()
+
+        def anew(checkpoint: Checkpoint) -> Logs | None:
+            original = flow.upstream(checkpoint.partition)
+            topic, logs = original.topic, flow.logs(original.topic)
+            is_gone = (
+                topic in changed
+                or original in former
+                or (topic in news and logs.are_others(checkpoint.logs))
+            )
+            if is_gone:
+                topics.add(topic)
+            return logs if is_gone else None
+
+        count = self._store.start_over(anew, time.time_ns() // 1_000_000)
+        flow.compared.update(news)
+        if count:
+            log.warning("checkpoint.started_over", topics=sorted(topics), records=count)
+        return count

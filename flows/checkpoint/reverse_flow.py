@@ -1,0 +1,213 @@
+"""
+Leads groups back: follows what the opposite flow tells of its copies (KIP-1098's purpose).
+
+The checkpoint flow B->A reads groups of B. Those that read copies of A's topics are translated
+by what the flow A->B has written down: its runs and syncs, read the other way round, and its
+checkpoints, which tell the groups that moved from those that were only carried along. Java has
+none of this: it names the original (C286) and finds no translation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+import structlog
+
+from flows.checkpoint.emission import UntilTold
+from flows.checkpoint.recreated_topics import Translated
+from flows.checkpoint.translation_followers import Job, translation_followers
+from mm2.client.live_topic_ids import LiveLogs
+from mm2.client.pending_returns import copies_of, note
+from mm2.config.flow_config import FlowConfig
+from mm2.core.failover.group_lag import upstream_partition
+from mm2.core.filters import TopicFilter, build_topic_filter
+from mm2.core.model import TopicPartition
+from mm2.core.policy import ReplicationPolicy, build_policy
+from mm2.core.translation.checkpoint_rules import Renaming, Translator
+from mm2.core.translation.offset_sync_store import OffsetSyncStore
+from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.reverse_translation import BothWays, EitherTopic, RenamingBothWays
+from mm2.core.translation.synced_offsets import Carried, Returning
+from mm2.errors import ClusterError
+from mm2.herder.flow_clusters import FlowClusters
+from mm2.kafka.client_errors import UnknownTopic
+from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.logs.log_tail import LogTail
+from mm2.supervision import keep_running
+
+log = structlog.get_logger()
+
+_LOOK_AGAIN_S: Final = 5.0
+_TOLD_SOON_S: Final = 0.05
+_LOOKS: Final = 200
+"""Ten seconds: the cluster has just answered, and so it does whoever follows its topic."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directions:
+    """
+    Which offsets a checkpoint flow translates, and how.
+
+    Attributes:
+        topic_filter: groups count that have an offset for a topic it accepts.
+        renaming: decides which partitions count, and names them on the target.
+        translator: translates their offsets.
+        returning: tells which of them are echoes; None if nobody carries groups back.
+        until_told: waits until all is known that the opposite flow has written up to now.
+        recreated: the flows of which topics may be made anew.
+        jobs: what has to run for that.
+    """
+
+    topic_filter: TopicFilter
+    renaming: Renaming
+    translator: Translator
+    returning: Returning | None = None
+    until_told: UntilTold | None = None
+    recreated: tuple[Translated, ...] = ()
+    jobs: dict[str, Job] = field(default_factory=dict)
+
+
+def directions(
+    config: FlowConfig,
+    clusters: FlowClusters,
+    policy: ReplicationPolicy,
+    onward: OffsetTranslation,
+    live: LiveLogs,
+) -> Directions:
+    """
+    Both directions if the flow has an opposite to lead groups back from, else the one onward.
+
+    A flow that is not enabled leads back only.
+
+    Args:
+        config: the flow.
+        clusters: admin clients of both sides.
+        policy: of the flow.
+        onward: translates what the flow itself copies.
+        live: the topics of that, which it compares with.
+    """
+    mirrored = build_topic_filter(config.checkpoint.properties)
+    upstream = partial(upstream_partition, policy, config.flow)
+    flows = (Translated(onward, live, upstream),)
+    if config.reverse is None:
+        renaming = Renaming(config.flow, policy, mirrored)
+        return Directions(
+            topic_filter=mirrored, renaming=renaming, translator=onward, recreated=flows
+        )
+    opposite = FlowClusters(source=clusters.target, target=clusters.source)
+    way_back = WayBack(config.reverse, opposite)
+    either = EitherTopic(mirrored if config.checkpoint.enabled else None, way_back.copies)
+    return Directions(
+        topic_filter=either,
+        renaming=RenamingBothWays(config.flow, policy, either, way_back.copies),
+        translator=BothWays(onward, way_back.translation, way_back.copies),
+        returning=Returning(way_back.copies, way_back.carried),
+        until_told=way_back.until_told,
+        recreated=(
+            *flows,
+            Translated(way_back.translation, way_back.live, _itself, is_back=True),
+        ),
+        jobs=way_back.jobs(),
+    )
+
+
+class WayBack:
+    """
+    What is known of the copies that a flow has made.
+
+    Args:
+        config: the flow that makes them; its target is where the groups to be led back are.
+        clusters: admin clients of its both sides.
+
+    Attributes:
+        copies: which topics they are.
+        live: the topics on both sides of the flow.
+        translation: translates offsets in them back.
+        carried: how far the flow has carried groups.
+    """
+
+    def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        self._config = config
+        self._clusters = clusters
+        self._syncs = OffsetSyncStore(must_read_to_end=False)
+        self._runs = RunStore()
+        self.copies = copies_of(config)
+        self.live = LiveLogs(config, clusters.source, clusters.target)
+        self.translation = OffsetTranslation(self._syncs, self._runs, self.live.ids)
+        self.carried = Carried()
+        policy = build_policy(config.source.properties)
+        topic = policy.checkpoints_topic(config.flow.source)
+        self._checkpoints = TopicPartition(topic, 0)
+        properties = config.checkpoint.target_consumer("checkpoints-target-consumer", 0)
+        self._tail = LogTail(config.flow.target, properties, topic, partitions=[0])
+        self._follows_checkpoints = config.emits_checkpoints
+
+    def jobs(self) -> dict[str, Job]:
+        """
+        Keeps that current.
+
+        What fails here is logged and tried again: the flow's other checkpoints go on without.
+        """
+        followers = translation_followers(self._config, self._clusters, self._syncs, self._runs)
+        followers["checkpoints"] = self._follow_checkpoints
+        return {
+            f"opposite-{name}": partial(keep_running, f"opposite-{name}", job)
+            for name, job in followers.items()
+        }
+
+    async def _follow_checkpoints(self) -> None:
+        """Follows the checkpoints of the flow; without any, nobody was carried along."""
+        if not self._config.emits_checkpoints:
+            self.carried.backlog_read()
+            return
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._note_end_of_backlog(), name="opposite-checkpoints-backlog")
+            await self._follow()
+
+    async def until_told(self) -> bool:
+        """
+        Waits until all checkpoints are known that the flow has written up to now.
+
+        So what it gave groups up to now is not taken for their own. Where its checkpoints may not
+        be read, nothing keeps the others back. Returns False if they do not come in time.
+
+        Raises:
+            ClusterError: the cluster does not tell how many there are.
+        """
+        if not self._follows_checkpoints:
+            return True
+        ends = await self._clusters.target.known_offsets([self._checkpoints], OffsetAt.LATEST)
+        end = ends.get(self._checkpoints, 0)
+        for _ in range(_LOOKS):
+            if self._knows(end):
+                return True
+            await asyncio.sleep(_TOLD_SOON_S)
+        log.warning("checkpoints.not_followed", topic=self._checkpoints.topic)
+        return False
+
+    def _knows(self, end: int) -> bool:
+        return not self._follows_checkpoints or self._tail.passed.get(0, 0) >= end
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                async for record in self._tail:
+                    note(self.carried, record)
+            except UnknownTopic:
+                # The opposite flow creates it when it starts.
+                await asyncio.sleep(_LOOK_AGAIN_S)
+            except ClusterError as error:
+                self._follows_checkpoints = error.retriable
+                raise
+
+    async def _note_end_of_backlog(self) -> None:
+        await self._tail.caught_up.wait()
+        self.carried.backlog_read()
+
+
+def _itself(partition: TopicPartition) -> TopicPartition:
+    """Checkpoints of groups that are led back name the originals."""
+    return partition

@@ -1,0 +1,203 @@
+"""
+The partitions of a task: taken on where the positions topic says, given up when all is committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import stamina
+import structlog
+
+from flows.source.commit.position_commits import Committer
+from flows.source.commit.resume import Resumed, read_positions
+from flows.source.fetch.fetcher import Fetcher
+from flows.source.fetch.memory_budget import Budget
+from flows.source.forward.error_policy import Tolerance
+from flows.source.forward.overlap import Overlap
+from flows.source.forward.tails import Tails
+from flows.source.mirrored_partition import Mirrored
+from flows.source.monitor.topic_monitor import Watch
+from flows.source.publish.translation_publisher import OffsetMaps
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import Lane, Outgoing, Verdict
+from flows.source.task_reporter import Reporter
+from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import FlowError, Unavailable
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import BundleSpec
+from mm2.protocol.control_records import Assignment
+
+log = structlog.get_logger()
+
+_GIVE_UP_WITHIN_S: Final = 10.0
+_RETRY_MOST_S: Final = 5.0
+
+
+class Stuck(FlowError):
+    """Partitions cannot be drained; a new task, with a new producer epoch, must take over."""
+
+    retriable = True
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Assigned:
+    """
+    Carries out assignments.
+
+    Attributes:
+        spec: the bundle.
+        partitions: what the task mirrors; shared with those who fetch, commit and report.
+        source: the source cluster.
+        target: the target cluster.
+        budget: counts the bytes between fetch and acknowledgement.
+        producer: sends the batches.
+        positions: makes what the target has count, and stores how far each partition is.
+        fetcher: is told what changed.
+        tails: finds what the target has beyond the positions, and is told what changed.
+        watch: is told what changed.
+        reporter: is told what changed.
+        maps: tells others where the target has what.
+        tolerance: decides about what the target refuses.
+        records: acknowledged records of partitions that were given up.
+        bytes: acknowledged bytes of those.
+    """
+
+    spec: BundleSpec
+    partitions: MutableMapping[TopicPartition, Mirrored]
+    source: WireClient
+    target: WireClient
+    budget: Budget
+    producer: Producer
+    positions: Committer
+    fetcher: Fetcher
+    tails: Tails
+    watch: Watch
+    reporter: Reporter
+    maps: OffsetMaps
+    tolerance: Tolerance
+    records: int = 0
+    bytes: int = 0
+    _lanes: dict[TopicPartition, Lane] = field(default_factory=dict)
+    _giving_up: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def carry_out(self, assignment: Assignment) -> None:
+        """
+        Gives up and takes on what differs from the last assignment.
+
+        Raises:
+            Stuck: what was given up cannot be drained.
+        """
+        gone = self.partitions.keys() - assignment.partitions.keys()
+        new = assignment.partitions.keys() - self.partitions.keys()
+        if gone:
+            async with self._giving_up:
+                await self._give_up(gone)
+        if new:
+            await self._take_on(
+                {source: assignment.partitions[source] for source in new}, assignment.generation
+            )
+        self.reporter.generation = assignment.generation
+        self.reporter.wake()
+
+    async def end(self, obeying: asyncio.Task[None]) -> None:
+        """Ends the task that calls ``carry_out``, once what it is giving up is committed."""
+        async with self._giving_up:
+            obeying.cancel()
+
+    async def _take_on(
+        self, partitions: Mapping[TopicPartition, TopicName], generation: int
+    ) -> None:
+        topics = {p.topic for p in self.partitions} | {p.topic for p in partitions}
+        remotes = {m.lane.target.topic for m in self.partitions.values()} | {*partitions.values()}
+        # What runs already must not end because a cluster does not answer just now.
+        async for attempt in stamina.retry_context(
+            on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
+        ):
+            with attempt:
+                await self.source.track(topics)
+                await self.target.track(remotes | self._own_topics())
+                positions = await read_positions(self.spec, self.target, partitions)
+                overlaps = await self._overlaps(partitions, positions)
+        for source, remote in partitions.items():
+            mirrored = self._mirrored(source, TopicPartition(remote, source.partition), generation)
+            if (stored := positions.get(source)) is not None:
+                mirrored.continue_from(stored.offset, stored.lineage)
+                mirrored.committed = stored.offset if stored.is_complete else None
+                mirrored.overlap = overlaps.get(mirrored.lane.target)
+                mirrored.elsewhere_ms = stored.elsewhere_ms
+                mirrored.is_contested = stored.is_contested
+            self.partitions[source] = mirrored
+        log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
+        self.watch.wake()
+        self.tails.wake()
+        self.maps.wake()
+
+    async def _overlaps(
+        self,
+        partitions: Mapping[TopicPartition, TopicName],
+        positions: Mapping[TopicPartition, Resumed],
+    ) -> dict[TopicPartition, Overlap]:
+        """What the target has beyond the positions; in transactions there is no such thing."""
+        if self.spec.exactly_once is not None:
+            return {}
+        ends = {
+            TopicPartition(partitions[source], source.partition): stored.lineage.remote_end
+            for source, stored in positions.items()
+            if stored.is_complete
+        }
+        return await self.tails.find(ends)
+
+    def _own_topics(self) -> set[str]:
+        """What the task writes beside the copies."""
+        dead_letters = self.spec.errors.dead_letter_topic
+        return {self.spec.offsets_topic} | ({dead_letters} if dead_letters else set())
+
+    async def _give_up(self, partitions: set[TopicPartition]) -> None:
+        given = [self.partitions.pop(source) for source in partitions]
+        self.fetcher.changed()
+        is_drained = await self.producer.flush([m.lane for m in given], within_s=_GIVE_UP_WITHIN_S)
+        await self.positions.commit(given)
+        await self.maps.settle(given)
+        if not is_drained:
+            # What is still under way must not be written after another bundle has taken over.
+            await self.positions.commit(list(self.partitions.values()))
+            raise Stuck(str(self.spec.flow), "partitions that were revoked cannot be drained")
+        for mirrored in given:
+            self.records += mirrored.records
+            self.bytes += mirrored.bytes
+            self.maps.forget(mirrored.source)
+        log.info("source.partitions_revoked", partitions=len(given))
+
+    def _mirrored(
+        self, source: TopicPartition, target: TopicPartition, generation: int
+    ) -> Mirrored:
+        # A lane lives as long as its producer id: the broker remembers its sequence numbers.
+        lane = self._lanes.setdefault(target, Lane(target, merges=True))
+        mirrored = Mirrored(source, lane)
+        mirrored.runs = self.maps.tracker(generation)
+
+        def acknowledged(batch: Outgoing) -> None:
+            self.budget.give(batch.size)
+            mirrored.landed(batch)
+            self.fetcher.acknowledged()
+            self.positions.appended(mirrored, batch)
+
+        def dropped(batches: Sequence[Outgoing]) -> None:
+            self.budget.give(mirrored.dropped(batches))
+            self.fetcher.acknowledged()
+
+        def refused(batch: Outgoing, code: int) -> Verdict:
+            return self.tolerance.refused(mirrored, batch, code)
+
+        lane.on_ack, lane.on_dropped, lane.on_refused = acknowledged, dropped, refused
+        return mirrored

@@ -1,0 +1,1 @@
+"""Fetches batches from the source."""

@@ -1,0 +1,118 @@
+"""
+Strips: uncompressed batches that stand side by side in a fetch answer.
+
+Some producers send every record in a batch of its own, and then there are so many that to look at
+each as a ``Batch`` would take longer than to re-encode it. What is common to a strip is looked at
+once. Larger batches gain as well: the memory of a strip is rewritten as a whole, and what becomes
+of it costs a quarter of what four batches do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from struct import Struct
+from typing import Final, NamedTuple, TypeAlias
+
+from crc32c import crc32c
+
+from flows.source.forward.batch import CODEC_BITS, CONTROL, TRANSACTIONAL, Batch, read, split
+from mm2.kafka.wire.compiled import is_compiled
+
+_MOST_BYTES: Final = 256 << 10
+"""Larger batches go as they are: what each costs hardly counts any more."""
+
+_MOST_BYTES_IN_PYTHON: Final = 4 << 10
+"""While nothing is compiled, to rewrite a larger one takes longer than to send it."""
+
+MOST_RECORDS: Final = 16_384
+"""Of batches that become one: more would hold up all that the task does, if one is refused."""
+
+_HEAD: Final = Struct(">qiibIhi30xi")
+_PREFIX_SIZE: Final = 12
+_SHORTEST: Final = 49
+"""What a batch without records gives as its length."""
+
+_CRC_FROM: Final = 21
+_MAGIC: Final = 2
+
+
+class Strip(NamedTuple):
+    """
+    At least two batches in a row, each with a checksum that is right.
+
+    Attributes:
+        data: their bytes.
+        records: how many are in them.
+        last_offset: of the last one.
+        leader_epoch: of the leader that appended them.
+    """
+
+    data: memoryview
+    records: int
+    last_offset: int
+    leader_epoch: int
+
+
+Piece: TypeAlias = Batch | Strip
+
+
+def each_batch(parts: Iterable[Piece]) -> list[Batch]:
+    """The batches one by one."""
+    return [
+        batch
+        for part in parts
+        for batch in (split(part.data) if isinstance(part, Strip) else [part])
+    ]
+
+
+def pieces(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Piece]:
+    """
+    The whole batches of a fetch response in order, those in strips together.
+
+    Args:
+        data: the response.
+        transactional: whether batches of transactions may be in strips.
+        limit: bytes of one strip.
+
+    Raises:
+        CorruptBatch: see ``split``.
+    """
+    unfit = CODEC_BITS | CONTROL | (0 if transactional else TRANSACTIONAL)
+    most_bytes = _MOST_BYTES if is_compiled() else _MOST_BYTES_IN_PYTHON
+    at = start = number = records = last = leader = 0
+    end = len(data)
+    head, size = _HEAD.unpack_from, _HEAD.size
+    while True:
+        if end - at >= size:
+            base, length, epoch, magic, crc, attributes, delta, count = head(data, at)
+            following = at + _PREFIX_SIZE + length
+            if (
+                _SHORTEST <= length <= most_bytes
+                and records + count <= MOST_RECORDS
+                and not attributes & unfit
+                and magic == _MAGIC
+                and following <= end
+                and following - start <= limit
+                and (epoch == leader or not number)
+                and crc32c(data[at + _CRC_FROM : following]) == crc
+            ):
+                number, last, leader, at = number + 1, base + delta, epoch, following
+                records += count
+                continue
+        if number:
+            yield from _strip(data[start:at], number, records, last, leader)
+        elif (batch := read(data, at)) is not None:
+            yield batch
+            at += len(batch.data)
+        else:
+            return
+        start, number, records = at, 0, 0
+
+
+def _strip(
+    data: memoryview, number: int, records: int, last_offset: int, epoch: int
+) -> Iterator[Piece]:
+    if number > 1:
+        yield Strip(data, records, last_offset, epoch)
+    else:
+        yield from split(data)

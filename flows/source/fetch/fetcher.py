@@ -1,0 +1,310 @@
+"""
+Fetches partitions from their leaders or near replicas, one long-polling loop a broker.
+
+Bounded memory: a broker is asked for no more than there is room for; a partition that has its
+share of bytes under way is left out until some are acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from flows.source.fetch.fetch_linger import TRICKLE_BYTES, Gathering
+from flows.source.fetch.memory_budget import Budget
+from flows.source.fetch.position_check import Settler
+from flows.source.fetch.rate_limit import RateLimit
+from flows.source.fetch.read_replicas import NO_NODE, ReadReplicas
+from flows.source.fetch.reading import LOOKED_AT_IN_A_SECOND, Reading
+from flows.source.mirrored_partition import Mirrored
+from mm2.core.model import TopicPartition
+from mm2.errors import Unavailable
+from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
+from mm2.kafka.wire.fetch import FetchedPartition, FetchRequest, NoTopicIds
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol.bundle_spec import FetchSpec
+
+log = structlog.get_logger()
+
+_SHORT_WAIT_MS: Final = 20
+"""While a partition waits for room, the others may not hold up the next fetch for long."""
+
+_LEAST_S: Final = 0.005
+"""From one fetch to the next, if the first has brought nothing."""
+
+_BACKOFF_S: Final = 0.2
+_IDLE_S: Final = 1.0
+"""How soon a broker that leads nothing we can fetch is looked at again; with thousands later."""
+
+_SHARES: Final = 4
+"""One partition may take this part of the memory, so that a stuck one leaves room for others."""
+
+
+class Fetcher:
+    """
+    Keeps the partitions coming.
+
+    Args:
+        client: the source; its tracked topics must cover the partitions.
+        partitions: what to fetch; may change at any time, followed by ``changed()``.
+        spec: sizes, waits, isolation and where to begin.
+        budget: the memory that batches may take.
+        settler: compares positions with the source's logs before they are fetched.
+        limit: the bytes per second that may be fetched.
+        heard: called with each partition that was answered for, whatever the answer.
+        take: called with each partition's answer, in order; moves the position.
+        stop: called with a partition that its leader does not serve, and why; lets it try again
+            after a while.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: WireClient,
+        partitions: Mapping[TopicPartition, Mirrored],
+        spec: FetchSpec,
+        budget: Budget,
+        settler: Settler,
+        limit: RateLimit,
+        heard: Callable[[Mirrored], None],
+        take: Callable[[Mirrored, FetchedPartition], None],
+        stop: Callable[[Mirrored, str], None],
+    ) -> None:
+        self._client = client
+        self._partitions = partitions
+        self._spec = spec
+        self._budget = budget
+        self._settler = settler
+        self._limit = limit
+        self._heard = heard
+        self._take = take
+        self._stop = stop
+        self._replicas = ReadReplicas(
+            own_rack=spec.rack,
+            leader=client.leader,
+            is_known=lambda node: client.broker(node) is not None,
+            lease_s=spec.replica_lease_s,
+            clock=time.monotonic,
+        )
+        self._changed = asyncio.Event()
+        self._freed = asyncio.Event()
+        self._stale = asyncio.Event()
+        self._loops: dict[int, asyncio.Task[None]] = {}
+        # Connections of their own: one may be refused while the other goes on.
+        self._failing: set[int] = set()
+        self._unsettled: set[int] = set()
+        self._generation = 0
+
+    def changed(self) -> None:
+        """Partitions came or went, or have new leaders, or another position."""
+        self._generation += 1
+        self._changed.set()
+        self._freed.set()
+
+    def acknowledged(self) -> None:
+        """Bytes became free."""
+        self._freed.set()
+
+    async def run(self) -> None:
+        """Fetches until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_leaders(), name="source-leaders")
+            while True:
+                self._changed.clear()
+                partitions = self._partitions.items()
+                readers = {self._replicas.reader(p) for p, m in partitions if not m.is_missing}
+                for node in readers - {None}:
+                    if node is not None and (node not in self._loops or self._loops[node].done()):
+                        task = group.create_task(self._follow(node), name=f"fetch-{node}")
+                        self._loops[node] = task
+                if None in readers:
+                    self._stale.set()
+                await self._wait_for_change()
+
+    async def _follow(self, node: int) -> None:
+        """Fetches from one broker for as long as something is read from it."""
+        reading = Reading(self._spec.max_partition_bytes, self._has_room)
+        gathering = Gathering(reading, self._freed)
+        async with asyncio.TaskGroup() as group:
+            settling: asyncio.Task[None] | None = None
+            while self._is_read(node, reading):
+                # Never with a fetch under way of what is settled: that is left out of the next.
+                open_ = self._settler.open(reading.lively)
+                if open_ and (settling is None or settling.done()):
+                    job = self._settle(node, open_)
+                    settling = group.create_task(job, name=f"settle-{node}")
+                await self._read(node, reading, gathering)
+            if settling is not None:
+                settling.cancel()
+        self.changed()
+
+    async def _read(self, node: int, reading: Reading, gathering: Gathering) -> None:
+        """Fetches once, or waits until there is something that may be fetched."""
+        try:
+            await asyncio.sleep(self._client.throttle.delay(node))
+            allowed = await self._limit.allowance()
+            reading.sort()
+            if reading.session.is_empty:
+                await self._wait_for_room()
+            else:
+                await self._fetch(node, reading, gathering, most=allowed)
+        except Unavailable as error:
+            if node not in self._failing:
+                self._failing.add(node)
+                log.warning("source.fetch_failed", broker=node, error=str(error))
+            await self._back_off(node)
+
+    async def _settle(self, node: int, partitions: Sequence[Mirrored]) -> None:
+        """Settles some partitions, of which those that are settled already are not to notice."""
+        try:
+            await self._settler.settle(partitions)
+        except Unavailable as error:
+            if node not in self._unsettled:
+                self._unsettled.add(node)
+                log.warning("source.settling_failed", broker=node, error=str(error))
+            await self._back_off(node)
+        else:
+            self._unsettled.discard(node)
+            if any(partition.is_settled for partition in partitions):
+                self._freed.set()
+
+    async def _back_off(self, node: int) -> None:
+        self._stale.set()
+        self._replicas.forsake_node(node)
+        await asyncio.sleep(_BACKOFF_S)
+
+    def _is_read(self, node: int, reading: Reading) -> bool:
+        now = time.monotonic()
+        if not reading.is_due(self._generation, now):
+            return True
+        led = (m for s, m in self._partitions.items() if self._replicas.reader(s) == node)
+        return reading.assign(led, self._generation, now)
+
+    async def _wait_for_change(self) -> None:
+        # Leaders also change when the client refreshes its metadata by itself.
+        idle_s = _IDLE_S + len(self._partitions) / LOOKED_AT_IN_A_SECOND
+        with suppress(TimeoutError):
+            async with asyncio.timeout(idle_s):
+                await self._changed.wait()
+
+    async def _wait_for_room(self) -> None:
+        self._freed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BACKOFF_S):
+                await self._freed.wait()
+
+    def _is_wanted(self, partition: Mirrored) -> bool:
+        """Whether it is still ours, goes on, and is known to be of the log that it was of."""
+        is_ours = self._partitions.get(partition.source) is partition
+        return is_ours and partition.error is None and partition.is_settled
+
+    def _has_room(self, partition: Mirrored) -> bool:
+        return (
+            self._is_wanted(partition)
+            and partition.pause_until <= time.monotonic()
+            and not partition.lane.is_stuck
+            and not partition.waits_for_tail
+            and partition.queued < self._budget.limit // _SHARES
+        )
+
+    async def _fetch(
+        self, node: int, reading: Reading, gathering: Gathering, *, most: float
+    ) -> None:
+        reserved = await self._budget.reserve(int(min(most, self._share())))
+        step = reading.session.next()
+        answer, takes_ids = None, True
+        began = asyncio.get_running_loop().time()
+        try:
+            answer = await self._client.fetch(
+                node,
+                FetchRequest(
+                    max_wait_ms=_SHORT_WAIT_MS if reading.are_waiting else self._spec.max_wait_ms,
+                    min_bytes=self._spec.min_bytes,
+                    max_bytes=reserved,
+                    read_committed=self._spec.read_committed,
+                    topics=step.topics,
+                    rack=self._replicas.rack,
+                    session=step.session,
+                    epoch=step.epoch,
+                    forgotten=step.forgotten,
+                    by_id=step.by_id,
+                ),
+            )
+        except NoTopicIds:
+            takes_ids = False
+            raise
+        finally:
+            self._budget.give(reserved)
+            reading.session.answered(answer, takes_ids=takes_ids)
+        size = sum(len(each.records) for each in answer.partitions)
+        self._limit.spend(size)
+        for each in answer.partitions:
+            await self._accept(node, reading, each)
+        self._failing.discard(node)
+        if not size:
+            # Not at once again, whatever had the broker answer without any record.
+            await asyncio.sleep(began + _LEAST_S - asyncio.get_running_loop().time())
+        elif size < min(TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
+            await gathering.gather(since=began)
+
+    def _share(self) -> int:
+        """Bytes to ask one broker for: idle fetches must not take all memory from each other."""
+        brokers = sum(not task.done() for task in self._loops.values())
+        return min(self._spec.max_bytes, max(self._budget.limit // (2 * brokers), 1))
+
+    async def _accept(self, node: int, reading: Reading, answer: FetchedPartition) -> None:
+        partition = reading.answered(answer)
+        if partition is None or not self._is_wanted(partition):
+            return
+        self._heard(partition)
+        if self._is_redirected(partition.source, answer):
+            return
+        if answer.error == Code.NONE:
+            self._settler.observe(partition, answer)
+            partition.broker = node
+            self._take(partition, answer)
+        elif answer.error == Code.OFFSET_OUT_OF_RANGE:
+            await self._settler.out_of_range(partition)
+        else:
+            self._look_again(partition, answer.error)
+
+    def _look_again(self, partition: Mirrored, error: int) -> None:
+        """Asks again later; what is not known to pass may do so as well, with another leader."""
+        reason = f"the source answers {code_name(error)}"
+        partition.is_settled = False
+        self._stale.set()
+        if error in RETRIABLE:
+            partition.lane.last_error = reason
+            partition.pause_until = time.monotonic() + _BACKOFF_S
+        else:
+            self._stop(partition, reason)
+
+    def _is_redirected(self, source: TopicPartition, answer: FetchedPartition) -> bool:
+        """Whether another replica is to be asked instead: a better one, or again the leader."""
+        if answer.error == Code.NONE:
+            is_new = self._replicas.prefer(source, answer.preferred_replica)
+            if answer.preferred_replica not in {NO_NODE, self._replicas.reader(source)}:
+                self._stale.set()  # the metadata do not have it yet
+        else:
+            # Only the leader's word counts: a follower may lag behind, or be on its way out.
+            is_new = self._replicas.forsake(source)
+        if is_new:
+            self.changed()
+        return is_new
+
+    async def _follow_leaders(self) -> None:
+        """Refreshes metadata when asked to, a few times a second at most."""
+        while True:
+            await self._stale.wait()
+            try:
+                await self._client.refresh()
+            except Unavailable as error:
+                log.warning("source.unavailable", error=str(error))
+            self.changed()
+            await asyncio.sleep(_BACKOFF_S)
+            self._stale.clear()

@@ -1,0 +1,1 @@
+"""Turns fetched batches into batches for the target."""

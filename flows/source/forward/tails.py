@@ -1,0 +1,114 @@
+"""Reads what remote partitions hold beyond the committed positions, as far as it is compared."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from flows.source.forward.overlap import Overlap
+from flows.source.mirrored_partition import Mirrored
+from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.errors import Unavailable
+from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.fetch import FetchRequest
+from mm2.kafka.wire.list_offsets import LATEST
+from mm2.kafka.wire.wire_client import WireClient
+
+log = structlog.get_logger()
+
+_MOST_BYTES: Final = 64 << 20
+"""Of all tails that are looked at together, decompressed, so that a start does not take long."""
+
+_LEAST_BYTES: Final = 1 << 20
+"""Of the tail of one partition."""
+
+_FETCH_BYTES: Final = 4 << 20
+_WAIT_MS: Final = 100
+_BACKOFF_S: Final = 0.2
+
+
+class Tails:
+    """
+    Keeps overlaps supplied: a partition that has used up its own is not fetched meanwhile.
+
+    Args:
+        target: which has the remote partitions.
+        partitions: of the task; may change at any time, followed by ``wake()``.
+        supplied: called when a partition may be fetched again.
+    """
+
+    def __init__(
+        self,
+        target: WireClient,
+        partitions: Mapping[TopicPartition, Mirrored],
+        supplied: Callable[[], None],
+    ) -> None:
+        self._target = target
+        self._partitions = partitions
+        self._supplied = supplied
+        self._wake = asyncio.Event()
+
+    async def find(self, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, Overlap]:
+        """
+        Where remote partitions hold something from the given offsets on; nothing is read yet.
+
+        Of a long tail only the beginning will be read; what is not read will be copied twice.
+
+        Args:
+            ends: for each, the offset behind the record that the committed position speaks of.
+
+        Raises:
+            Unavailable: the target does not answer.
+        """
+        known = {where: end for where, end in ends.items() if end != NO_OFFSET}
+        found = await self._target.list_offsets(known, LATEST)
+        longer = {w: range(known[w], end) for w, end in found.items() if end > known[w]}
+        most = max(_MOST_BYTES // max(len(longer), 1), _LEAST_BYTES)
+        return {where: Overlap(unread, most, self.wake) for where, unread in longer.items()}
+
+    def wake(self) -> None:
+        """There is something to be read."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Reads one fetch of each tail that is used up, until cancelled."""
+        while True:
+            self._wake.clear()
+            waiting = [each for each in self._partitions.values() if each.waits_for_tail]
+            for partition in waiting:
+                await self._read(partition)
+            if not waiting:
+                await self._wake.wait()
+
+    async def _read(self, partition: Mirrored) -> None:
+        overlap = partition.overlap
+        if overlap is None:
+            return
+        try:
+            data = await self._fetch(partition.lane.target, overlap)
+        except Unavailable as error:
+            log.debug("source.look_failed", error=str(error))
+            await asyncio.sleep(_BACKOFF_S)
+            with suppress(Unavailable):
+                await self._target.refresh()  # another broker may lead it
+            return
+        await overlap.read_on(data)
+        self._supplied()
+
+    async def _fetch(self, where: TopicPartition, overlap: Overlap) -> memoryview:
+        if (node := self._target.leader(where)) is None:
+            return memoryview(b"")
+        most = min(_FETCH_BYTES, max(overlap.most, _LEAST_BYTES))
+        request = FetchRequest(
+            max_wait_ms=_WAIT_MS,
+            min_bytes=1,
+            max_bytes=most,
+            read_committed=False,
+            topics={where.topic: [(where.partition, overlap.unread.start, most)]},
+        )
+        (answer,) = (await self._target.fetch(node, request)).partitions
+        return answer.records if answer.error == Code.NONE else memoryview(b"")

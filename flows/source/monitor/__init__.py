@@ -1,0 +1,1 @@
+"""Watches for missing data and for topics that were made anew."""

@@ -1,0 +1,106 @@
+"""No silent loss: those who watch for missing data, put together for one task."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from flows.source.commit.position_commits import Committer
+from flows.source.fetch.position_check import Settler
+from flows.source.mirrored_partition import Mirrored
+from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.remote_ends import RemoteEnds
+from flows.source.monitor.remote_topics import RemoteTopics
+from flows.source.monitor.topic_monitor import Watch
+from flows.source.publish.translation_publisher import OffsetMaps
+from flows.source.send.producer import Producer
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import BundleSpec
+from mm2.protocol.control_records import MissingTopic, encode_missing
+
+
+class Continuity:
+    """
+    Watches the partitions of a task.
+
+    Args:
+        spec: the bundle.
+        partitions: of the task; may change at any time, followed by ``watch.wake()``.
+        source: the source cluster.
+        target: the target cluster.
+        producer: the task's.
+        writer: a producer of the target cluster for what is noted.
+        maps: remembers where the target has what.
+        committer: makes what the target has count.
+        now_ms: the clock.
+        changed: called when partitions may be fetched again, or have other leaders.
+        report: called when something should be reported at once.
+
+    Attributes:
+        settler: compares positions with the source's logs.
+        watch: looks at both clusters from time to time.
+    """
+
+    def __init__(
+        self,
+        spec: BundleSpec,
+        partitions: Mapping[TopicPartition, Mirrored],
+        *,
+        source: WireClient,
+        target: WireClient,
+        producer: Producer,
+        writer: Writer,
+        maps: OffsetMaps,
+        committer: Committer,
+        now_ms: Callable[[], int],
+        changed: Callable[[], None],
+        report: Callable[[], None],
+    ) -> None:
+        self._spec = spec
+        self._writer = writer
+        self._gaps = Gaps(spec, writer, now_ms=now_ms, wake=report)
+        self.settler = Settler(
+            client=source, spec=spec.fetch, gaps=self._gaps, now_ms=now_ms, forget=maps.forget
+        )
+        ends = RemoteEnds(
+            source=source,
+            target=target,
+            gaps=self._gaps,
+            now_ms=now_ms,
+            forget=maps.forget,
+            runs=maps.stored,
+            committer=committer,
+            is_transactional=spec.exactly_once is not None,
+        )
+        remote = RemoteTopics(
+            source=source,
+            target=target,
+            producer=producer,
+            gaps=self._gaps,
+            ends=ends,
+            fails=spec.gaps.remote_fails,
+            now_ms=now_ms,
+            ask_for=self._ask_for,
+            forget=maps.forget,
+        )
+        self.watch = Watch(
+            partitions=partitions,
+            source=source,
+            remote=remote,
+            gaps=self._gaps,
+            spec=spec.gaps,
+            now_ms=now_ms,
+            changed=changed,
+        )
+
+    async def run(self) -> None:
+        """Watches until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._gaps.run(), name="gaps")
+            group.create_task(self.watch.run(), name="watch")
+
+    async def _ask_for(self, topic: TopicName) -> None:
+        missing = MissingTopic(topic=topic, epoch=self._spec.epoch)
+        await self._writer.send(self._spec.control_topic, *encode_missing(missing), partition=0)

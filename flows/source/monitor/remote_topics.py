@@ -1,0 +1,171 @@
+"""
+Whether the remote topics are those that the copies were written to.
+
+A remote topic may be deleted while we write to it, and come back empty. Nothing is written to a
+topic that is missing or has another id; by policy it is filled again from the source's start, or
+its partitions stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from flows.source.mirrored_partition import Mirrored
+from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.remote_ends import RemoteEnds
+from flows.source.send.producer import Producer
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.positions.source_gaps import Gap, GapKind
+from mm2.kafka.wire.codes import Code, code_name
+from mm2.kafka.wire.list_offsets import EARLIEST
+from mm2.kafka.wire.metadata import TopicMetadata
+from mm2.kafka.wire.wire_client import WireClient
+
+log = structlog.get_logger()
+
+_ASK_AGAIN_MS: Final = 10_000
+"""The leader tries again by itself what it could not create; so wishes only need to reach it."""
+_ASK_AT_LEAST_MS: Final = 300_000
+
+
+class RemoteTopics:
+    """
+    Compares the remote topics with what the positions say of them.
+
+    Args:
+        source: the source cluster, whose start a new copy begins at.
+        target: the target cluster.
+        producer: writes to the remote topics.
+        gaps: takes note of what is missing.
+        ends: looks whether the remote logs have lost something.
+        fails: whether partitions stop when their remote topic is gone.
+        now_ms: the clock.
+        ask_for: asks the flow's leader to create a remote topic.
+        forget: called when a partition goes back, for those who remember where it was.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: WireClient,
+        target: WireClient,
+        producer: Producer,
+        gaps: Gaps,
+        ends: RemoteEnds,
+        fails: bool,
+        now_ms: Callable[[], int],
+        ask_for: Callable[[TopicName], Awaitable[None]],
+        forget: Callable[[TopicPartition], None],
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._producer = producer
+        self._gaps = gaps
+        self._ends = ends
+        self._fails = fails
+        self._now_ms = now_ms
+        self._ask_for = ask_for
+        self._forget = forget
+        self._missing: set[TopicName] = set()
+        self._asked: dict[TopicName, tuple[int, int]] = {}
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether to look again soon."""
+        return self._ends.is_unsure
+
+    async def look(self, partitions: Sequence[Mirrored]) -> None:
+        """
+        Looks at all remote topics once.
+
+        Raises:
+            ClusterError: a cluster does not answer.
+        """
+        topics = await self._target.describe({p.lane.target.topic for p in partitions})
+        gone = {name for name, topic in topics.items() if _is_gone(topic)}
+        same: dict[Mirrored, UUID | None] = {}
+        for partition in partitions:
+            topic = topics.get(partition.lane.target.topic)
+            if topic is None or partition.error is not None:
+                continue
+            if topic.name in gone:
+                self._hold(partition)
+            elif partition.lane.target.partition in topic.partitions:
+                if _is_same(partition, topic):
+                    same[partition] = topic.topic_id
+                elif self._withdraw(partition):
+                    await self._begin_again(partition, topic.topic_id)
+            else:
+                error = topic.error or Code.UNKNOWN_TOPIC_OR_PARTITION
+                partition.lane.last_error = f"the target answers {code_name(error)}"
+        for partition in await self._ends.look(same, self._withdraw):
+            self._accept(partition, same[partition])
+        # Where the source topic is gone as well, nobody misses the copy.
+        missed = {p.lane.target.topic for p in partitions if not p.is_missing}
+        await self._note_missing(missed & gone)
+
+    def _hold(self, partition: Mirrored) -> None:
+        """Writes nothing more, so that nothing of the middle gets into a new, empty topic."""
+        partition.is_remote_there = partition.is_settled = False
+        if not self._producer.withdraw(partition.lane):
+            return
+        topic = partition.lane.target.topic
+        # A single broker that has just started may not know a topic that is there.
+        is_certain = topic in self._missing and partition.remote_id is not None
+        if self._fails and is_certain and not partition.is_missing:
+            partition.fail(f"the remote topic {topic} was deleted")
+
+    def _withdraw(self, partition: Mirrored) -> bool:
+        """Has nothing more written to a partition; whether nothing of it is under way any more."""
+        partition.is_remote_there = partition.is_settled = False
+        return self._producer.withdraw(partition.lane) and partition.is_at_rest
+
+    async def _begin_again(self, partition: Mirrored, found: UUID | None) -> None:
+        starts = await self._source.list_offsets([partition.source], EARLIEST)
+        if (start := starts.get(partition.source)) is None:
+            return
+        reached = max(start, partition.mirrored + 1)
+        gap = Gap(kind=GapKind.REMOTE_RECREATED, first=start, end=reached, resume=start)
+        if self._gaps.found(partition, gap):
+            partition.begin_at(start, self._now_ms())
+            self._forget(partition.source)
+            partition.remote_id = None
+            self._accept(partition, found)
+
+    def _accept(self, partition: Mirrored, found: UUID | None) -> None:
+        if partition.remote_id is None and found is not None:
+            partition.remote_id, partition.committed = found, None
+        if not partition.is_remote_there:
+            self._producer.resume(partition.lane)
+            partition.is_remote_there = True
+
+    async def _note_missing(self, gone: set[TopicName]) -> None:
+        for topic in gone - self._missing:
+            log.error(
+                "remote_topic.missing", topic=topic, policy="fail" if self._fails else "recreate"
+            )
+        if not self._fails:
+            await self._ask_for_all(gone)
+        self._missing = gone
+
+    async def _ask_for_all(self, gone: set[TopicName]) -> None:
+        """Less and less often: some topics may not be created."""
+        self._asked = {topic: asked for topic, asked in self._asked.items() if topic in gone}
+        now_ms = self._now_ms()
+        for topic in gone:
+            at_ms, pause_ms = self._asked.get(topic, (now_ms, _ASK_AGAIN_MS))
+            if now_ms >= at_ms:
+                await self._ask_for(topic)
+                self._asked[topic] = now_ms + pause_ms, min(2 * pause_ms, _ASK_AT_LEAST_MS)
+
+
+def _is_same(partition: Mirrored, topic: TopicMetadata) -> bool:
+    return None in (partition.remote_id, topic.topic_id) or partition.remote_id == topic.topic_id
+
+
+def _is_gone(topic: TopicMetadata) -> bool:
+    return topic.error == Code.UNKNOWN_TOPIC_OR_PARTITION

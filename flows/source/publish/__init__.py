@@ -1,0 +1,1 @@
+"""Publishes offset syncs and exact runs, by which others translate offsets."""

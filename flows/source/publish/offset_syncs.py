@@ -1,0 +1,89 @@
+"""
+Offset syncs: pairs of an upstream and a downstream offset of the same record.
+
+When one is due is Java's rule (``OffsetSyncWriter``, behaviours section 7), applied to whole
+batches. They go to ``mm2-offset-syncs.<other cluster>.internal`` in rounds: what a newer sync of
+the same partition has overtaken meanwhile is not sent, so that a fast flow does not spend its time
+on syncs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from flows.source.mirrored_partition import Mirrored
+from flows.source.send.send_queue import Outgoing
+from mm2.core.codec import OffsetSync
+from mm2.core.model import TopicPartition
+from mm2.core.translation.offset_sync import OffsetSyncQueue
+from mm2.errors import ClusterError
+from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import OffsetSyncSpec
+
+log = structlog.get_logger()
+
+_ROUND_S: Final = 0.1
+_ROUND_SIZE: Final = 200
+
+
+class OffsetSyncs:
+    """
+    Publishes the offset syncs of a task.
+
+    Args:
+        spec: where, and how often.
+        writer: a producer of the cluster that holds the topic.
+    """
+
+    def __init__(self, spec: OffsetSyncSpec, writer: Writer) -> None:
+        self._spec = spec
+        self._writer = writer
+        self._queue = OffsetSyncQueue(spec.lag_max, _ROUND_SIZE)
+        self._due = asyncio.Event()
+        self._one_round = asyncio.Lock()
+
+    def acknowledged(self, partition: Mirrored, batch: Outgoing) -> None:
+        """Learns that the target has a batch, at the offset where it put it."""
+        for upstream, downstream, count in batch.runs():
+            self._queue.acknowledged(partition.source, upstream, downstream, count)
+            self._due.set()
+
+    def forget(self, partition: TopicPartition) -> None:
+        """The task copies this partition no longer."""
+        self._queue.forget(partition)
+
+    async def run(self) -> None:
+        """Publishes what is due, until cancelled."""
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            await self._round()
+            await asyncio.sleep(_ROUND_S)
+
+    async def promote(self) -> None:
+        """Publishes also what is not due yet, so that idle partitions are fully synced."""
+        self._queue.promote_delayed()
+        while await self._round():
+            pass
+
+    async def _round(self) -> int:
+        async with self._one_round:
+            syncs = list(self._queue.fire())
+            async with asyncio.TaskGroup() as group:
+                for sync in syncs:
+                    group.create_task(self._send(sync), name="offset-sync")
+        if len(syncs) == _ROUND_SIZE:
+            self._due.set()
+        return len(syncs)
+
+    async def _send(self, sync: OffsetSync) -> None:
+        try:
+            await self._writer.send(self._spec.topic, sync.key(), sync.value(), partition=0)
+        except ClusterError as error:
+            # Java drops a failed sync as well; the partition's next one makes up for it.
+            log.warning("offset_syncs.failed", topic=self._spec.topic, error=str(error))
+        finally:
+            self._queue.completed()

@@ -1,0 +1,144 @@
+"""
+What lets others translate offsets: offset syncs for all clients, and exact runs for ours.
+
+A flow may want both, the syncs alone, or nothing; the rest of the task need not know which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import structlog
+
+from flows.source.mirrored_partition import Mirrored
+from flows.source.publish.offset_syncs import OffsetSyncs
+from flows.source.publish.run_cleanup import RunTidying, Stored
+from flows.source.publish.run_publisher import OffsetRuns
+from flows.source.send.send_queue import Outgoing
+from mm2.core.model import TopicPartition
+from mm2.core.translation.partition_runs import PartitionRuns
+from mm2.core.translation.run_tracker import RunTracker
+from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.logs.read_log import records_to_end
+from mm2.kafka.wire.wire_client import WireClient
+from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import BundleSpec
+
+log = structlog.get_logger()
+
+_PROMOTE_EVERY_S: Final = 60.0
+"""Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
+
+
+class OffsetMaps:
+    """
+    Publishes where the target has the records of a task.
+
+    Args:
+        spec: the bundle.
+        writer: a producer of the cluster that holds the topics; None if nothing is published.
+        partitions: of the task; may change at any time.
+        source: the source cluster.
+        target: the target cluster.
+        producer_epoch: of the task.
+    """
+
+    def __init__(
+        self,
+        spec: BundleSpec,
+        writer: Writer | None,
+        partitions: Mapping[TopicPartition, Mirrored],
+        *,
+        source: WireClient,
+        target: WireClient,
+        producer_epoch: int,
+    ) -> None:
+        self._cluster = spec.offset_syncs
+        self._syncs: OffsetSyncs | None = None
+        self._runs: OffsetRuns | None = None
+        self._tidying: RunTidying | None = None
+        syncs = spec.offset_syncs
+        if syncs is None or writer is None:
+            return
+        self._syncs = OffsetSyncs(syncs, writer)
+        if syncs.runs_topic is not None:
+            self._runs = OffsetRuns(
+                syncs.runs_topic,
+                writer,
+                partitions,
+                is_transactional=spec.exactly_once is not None,
+                epoch=spec.epoch,
+                producer_epoch=producer_epoch,
+            )
+            self._tidying = RunTidying(syncs, self._runs, partitions, source=source, target=target)
+
+    def tracker(self, generation: int) -> RunTracker | None:
+        """What gathers the runs of a partition assigned then; None if nobody wants to know them."""
+        return None if self._runs is None else self._runs.tracker(generation)
+
+    def wake(self) -> None:
+        """There is something new to tell."""
+        if self._runs is not None:
+            self._runs.wake()
+
+    def settled(self, partition: Mirrored, batch: Outgoing) -> None:
+        """Learns that the target has a batch for good."""
+        if self._syncs is not None:
+            self._syncs.acknowledged(partition, batch)
+        if self._runs is not None:
+            self._runs.wake(partition)
+
+    async def settle(self, partitions: Iterable[Mirrored]) -> None:
+        """Publishes the runs of some partitions before their positions are committed."""
+        if self._runs is not None:
+            await self._runs.settle(partitions)
+
+    def forget(self, partition: TopicPartition) -> None:
+        """The task copies this partition no longer, or goes back in it."""
+        if self._syncs is not None:
+            self._syncs.forget(partition)
+
+    async def stored(self, partitions: Iterable[Mirrored]) -> dict[TopicPartition, PartitionRuns]:
+        """
+        What is published of the runs of some partitions; nothing if it cannot be read.
+
+        Raises:
+            Unavailable: no answer.
+        """
+        wanted = {each.source: each for each in partitions}
+        if self._runs is None or self._cluster is None:
+            return {}
+        await self._runs.settle(wanted.values())
+        cluster, topic = self._cluster, self._runs.topic
+        records = records_to_end(cluster.cluster, cluster.properties, topic, partitions=[0])
+        stored = Stored(wanted, frozenset())
+        try:
+            await stored.read(records)
+        except Unavailable:
+            raise
+        except ClusterError as error:
+            log.warning("offset_runs.unread", topic=topic, error=str(error))
+        return {where: each.runs for where, each in stored.runs.items()}
+
+    async def promote(self) -> None:
+        """Publishes also the syncs that are not due yet."""
+        if self._syncs is not None:
+            await self._syncs.promote()
+
+    async def run(self) -> None:
+        """Publishes until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            if self._syncs is not None:
+                group.create_task(self._syncs.run(), name="offset-syncs")
+                group.create_task(self._promote_now_and_then(), name="promote")
+            if self._runs is not None:
+                group.create_task(self._runs.run(), name="offset-runs")
+            if self._tidying is not None:
+                group.create_task(self._tidying.run(), name="tidy-runs")
+
+    async def _promote_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(_PROMOTE_EVERY_S)
+            await self.promote()

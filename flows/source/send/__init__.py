@@ -1,0 +1,1 @@
+"""Sends batches to the target's leaders."""

@@ -1,0 +1,48 @@
+"""Who leads the target's partitions, asked again when there is trouble."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from flows.source.send.send_recovery import BACKOFF_FIRST_S
+from mm2.errors import Unavailable
+from mm2.kafka.wire.wire_client import WireClient
+
+_REFRESH_MOST_S: Final = 2.0
+
+
+class Leaders:
+    """
+    Keeps a producer's metadata fresh.
+
+    Args:
+        client: the target.
+        changed: called after each look, whether it brought news or not.
+    """
+
+    def __init__(self, client: WireClient, changed: Callable[[], None]) -> None:
+        self._client = client
+        self._changed = changed
+        self._stale = asyncio.Event()
+
+    def refresh(self) -> None:
+        """Asks for a look soon."""
+        self._stale.set()
+
+    async def follow(self) -> None:
+        """Looks when asked to, less and less often while that does not help; until cancelled."""
+        delay_s = BACKOFF_FIRST_S
+        while True:
+            if not self._stale.is_set():
+                delay_s = BACKOFF_FIRST_S
+                await self._stale.wait()
+            self._stale.clear()
+            try:
+                await self._client.refresh()
+            except Unavailable:
+                self._stale.set()
+            self._changed()
+            await asyncio.sleep(delay_s)
+            delay_s = min(2 * delay_s, _REFRESH_MOST_S)

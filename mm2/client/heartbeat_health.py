@@ -1,0 +1,95 @@
+"""Judges the flows of a file by their heartbeats, wherever their herders run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+from functools import partial
+from typing import Final
+
+from mm2.client.mirror_client import WINDOW, MirrorClient
+from mm2.client.query_clusters import Answers, ask_each
+from mm2.config.flow_config import FlowConfig
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.core.heartbeats import Pulse, Trace, expected_traces, pulses
+from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.policy import build_policy
+from mm2.errors import ClusterError
+from mm2.herder.topics.internal_topics import accepted_topics
+
+_LEAST_AGE_MS: Final = 30_000
+_INTERVALS: Final = 3
+
+
+async def take_pulses(
+    maker: MirrorMakerConfig,
+    configs: Collection[FlowConfig],
+    clusters: Iterable[ClusterAlias],
+    *,
+    max_age_ms: int | None = None,
+) -> tuple[list[Pulse], dict[ClusterAlias, ClusterError]]:
+    """
+    Hears the heartbeats on some clusters, and judges them.
+
+    Args:
+        maker: the file.
+        configs: its flows.
+        clusters: where to listen.
+        max_age_ms: a flow whose last heartbeat is older is not alive; by default half a minute, or
+            three intervals if they are longer.
+
+    Returns:
+        The traces that were found or are expected; and why clusters could not be asked.
+
+    Raises:
+        ConfigErrors: the file has mistakes in what it says of a cluster.
+    """
+    asked = list(clusters)
+    expected = [trace for trace in traces_of(configs) if trace.here in asked]
+    answers: Answers[dict[Trace, int]] = await ask_each(maker, asked, partial(_heard, expected))
+    found = pulses(
+        {trace: at for heard in answers.given.values() for trace, at in heard.items()},
+        expected,
+        now_ms=time.time_ns() // 1_000_000,
+        max_age_ms=_patience_ms(configs) if max_age_ms is None else max_age_ms,
+        unheard=answers.failures,
+    )
+    return found, answers.failures
+
+
+def traces_of(configs: Collection[FlowConfig]) -> set[Trace]:
+    """Where the heartbeats of flows should be seen."""
+    return expected_traces(
+        (c.flow for c in configs if c.heartbeat.runs and c.heartbeat.emit_heartbeats is not None),
+        (c.flow for c in configs if c.source.runs and _copies_heartbeats(c)),
+    )
+
+
+def _copies_heartbeats(config: FlowConfig) -> bool:
+    policy = build_policy(config.source.properties)
+    return accepted_topics(config)(policy.heartbeats_topic())
+
+
+def _patience_ms(configs: Iterable[FlowConfig]) -> int:
+    intervals = (config.heartbeat.emit_heartbeats for config in configs)
+    longest = max((each.total_seconds() for each in intervals if each), default=0.0)
+    return max(_LEAST_AGE_MS, round(_INTERVALS * longest * 1000))
+
+
+async def _heard(
+    expected: Collection[Trace], here: ClusterAlias, client: MirrorClient
+) -> dict[Trace, int]:
+    """What has ended long ago is looked for only if it is expected: the topics may be long."""
+    found: dict[Trace, int] = {}
+    wanted = {trace for trace in expected if trace.here == here}
+    for window in (WINDOW, None):
+        found = {
+            Trace(
+                way=(*reversed(seen.path), here),
+                flow=SourceAndTarget(seen.heartbeat.source, seen.heartbeat.target),
+            ): seen.heartbeat.timestamp_ms
+            for seen in await client.heartbeats(window)
+        }
+        if wanted <= found.keys():
+            break
+    return found

@@ -1,0 +1,142 @@
+"""
+Tells which checkpoints lead groups back that have not come back yet.
+
+A checkpoint that led a group back stands for ever, also when the group has returned long since and
+somebody has set it back there on purpose. The checkpoints of the opposite flow tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+import structlog
+
+from mm2.config.flow_settings import FlowConfig
+from mm2.core.codec import Checkpoint
+from mm2.core.model import GroupId, SourceAndTarget
+from mm2.core.policy import build_policy
+from mm2.core.translation.reverse_translation import Copies
+from mm2.core.translation.synced_offsets import Carried, Returning
+from mm2.errors import ClusterError, SchemaError
+from mm2.herder.topics.internal_topics import accepted_topics
+from mm2.kafka.admin import Admin
+from mm2.kafka.logs.read_log import records_to_end
+from mm2.kafka.logs.records import Record
+
+log = structlog.get_logger()
+
+
+class Origin(Protocol):
+    """Where checkpoints for groups of one cluster come from."""
+
+    @property
+    def flow(self) -> SourceAndTarget:
+        """From the cluster where groups have read to the one where their offsets are set."""
+
+    async def checkpoints(self) -> Mapping[GroupId, Collection[Checkpoint]]:
+        """
+        The last checkpoints of groups; empty if there are none.
+
+        Raises:
+            ClusterError: a cluster does not answer, or refuses.
+        """
+
+
+class Reader(Protocol):
+    """Reads how far the opposite flow has carried groups."""
+
+    async def __call__(self) -> Carried:
+        """
+        All that the flow's topic still tells of it.
+
+        Raises:
+            ClusterError: its target does not answer, or refuses.
+        """
+
+
+class StillAway:
+    """
+    Leaves out what would lead groups back that have come back already.
+
+    Only checkpoints for originals of copies that the opposite flow makes are concerned. Those are
+    left out, too, while it cannot be asked how far that flow has carried groups.
+
+    Args:
+        written: checkpoints of a flow.
+        copies: which topics of its source are copies made by the opposite flow.
+        carried: reads how far that one has carried groups.
+    """
+
+    def __init__(self, written: Origin, copies: Copies, carried: Reader) -> None:
+        self._written = written
+        self._copies = copies
+        self._carried = carried
+
+    @property
+    def flow(self) -> SourceAndTarget:
+        """The flow that has written the checkpoints."""
+        return self._written.flow
+
+    async def checkpoints(self) -> Mapping[GroupId, Collection[Checkpoint]]:
+        """
+        The last checkpoints of groups; empty if there are none.
+
+        Raises:
+            ClusterError: the flow's target does not answer, or refuses.
+        """
+        found = await self._written.checkpoints()
+        if not any(self._leads_back(each) for known in found.values() for each in known):
+            return found
+        back = Returning(self._copies, await self._known())
+        return {
+            group: [each for each in known if back.may_be_given(each)]
+            for group, known in found.items()
+        }
+
+    def _leads_back(self, checkpoint: Checkpoint) -> bool:
+        return self._copies.copied_partition(checkpoint.partition) is not None
+
+    async def _known(self) -> Carried:
+        try:
+            return await self._carried()
+        except ClusterError as error:
+            log.warning("groups.not_synced", about=f"groups back by {self.flow}", error=str(error))
+            return Carried()
+
+
+def copies_of(config: FlowConfig) -> Copies:
+    """Tells which topics of a flow's target may be copies that it has made."""
+    policy = build_policy(config.source.properties)
+    return Copies(config.flow.source, policy, accepted_topics(config))
+
+
+async def read_carried(config: FlowConfig, admin: Admin) -> Carried:
+    """
+    Reads how far a flow has given groups offsets; all that its topic still tells of it.
+
+    Args:
+        config: the flow.
+        admin: of its target.
+
+    Raises:
+        ClusterError: the target does not answer, or refuses.
+    """
+    carried = Carried()
+    topic = build_policy(config.source.properties).checkpoints_topic(config.flow.source)
+    if topic in await admin.list_topics():
+        properties = config.checkpoint.target_consumer("checkpoints-target-consumer")
+        async for record in records_to_end(config.flow.target, properties, topic, partitions=[0]):
+            note(carried, record)
+    carried.backlog_read()
+    return carried
+
+
+def note(carried: Carried, record: Record) -> None:
+    """Takes a record of checkpoints in; a tombstone takes nothing back that was given."""
+    if record.value is None:
+        return
+    try:
+        carried.note(Checkpoint.decode(record.key, record.value, record.headers))
+    except SchemaError as error:
+        log.warning("checkpoint.ignored", offset=record.offset, error=str(error))

@@ -1,0 +1,118 @@
+"""
+Leads groups back that have read on in copies: upstream, and without a worker at the source.
+
+The flow B->A does so with its checkpoints where a node runs it (``flows.checkpoint.reverse_flow``).
+This is for the others: all workers stand beside B, and nobody emits checkpoints into A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import structlog
+
+from mm2.client.live_topic_ids import LiveLogs
+from mm2.client.load_translation import load_translation
+from mm2.client.pending_returns import copies_of, read_carried
+from mm2.config.flow_settings import FlowConfig
+from mm2.core.codec import Checkpoint
+from mm2.core.filters import build_group_filter
+from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
+from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
+from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.reverse_translation import Copies, Reverser
+from mm2.core.translation.runs import Logs
+from mm2.core.translation.synced_offsets import Returning
+from mm2.errors import ClusterError
+from mm2.herder.flow_clusters import check_reachable
+from mm2.kafka.admin import Admin
+
+log = structlog.get_logger()
+
+
+class GroupsBack:
+    """
+    What groups of a flow's target have committed in copies, as checkpoints for the source.
+
+    Groups that were only given their offsets there, and have not read on, are left out.
+
+    Args:
+        config: the flow that made the copies.
+        admin: of its target.
+    """
+
+    def __init__(self, config: FlowConfig, admin: Admin) -> None:
+        self.flow = SourceAndTarget(config.flow.target, config.flow.source)
+        self._config = config
+        self._admin = admin
+        self._copies = copies_of(config)
+        self._group_filter = build_group_filter(config.checkpoint.properties)
+
+    async def checkpoints(self) -> Mapping[GroupId, list[Checkpoint]]:
+        """
+        Looks at all groups of the target that the flow's filter takes.
+
+        Raises:
+            ClusterError: a cluster does not answer, or refuses.
+        """
+        await check_reachable(self._admin)
+        groups = [GroupId(each.group_id) for each in await self._admin.list_groups()]
+        followed = [group for group in groups if self._follows(group)]
+        committed = await self._admin.list_offsets_of_groups(followed)
+        back = Returning(self._copies, await read_carried(self._config, self._admin))
+        live = LiveLogs(self._config, None, self._admin)
+        translation = await load_translation(self._config, live)
+        found: dict[GroupId, list[Checkpoint]] = {}
+        for group in followed:
+            offsets = committed[group]
+            if isinstance(offsets, ClusterError):
+                log.warning("group_offsets.not_listed", group=group, error=str(offsets))
+            elif checkpoints := [
+                each
+                for each in led_back(
+                    group,
+                    back.own_commits(group, offsets, lambda _: None),
+                    self._copies,
+                    translation,
+                )
+                if back.may_be_given(each)
+            ]:
+                found[group] = checkpoints
+        return found
+
+    def _follows(self, group: GroupId) -> bool:
+        own = group.startswith(MIRROR_GROUP_PREFIX)
+        return not own and self._group_filter.should_replicate_group(group)
+
+
+def led_back(
+    group: GroupId,
+    committed: Mapping[TopicPartition, CommittedOffset],
+    copies: Copies,
+    reverser: Reverser,
+) -> Iterator[Checkpoint]:
+    """
+    What a group has committed in copies, as checkpoints that name the originals and their ids.
+
+    Args:
+        group: the group.
+        committed: its offsets on the cluster of the copies.
+        copies: says what they are copies of.
+        reverser: finds the offsets in the originals; where it knows none, nothing is said.
+    """
+    for copy, commit in committed.items():
+        original = copies.original_partition(copy)
+        if original is None:
+            continue
+        found = reverser.reverse(original, commit.offset)
+        if found is not None and found.offset >= 0:
+            here, there = reverser.logs(original)
+            yield Checkpoint(
+                group,
+                original,
+                commit.offset,
+                found.offset,
+                commit.metadata,
+                found.exact,
+                Logs(source=there, remote=here),
+            )

@@ -1,0 +1,1 @@
+"""Finds what is wrong or suspicious in a file."""

@@ -1,0 +1,146 @@
+"""
+What Java takes without a word, and runs, but nobody can have meant.
+
+Each becomes a warning: what is odd about the text of a file, and what its flows say together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+from mm2.config.checks.impossible_values import switched_off
+from mm2.config.connector_reading import parse_connector
+from mm2.config.flow_draft import effective_settings
+from mm2.config.flow_settings import FlowConfig
+from mm2.config.keys.definition import split_list
+from mm2.config.keys.key_table import CONNECTOR_DEFINITION
+from mm2.config.keys.keys_mm2 import SPARK_PREFIX
+from mm2.config.keys.keys_spark import misspelt
+from mm2.config.layers import in_users_words
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.text.properties import PropertiesFile
+from mm2.config.text.redact import is_secret, shown
+from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
+from mm2.errors import ConfigError
+
+BYTE_ORDER_MARK: Final = "\xef\xbb\xbf"
+"""As it is read: files are ISO-8859-1."""
+
+_COMMENT: Final = re.compile(r"\s+#")
+_FLOW: Final = re.compile(r"->\s*([^\s=:]+)\s*[=:]?\s*(.*)", re.DOTALL)
+_IDENTITY: Final = "IdentityReplicationPolicy"
+_POLICY: Final = "replication.policy.class"
+_SERVERS: Final = "bootstrap.servers"
+
+
+def aliases(file: PropertiesFile) -> list[str]:
+    """The clusters that a file is about, whatever is odd about the key that lists them."""
+    listed = file.values.get("clusters") or file.values.get(f"{BYTE_ORDER_MARK}clusters", "")
+    found = [_COMMENT.split(alias)[0] for alias in split_list(listed)]
+    servers = (key.removesuffix(f".{_SERVERS}") for key in file.values if key.endswith(_SERVERS))
+    return [alias for alias in found if alias] or [each for each in servers if "." not in each]
+
+
+def doubts_of_text(file: PropertiesFile) -> Iterator[ConfigError]:
+    """What was probably not meant to be part of a key or of a value."""
+    for key, value in file.values.items():
+        if key.startswith(BYTE_ORDER_MARK):
+            message = (
+                "the file begins with a byte order mark, which belongs to its first key, as in"
+                " Kafka: save it as UTF-8 without one."
+            )
+            yield ConfigError(message, key=key, suggestion=key.removeprefix(BYTE_ORDER_MARK))
+        if _COMMENT.search(value) and not is_secret(key):
+            message = (
+                f"{key} = {value}: all after # is part of the value: give it a line of its own"
+            )
+            yield ConfigError(message, key=key, value=value)
+        if found := _FLOW.match(value):
+            message = f"{key} {value}: a blank ends a key, so that this one is {key}."
+            meant = f"{key}->{found[1]} = {found[2]}"
+            yield ConfigError(message, key=key, value=value, suggestion=meant)
+    for key, lines in file.repeated.items():
+        places = ", ".join(map(str, lines[:-1]))
+        message = (
+            f"{key} is given again, after line {places}: only this last value counts,"
+            f" {shown(key, file.values[key])}"
+        )
+        yield ConfigError(message, key=key, value=shown(key, file.values[key]), line=lines[-1])
+
+
+def doubts_of_flows(maker: MirrorMakerConfig, flows: Sequence[FlowConfig]) -> Iterator[ConfigError]:
+    """
+    What the settings say that makes no sense together.
+
+    Args:
+        maker: the file.
+        flows: those of its flows that nothing is wrong with.
+    """
+    pairs = maker.cluster_pairs()
+    if not any(maker.is_enabled(pair) or "#" in str(pair) for pair in pairs) and pairs:
+        message = (
+            "no flow is enabled, so that nothing but heartbeats is written:"
+            f" to copy topics, write {pairs[0]}.enabled = true"
+        )
+        yield ConfigError(message, key="clusters")
+    yield from _same_clusters(maker, flows)
+    yield from _copied_for_ever(maker, flows)
+    for config in flows:
+        yield from _switched_off(maker, config)
+    yield from _spark(maker)
+
+
+def _same_clusters(maker: MirrorMakerConfig, flows: Sequence[FlowConfig]) -> Iterator[ConfigError]:
+    for config in flows:
+        if not config.source.enabled:
+            continue
+        ends = [getattr(config.source, f"{side}_admin")(None) for side in ("source", "target")]
+        source, target = (set(split_list(each.get(_SERVERS, "").lower())) for each in ends)
+        if both := sorted(source & target):
+            message = (
+                f"flow {config.flow}: {config.flow.source} and {config.flow.target} are the same"
+                f" cluster, for both have {both[0]}"
+            )
+            key = maker.written(config.flow, "target", _SERVERS)
+            yield ConfigError(message, key=key, value=both[0])
+
+
+def _copied_for_ever(
+    maker: MirrorMakerConfig, flows: Sequence[FlowConfig]
+) -> Iterator[ConfigError]:
+    keeping = [each for each in flows if each.source.runs and _keeps_names(each)]
+    for one, other in combinations(keeping, 2):
+        if (one.flow.source, one.flow.target) == (other.flow.target, other.flow.source):
+            settings = effective_settings(maker, one.flow, SOURCE_CONNECTOR, [])
+            message = (
+                f"{one.flow} and {other.flow} both keep topics' names ({_IDENTITY}): a topic that"
+                " both mirror is copied back and forth without end; give them topics of their own"
+            )
+            yield ConfigError(message, key=settings[_POLICY].key or _POLICY)
+
+
+def _keeps_names(config: FlowConfig) -> bool:
+    return config.source.properties.get(_POLICY, "").strip().endswith(_IDENTITY)
+
+
+def _switched_off(maker: MirrorMakerConfig, config: FlowConfig) -> Iterator[ConfigError]:
+    parts = {
+        SOURCE_CONNECTOR: config.source,
+        CHECKPOINT_CONNECTOR: config.checkpoint,
+        HEARTBEAT_CONNECTOR: config.heartbeat,
+    }
+    for connector, part in parts.items():
+        values, _ = parse_connector(CONNECTOR_DEFINITION[connector], part.properties)
+        settings = effective_settings(maker, config.flow, connector, [])
+        for doubt in switched_off(values):
+            yield in_users_words(doubt, settings)
+
+
+def _spark(maker: MirrorMakerConfig) -> Iterator[ConfigError]:
+    for key in maker.raw:
+        near = misspelt(key) if key.startswith(SPARK_PREFIX) else None
+        if near is not None:
+            yield ConfigError(f"{key}: unknown key of Spark's.", key=key, suggestion=near)

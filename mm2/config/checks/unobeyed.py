@@ -1,0 +1,89 @@
+"""Finds what the user sets and is not obeyed: which row of the tables each setting belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from mm2.config.keys.definition import Definition, Key, Support
+from mm2.config.keys.key_table import CONNECTOR_NAMES, MAKER_KEYS, PREFIXES, TABLE
+from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_ROWS, ClientKind
+from mm2.config.layers import TOP_LEVEL, WORKER_LEVEL, Setting
+from mm2.config.text.redact import shown
+from mm2.errors import ConfigError
+
+_CLUSTERS: Final = ("source.cluster.", "target.cluster.")
+_CLIENTS: Final[tuple[tuple[str, ClientKind], ...]] = tuple(
+    (f"{prefix}{kind}.", kind) for kind in CLIENT_KINDS for prefix in ("", "source.", "target.")
+)
+_OF_WORKER: Final = frozenset({Definition.WORKER})
+
+
+def unobeyed(
+    settings: Mapping[str, Setting],
+    properties: Mapping[str, str],
+    raw: Mapping[str, str],
+    *,
+    of_worker: bool = False,
+) -> Iterator[tuple[Support, ConfigError]]:
+    """
+    What is to be said of each setting that asks for something which is not done.
+
+    Args:
+        settings: of a worker, or of a connector.
+        properties: their values, resolved.
+        raw: all that the user has written, by its keys.
+        of_worker: whether they are a worker's.
+    """
+    for name, setting in settings.items():
+        row = row_of(name, of_worker=of_worker)
+        if setting.key is None or row is None:
+            continue
+        if setting.level == WORKER_LEVEL and row.support is Support.NO_EFFECT:
+            continue  # a Connect worker says so itself, once
+        if row.asks_in_vain(properties.get(name, setting.value)):
+            yield row.support, _complaint(row, setting.key, raw.get(setting.key, setting.value))
+
+
+def unobeyed_by_process(raw: Mapping[str, str]) -> Iterator[tuple[Support, ConfigError]]:
+    """The same for the keys at top level that do not reach the connectors, as written."""
+    names = raw.keys() & MAKER_KEYS.keys() - CONNECTOR_NAMES
+    settings = {name: Setting(raw[name], name, TOP_LEVEL) for name in sorted(names)}
+    return unobeyed(settings, raw, raw)
+
+
+def row_of(name: str, *, of_worker: bool) -> Key | None:
+    """
+    The row of a key as a worker's or a connector's configuration has it, wherever it comes from.
+
+    Args:
+        name: the key, with the prefixes that clusters and clients have there.
+        of_worker: whether it stands in a worker's configuration, and not in a connector's.
+    """
+    if name.startswith(_CLUSTERS) and not of_worker:
+        name = name.split(".", 2)[2]
+        if name.endswith(".converter"):
+            return None  # it counts for the worker, and is told there
+    row = TABLE.get(name)
+    if row is None:
+        return _of_client(name) or next((k for k in PREFIXES if name.startswith(k.name)), None)
+    # A worker's key that stands elsewhere is told to be misplaced.
+    return row if of_worker or row.definitions != _OF_WORKER else None
+
+
+def _of_client(name: str) -> Key | None:
+    for prefix, kind in _CLIENTS:
+        if name.startswith(prefix):
+            below = name.removeprefix(prefix).removeprefix("override.")
+            # What the group of a sink's consumer is called is read by tools, and obeyed.
+            if name.endswith("override.group.id"):
+                return None
+            row = CLIENT_ROWS[kind].get(below) or TABLE.get(below)
+            return row if row is None or row.definitions != _OF_WORKER else None
+    return None
+
+
+def _complaint(row: Key, key: str, value: str) -> ConfigError:
+    text = shown(key, value)
+    told = "no effect: " if row.support is Support.NO_EFFECT else ""
+    return ConfigError(f"{key} = {text}: {told}{row.reason}", key=key, value=text)

@@ -1,0 +1,114 @@
+"""
+What one flow is to do, typed: what the rest of the program sees of the configuration.
+
+Everything is a plain value that can be pickled and sent to a worker. ``mm2.config.flow_config``
+makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from mm2.config.clients import worker_client_properties
+from mm2.config.connector_settings import CheckpointSettings, HeartbeatSettings, SourceSettings
+from mm2.config.keys.keys_clients import ClientKind
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.record_clients import DataSettings
+from mm2.core.flow_names import FlowNames
+from mm2.core.model import CONNECTORS, SourceAndTarget
+from mm2.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HerderSettings:
+    """
+    What the flow's worker on the target cluster is set to; -1 is the broker's default.
+
+    Attributes:
+        group_id: names the nodes that share the flow.
+        names: of the flow's own topics and groups on the target.
+        config_topic: holds the connectors' configurations; one partition.
+        offsets_topic: holds the positions of mirroring.
+        status_topic: holds the state of connectors and tasks.
+        config_replication_factor: replicas of the topic of configurations.
+        offsets_replication_factor: replicas of the topic of positions.
+        status_replication_factor: replicas of the topic of states.
+        offsets_partitions: partitions of the topic of positions.
+        status_partitions: partitions of the topic of states.
+        offset_flush_interval: how often positions are committed: 1 s unless the user says
+            otherwise, because
+            what was copied since the last commit is copied again after a crash; Java's default is
+            60 s.
+        shutdown_timeout: time in which a task may drain when it stops: 8 s unless the user says
+            otherwise; Java's default is 5 s.
+        exactly_once: "disabled", "preparing" or "enabled".
+        properties: the whole worker configuration.
+    """
+
+    group_id: str
+    names: FlowNames
+    config_topic: str
+    offsets_topic: str
+    status_topic: str
+    config_replication_factor: int
+    offsets_replication_factor: int
+    status_replication_factor: int
+    offsets_partitions: int
+    status_partitions: int
+    offset_flush_interval: timedelta
+    shutdown_timeout: timedelta
+    exactly_once: str
+    properties: Mapping[str, str]
+
+    def client(self, kind: ClientKind, role: str) -> dict[str, str]:
+        """Settings of a client for the herder's own topics, in Java's key names."""
+        return worker_client_properties(self.properties, kind, role)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowConfig:
+    """
+    Everything that one flow is to do.
+
+    Attributes:
+        flow: source and target.
+        worker: Java's worker configuration, resolved.
+        herder: the same, typed.
+        source: the source connector's settings.
+        checkpoint: the checkpoint connector's settings.
+        heartbeat: the heartbeat connector's settings.
+        data: the clients of mirrored records.
+        spark: ``spark.*`` keys for the session, which all flows share.
+        warnings: a sentence for each spelling that Java 4.3 does not know, and for each key that
+            has no effect.
+        doubts: of these, what is said of keys that have no effect.
+        parts: the connectors of the flow that are run here, by their simple names; a Connect
+            worker's connector is one part.
+        reverse: the flow the other way, whose copies this flow translates offsets back from; None
+            if it does not.
+        maker: what all this was made from, for those who alter it; two flows are the same that do
+            the same, whatever else their files hold.
+    """
+
+    flow: SourceAndTarget
+    worker: Mapping[str, str]
+    herder: HerderSettings
+    source: SourceSettings
+    checkpoint: CheckpointSettings
+    heartbeat: HeartbeatSettings
+    spark: Mapping[str, str]
+    data: DataSettings = field(default_factory=DataSettings)
+    warnings: tuple[str, ...] = ()
+    doubts: tuple[ConfigError, ...] = field(default=(), compare=False)
+    parts: tuple[str, ...] = CONNECTORS
+    reverse: FlowConfig | None = None
+    maker: MirrorMakerConfig | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def emits_checkpoints(self) -> bool:
+        """Whether checkpoints are written, be it only for groups on their way back."""
+        settings = self.checkpoint
+        may = settings.emit_checkpoints is not None and not settings.refusals
+        return may and (settings.enabled or self.reverse is not None)

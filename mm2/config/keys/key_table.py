@@ -1,0 +1,104 @@
+"""The one table of keys, put together from its parts, and the questions that are asked of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from mm2.config.checks.client_override_policy import POLICY_KEYS
+from mm2.config.keys.definition import Definition, Key, Type, harmless
+from mm2.config.keys.keys_connectors import CONNECTOR_KEYS
+from mm2.config.keys.keys_mm2 import OWN_KEYS
+from mm2.config.keys.keys_rest import REST_KEYS
+from mm2.config.keys.keys_security import CLIENT_NAMES, SECURITY_KEYS
+from mm2.config.keys.keys_top import TOP_KEYS
+from mm2.config.keys.keys_worker import WORKER_KEYS
+from mm2.config.transaction_settings import EXACTLY_ONCE_KEYS
+from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
+
+TABLE: Final[Mapping[str, Key]] = MappingProxyType(
+    {
+        key.name: key
+        for key in (
+            *TOP_KEYS,
+            *CONNECTOR_KEYS,
+            *EXACTLY_ONCE_KEYS,
+            *OWN_KEYS,
+            *REST_KEYS,
+            *SECURITY_KEYS,
+            *WORKER_KEYS,
+            *POLICY_KEYS,
+        )
+    }
+)
+"""Every key by its name."""
+
+
+def _prefix(name: str, doc: str, reason: str) -> Key:
+    definitions = frozenset({Definition.SOURCE})
+    key = Key(
+        name=name,
+        type=Type.STRING,
+        default=None,
+        importance="LOW",
+        doc=doc,
+        definitions=definitions,
+    )
+    return harmless(key, reason)
+
+
+_TRANSFORMS: Final = "no key names it, and transforms are refused"
+PREFIXES: Final = (
+    _prefix("transforms.", "What a transform is set to.", _TRANSFORMS),
+    _prefix("predicates.", "What a predicate is set to.", _TRANSFORMS),
+    _prefix(
+        "topic.creation.", "Topics that Connect creates.", "mirroring creates its topics itself"
+    ),
+)
+"""Keys that begin so belong to machinery of Connect that does not exist here."""
+
+CONNECTOR_DEFINITION: Final[Mapping[str, Definition]] = MappingProxyType(
+    {
+        SOURCE_CONNECTOR: Definition.SOURCE,
+        CHECKPOINT_CONNECTOR: Definition.CHECKPOINT,
+        HEARTBEAT_CONNECTOR: Definition.HEARTBEAT,
+    }
+)
+
+
+def keys_of(definition: Definition) -> Mapping[str, Key]:
+    """The keys that Java's definition has; for OWN, those that are ours."""
+    own = definition is Definition.OWN
+    return {
+        name: key
+        for name, key in TABLE.items()
+        if definition in key.definitions and (Definition.OWN in key.definitions) is own
+    }
+
+
+MAKER_KEYS: Final = keys_of(Definition.MAKER)
+WORKER_AND_POLICY: Final = {**keys_of(Definition.WORKER), **keys_of(Definition.POLICY)}
+"""All that a worker may be set to."""
+CONNECTOR_NAMES: Final = frozenset().union(*(keys_of(d) for d in CONNECTOR_DEFINITION.values()))
+"""What top-level keys reach the connectors (C044): Java's ``allConfigNames``."""
+
+__all__ = [
+    "CLIENT_NAMES",
+    "CONNECTOR_DEFINITION",
+    "CONNECTOR_NAMES",
+    "MAKER_KEYS",
+    "PREFIXES",
+    "TABLE",
+    "WORKER_AND_POLICY",
+    "keys_of",
+    "nearest",
+]
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one most likely means, if there is any that is near."""
+    names = {candidate.lower(): candidate for candidate in sorted(known)}
+    found = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.75)
+    return names[found[0]] if found else None

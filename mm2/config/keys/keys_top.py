@@ -1,0 +1,168 @@
+"""The keys of the whole process: Java's ``MirrorMakerConfig``, its REST server's included."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from mm2.config.keys.definition import (
+    Check,
+    Definition,
+    Key,
+    Type,
+    Value,
+    harmless,
+    items,
+    java_trim,
+    one_of,
+)
+
+_M: Final = frozenset({Definition.MAKER})
+_REST: Final = _M | {Definition.WORKER}
+_HEADER_ACTIONS: Final = ("set", "add", "setDate", "addDate")
+_BLANKS: Final = re.compile(r"\s+", re.ASCII)
+# Jetty's way to split: quoted items keep their commas, and what follows the quote is dropped.
+_CSV: Final = re.compile(
+    r'\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)(?:"[^,]*|\\?\Z)|(?P<bare>[^,]*?))\s*(?:,|\Z)', re.DOTALL
+)
+
+
+def _listeners(value: Value) -> str | None:
+    return (
+        None
+        if isinstance(value, tuple) and value and all(value)
+        else "at least one URL is needed, none empty"
+    )
+
+
+def _header_complaint(value: Value) -> str | None:
+    """Java's ``RestServerConfig.validateHttpResponseHeaderConfig`` for each rule."""
+    complaints = map(_complaint_of_rule, _csv(str(value or "")))
+    return next((complaint for complaint in complaints if complaint), None)
+
+
+class HeaderRule(NamedTuple):
+    """What ``response.http.headers.config`` says of one header: set, add, setDate or addDate."""
+
+    action: str
+    name: str
+    value: str
+
+
+def header_rules(text: str) -> Iterator[HeaderRule]:
+    """The rules of a text that has passed its check."""
+    for rule in _csv(text):
+        action, header = _BLANKS.split(java_trim(rule), maxsplit=1)
+        name, value = java_trim(header).split(":")[:2]
+        yield HeaderRule(action, java_trim(name), java_trim(value))
+
+
+def _csv(text: str) -> Iterator[str]:
+    rest = text
+    while rest.strip():
+        item = _CSV.match(rest)
+        assert item is not None  # noqa: S101 - the pattern matches every text
+        quoted: str | None = item["quoted"]
+        yield item["bare"] if quoted is None else re.sub(r"(?s)\\(.)", r"\1", quoted)
+        rest = rest[item.end() :]
+
+
+def _complaint_of_rule(rule: str) -> str | None:
+    action, *rest = _BLANKS.split(java_trim(rule), maxsplit=1)
+    name, *values = java_trim(rest[0] if rest else "").rstrip(":").split(":")
+    if (
+        action not in _HEADER_ACTIONS
+        or len(values) != 1
+        or not name
+        or _BLANKS.search(java_trim(name))
+    ):
+        return f"'{rule}' is not '[action] [header name]:[header value]'"
+    return None
+
+
+def _rest(name: str, type_: Type, default: str | None, doc: str, check: Check | None = None) -> Key:
+    return Key(
+        name=name,
+        type=type_,
+        default=default,
+        importance="LOW",
+        doc=doc,
+        definitions=_REST,
+        check=check,
+    )
+
+
+TOP_KEYS: Final = (
+    Key(
+        name="clusters",
+        type=Type.LIST,
+        default=None,
+        importance="HIGH",
+        doc="Aliases of the clusters, separated by commas.",
+        definitions=_M,
+        required=True,
+        check=items(),
+    ),
+    harmless(
+        Key(
+            name="dedicated.mode.enable.internal.rest",
+            type=Type.BOOLEAN,
+            default="false",
+            importance="HIGH",
+            doc="Whether nodes talk to each other through REST.",
+            definitions=_M,
+        ),
+        "nodes talk to each other through Kafka",
+    ),
+    Key(
+        name="config.providers",
+        type=Type.LIST,
+        default="",
+        importance="LOW",
+        doc=(
+            "Names of the providers of ${provider:key} values; each has a "
+            "config.providers.<name>.class."
+        ),
+        definitions=_M
+        | {Definition.SOURCE, Definition.CHECKPOINT, Definition.HEARTBEAT, Definition.WORKER},
+        check=items(),
+    ),
+    _rest(
+        "listeners",
+        Type.LIST,
+        "http://:8083",
+        "Where the REST server listens: http://host:port or https://host:port, port 0 for any that"
+        " is free. Left out, it is http://127.0.0.1:8083 here, or the next port that is free.",
+        _listeners,
+    ),
+    _rest(
+        "rest.advertised.host.name", Type.STRING, None, "Host by which other nodes reach this one."
+    ),
+    _rest("rest.advertised.port", Type.INT, None, "Port by which other nodes reach this one."),
+    _rest(
+        "rest.advertised.listener", Type.STRING, None, "Listener (http or https) for other nodes."
+    ),
+    _rest(
+        "access.control.allow.origin",
+        Type.STRING,
+        "",
+        "Origins of web pages that may call the REST server.",
+    ),
+    _rest("access.control.allow.methods", Type.STRING, "", "Methods that such pages may call."),
+    _rest(
+        "response.http.headers.config",
+        Type.STRING,
+        "",
+        "Headers of every REST answer: '[action] [header name]:[header value]', separated"
+        " by commas.",
+        _header_complaint,
+    ),
+    _rest(
+        "ssl.client.auth",
+        Type.STRING,
+        "none",
+        "Whether the REST server asks its clients for a certificate.",
+        one_of("required", "requested", "none"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Text of files and values: properties, providers, expressions, secrets."""

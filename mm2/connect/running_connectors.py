@@ -1,0 +1,173 @@
+"""Runs on this worker what its store holds: each connector is a flow of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import structlog
+
+from mm2.config.text.expressions import hide
+from mm2.connect.connector import Connector, read_connector
+from mm2.connect.connector_store import ConnectorStore
+from mm2.connect.worker_config import WorkerConfig
+from mm2.core.connect.config_records import TargetState
+from mm2.errors import ConfigErrors, root_cause
+from mm2.herder.flow_classes import HeldClasses, load_classes
+
+log = structlog.get_logger()
+
+_END_WITHIN_S: Final = 20.0
+"""A connector drains and commits in this time, or is ended all the same."""
+
+
+class RunningFlow(Protocol):
+    """What mirrors one flow on this node."""
+
+    async def run(self) -> None:
+        """Runs until ``stop``; everything under way is committed then."""
+
+    def stop(self) -> None:
+        """Asks ``run`` to drain and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A connector that runs, and what it was started with."""
+
+    config: Mapping[str, str]
+    restarts: int
+    flow: RunningFlow
+    task: asyncio.Task[None]
+
+
+class RunningConnectors:
+    """
+    Starts, replaces and stops connectors as the store changes.
+
+    Args:
+        worker: the worker's configuration.
+        store: the connectors.
+        flow: makes what runs a connector.
+        worker_id: names this worker.
+        check: says before a connector runs what speaks against it, by an error.
+
+    Attributes:
+        worker_id: names this worker.
+        wanted: names of those that are to run.
+        known: those of which the configuration makes sense.
+        rejected: why the others' does not.
+        failed: why connectors ended that nobody has stopped.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        store: ConnectorStore,
+        flow: Callable[[Connector], RunningFlow],
+        worker_id: str,
+        check: Callable[[Connector, WorkerConfig], Awaitable[None]] | None = None,
+    ) -> None:
+        self.worker_id = worker_id
+        self._worker = worker
+        self._store = store
+        self._flow = flow
+        self._check = check
+        self._runs: dict[str, _Run] = {}
+        self._read: dict[str, Mapping[str, str]] = {}
+        self.wanted: frozenset[str] = frozenset()
+        self.known: dict[str, Connector] = {}
+        self.rejected: dict[str, ConfigErrors] = {}
+        self.failed: dict[str, str] = {}
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Runs what the store wants until ``stopping``; then all connectors drain and end."""
+        async with asyncio.TaskGroup() as group:
+            stop = group.create_task(stopping.wait(), name="stopping")
+            stop.add_done_callback(lambda _: self._store.changed.set())
+            await self._store.loaded()
+            while not stopping.is_set():
+                self._store.changed.clear()
+                self._read_configs()
+                await self._adjust(group)
+                await self._store.changed.wait()
+            await self._end(list(self._runs))
+
+    def failure(self, name: str) -> str | None:
+        """Why a connector does not run that should; None if nothing keeps it from running."""
+        if name in self.rejected:
+            return str(self.rejected[name])
+        return self.failed.get(name)
+
+    def _read_configs(self) -> None:
+        contents = self._store.contents
+        for name in self._read.keys() - contents.configs.keys():
+            self._forget(name)
+        for name, config in contents.configs.items():
+            if self._read.get(name) == config:
+                continue
+            self._forget(name)
+            self._read[name] = config
+            try:
+                self.known[name] = read_connector(config, self._worker)
+            except ConfigErrors as errors:
+                self.rejected[name] = errors
+                log.error("connector.rejected", connector=name, error=str(errors))
+
+    def _forget(self, name: str) -> None:
+        for names in (self._read, self.known, self.rejected):
+            names.pop(name, None)
+
+    async def _adjust(self, group: asyncio.TaskGroup) -> None:
+        """Ends what is not to run as it does, and starts what is not there."""
+        contents = self._store.contents
+        wanted = {
+            name: (each.config, contents.restarts.get(name, 0))
+            for name, each in self.known.items()
+            if contents.state(name) is TargetState.STARTED
+        }
+        self.wanted = frozenset(wanted)
+        await self._end(
+            [n for n, run in self._runs.items() if wanted.get(n) != (run.config, run.restarts)]
+        )
+        for name in wanted.keys() - self._runs.keys():
+            config, restarts = wanted[name]
+            connector = self.known[name]
+            for warning in connector.flow.warnings:
+                log.warning("config.spelling", connector=name, message=warning)
+            flow = self._flow(connector)
+            task = group.create_task(self._keep(connector, flow), name=f"connector {name}")
+            self._runs[name] = _Run(config, restarts, flow, task)
+            log.info("connector.started", connector=name, flow=str(connector.flow.flow))
+
+    async def _keep(self, connector: Connector, flow: RunningFlow) -> None:
+        """Runs a connector; what ends it for good leaves the others alone."""
+        name = connector.name
+        self.failed.pop(name, None)
+        with (
+            HeldClasses(connector.flow),
+            structlog.contextvars.bound_contextvars(connector=name),
+        ):
+            try:
+                await load_classes(connector.flow)
+                if self._check is not None:
+                    await self._check(connector, self._worker)
+                await flow.run()
+            except Exception as error:  # noqa: BLE001 - the supervisor of connectors
+                self.failed[name] = hide(str(root_cause(error)))
+                log.error("connector.failed", error=self.failed[name])
+
+    async def _end(self, names: list[str]) -> None:
+        """Ends connectors at the same time, and waits for them."""
+        ending = [self._runs.pop(name) for name in names]
+        for run in ending:
+            run.flow.stop()
+        if ending:
+            _, late = await asyncio.wait([run.task for run in ending], timeout=_END_WITHIN_S)
+            for task in late:
+                # Its target is away, most likely; the other connectors' turn has come.
+                log.error("herder.not_stopped", herder=task.get_name(), within_s=_END_WITHIN_S)
+                task.cancel()
+            log.info("connector.ended", connectors=sorted(names))

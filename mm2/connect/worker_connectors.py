@@ -1,0 +1,323 @@
+"""
+The connectors of a worker, as clients of REST see and steer them; implements ``Connectors``.
+
+Whatever is asked for is written to the store, which in a group is a topic that all workers follow;
+whatever is shown is seen through Kafka. So every worker answers for every connector alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Final
+from unicodedata import category
+
+from mm2.config.clients import worker_client_properties
+from mm2.config.credentials import check_kept
+from mm2.config.keys.definition import java_trim
+from mm2.config.text.redact import HIDDEN, redacted, with_secrets
+from mm2.connect.connector import Connector, read_connector
+from mm2.connect.connector_states import ConnectorStates
+from mm2.connect.connector_store import ConnectorStore
+from mm2.connect.running_connectors import RunningConnectors
+from mm2.connect.worker_config import WorkerConfig
+from mm2.connect.worker_status_topic import StatusBoard
+from mm2.core.connect.config_records import ConnectorConfig, Restart, TargetState, WantedState
+from mm2.core.model import SOURCE_CONNECTOR
+from mm2.herder.offsets.offset_changes import Repositioning
+from mm2.kafka.admin import Admin
+from mm2.rest import connector_offsets
+from mm2.rest.config_diff import check_expressions
+from mm2.rest.connector_protocol import (
+    ConnectorInfo,
+    ConnectorStatus,
+    JsonObject,
+    Position,
+    Readiness,
+    State,
+    Target,
+)
+from mm2.rest.followed_flows import FlowViews
+from mm2.rest.readiness import readiness_of, unreachable
+from mm2.rest.rest_errors import RestError, bad_request, conflict, not_found
+
+_CONTROL: Final = "Cc"
+"""Characters that Connect refuses in names (``ConnectorNameValidator``)."""
+
+_ANSWERED_WITHIN_S: Final = 4.0
+
+_STATES: Final = {
+    Target.RUNNING: TargetState.STARTED,
+    Target.PAUSED: TargetState.PAUSED,
+    Target.STOPPED: TargetState.STOPPED,
+}
+
+
+class WorkerConnectors:
+    """
+    The connectors of a worker.
+
+    Args:
+        worker: the worker's configuration.
+        store: the connectors.
+        running: what runs of them here.
+        views: how their flows are.
+        board: where else it is said how they are; None if nowhere.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        store: ConnectorStore,
+        running: RunningConnectors,
+        views: FlowViews,
+        board: StatusBoard | None = None,
+    ) -> None:
+        self._worker = worker
+        self._store = store
+        self._board = board
+        self._running = running
+        self._views = views
+        self._states = ConnectorStates(worker, store, running, views, board)
+
+    async def cluster_id(self) -> str:
+        """
+        The id of the worker's cluster.
+
+        Raises:
+            ClusterError: it does not answer, or refuses.
+        """
+        admin = self._admin()
+        try:
+            return await admin.cluster_id(within_s=_ANSWERED_WITHIN_S)
+        finally:
+            await admin.close()
+
+    async def readiness(self, only: str | None) -> Readiness:
+        """
+        Which connectors that are to run can, and whether the clusters answer, the worker's too.
+
+        Raises:
+            RestError: there is no such connector, or it is not to run.
+        """
+        running, admin = self._running, self._admin()
+        flows = {n: running.known[n].flow for n in sorted(running.wanted & running.known.keys())}
+        found, reason = await asyncio.gather(
+            readiness_of(flows, self._views, only), unreachable(admin)
+        )
+        rejected = () if only is not None else sorted(running.rejected)
+        return Readiness(
+            flows={
+                **{name: running.failure(name) or why for name, why in found.flows.items()},
+                **{name: running.failure(name) for name in rejected},
+            },
+            clusters={(admin.alias, admin.servers): reason, **found.clusters},
+        )
+
+    def _admin(self) -> Admin:
+        properties = {"client.id": self._worker.group_id, **self._worker.properties}
+        return Admin("of the worker", worker_client_properties(properties, "admin", "rest"))
+
+    async def names(self) -> Sequence[str]:
+        """The names of all connectors, whether they run or not."""
+        return sorted(self._store.contents.configs)
+
+    async def info(self, name: str) -> ConnectorInfo:
+        """What a connector is."""
+        return ConnectorInfo(
+            name=name,
+            type=self._states.type(name),
+            config=await self.config(name),
+            tasks=sorted((await self.status(name)).tasks),
+        )
+
+    async def listed(self, name: str) -> ConnectorInfo:
+        """As ``info``."""
+        return await self.info(name)
+
+    async def config(self, name: str) -> Mapping[str, str]:
+        """A connector's configuration, which no other cluster need answer for."""
+        return redacted(self._states.config(name))
+
+    async def status(self, name: str) -> ConnectorStatus:
+        """How a connector is."""
+        return await self._states.status(name)
+
+    async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
+        """The configurations of a connector's tasks, which are its own."""
+        info = await self.info(name)
+        return dict.fromkeys(info.tasks, info.config)
+
+    async def topics(self, name: str) -> Sequence[str]:
+        """The topics that a connector writes to."""
+        self._states.config(name)
+        return await self._states.topics(name)
+
+    async def reset_topics(self, name: str) -> None:
+        """
+        Cannot be done: topics are those of the assignment, and not collected.
+
+        Raises:
+            RestError: always.
+        """
+        self._states.config(name)
+        raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
+
+    async def create(self, name: str, config: Mapping[str, str], target: Target) -> ConnectorInfo:
+        """
+        Makes a connector.
+
+        Raises:
+            RestError: there is one of that name.
+            ConfigErrors: the configuration is wrong.
+        """
+        if not name or name != java_trim(name) or _CONTROL in map(category, name):
+            raise bad_request(
+                f"{name!r} is no name for a connector: blanks around it, or control characters"
+            )
+        check_providers(self._worker, {}, config)
+        written = {**with_secrets(config, {}), "name": name}
+        connector = read_connector(written, self._worker)
+        # In Connect's order: nobody may see the connector without what is wanted of it.
+        wanted = WantedState(name, _STATES[target])
+        if not await self._store.replace(None, ConnectorConfig(name, connector.config), wanted):
+            raise conflict(f"Connector {name} already exists")
+        return ConnectorInfo(
+            name=name, type=self._states.type(name), config=redacted(connector.config)
+        )
+
+    async def put_config(self, name: str, config: Mapping[str, str]) -> tuple[ConnectorInfo, bool]:
+        """
+        Gives a connector a configuration; returns what it is then, and whether it is new.
+
+        Raises:
+            ConfigErrors: the configuration is wrong.
+        """
+        before = self._store.contents.configs.get(name)
+        if before is None:
+            return await self.create(name, config, Target.RUNNING), True
+        await self._replace(name, before, with_secrets(config, before), said=config)
+        return await self.info(name), False
+
+    async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
+        """
+        Changes some keys of a connector's configuration, None for no value (KIP-477).
+
+        Raises:
+            ConfigErrors: the configuration would be wrong.
+        """
+        before = self._states.config(name)
+        values = {key: value for key, value in changes.items() if value is not None}
+        kept = {key: value for key, value in before.items() if key not in changes}
+        await self._replace(name, before, kept | with_secrets(values, before), said=values)
+        return await self.info(name)
+
+    async def delete(self, name: str) -> None:
+        """Ends a connector for good; its positions stay, as Connect's do."""
+        self._states.config(name)
+        await self._store.add(ConnectorConfig(name, None), WantedState(name, None))
+        if self._board is not None:
+            await self._board.forget(name)
+
+    async def want(self, name: str, target: Target) -> None:
+        """Has a connector run, pause or stop."""
+        self._states.config(name)
+        await self._store.add(WantedState(name, _STATES[target]))
+
+    async def restart(
+        self, name: str, *, include_tasks: bool, only_failed: bool
+    ) -> ConnectorStatus:
+        """Has a connector start anew, and its tasks with it; returns how it is meanwhile."""
+        before = await self.status(name)
+        tasks = before.tasks.values() if include_tasks else ()
+        states = {each.state for each in (before.connector, *tasks)}
+        if only_failed and "FAILED" not in states:
+            return before
+        await self._store.add(Restart(name, include_tasks, only_failed))
+        return replace(before, connector=State(state="RESTARTING"))
+
+    async def restart_task(self, name: str, task: int) -> None:
+        """
+        Has the connector of a task start anew.
+
+        Raises:
+            RestError: there is no such task.
+        """
+        if task not in (await self.status(name)).tasks:
+            raise not_found(f"Unknown task: {name}-{task}")
+        await self._store.add(Restart(name, include_tasks=True, only_failed=False))
+
+    async def offsets(self, name: str) -> Sequence[Position]:
+        """Positions of copying; connectors of other classes have none."""
+        connector = self._states.known(name)
+        if connector.kind.part != SOURCE_CONNECTOR:
+            return []
+        async with Repositioning.of(connector.flow) as repositioning:
+            return await connector_offsets.positions(repositioning, connector.flow.flow.source)
+
+    async def alter_offsets(self, name: str, document: JsonObject) -> str:
+        """
+        Moves a stopped connector.
+
+        Raises:
+            RestError: it is not stopped, or has not drained yet.
+            ConfigErrors: the request is wrong.
+        """
+        async with Repositioning.of(self._stopped(name).flow) as repositioning:
+            return await connector_offsets.alter(repositioning, document)
+
+    async def reset_offsets(self, name: str) -> str:
+        """
+        Has a stopped connector begin as a new one would.
+
+        Raises:
+            RestError: it is not stopped, or has not drained yet.
+        """
+        async with Repositioning.of(self._stopped(name).flow) as repositioning:
+            return await connector_offsets.reset(repositioning)
+
+    async def _replace(
+        self,
+        name: str,
+        before: Mapping[str, str],
+        config: Mapping[str, str],
+        *,
+        said: Mapping[str, str],
+    ) -> None:
+        check_providers(self._worker, before, config)
+        plain = {key for key, value in said.items() if HIDDEN not in value}
+        check_kept(before, config, plain, self._worker.properties["bootstrap.servers"])
+        connector = read_connector({**config, "name": name}, self._worker)
+        if not await self._store.replace(before, ConnectorConfig(name, connector.config)):
+            raise conflict(
+                f"The configuration of connector {name} was changed by somebody else at the same"
+                " time; look at it, and ask again"
+            )
+
+    def _stopped(self, name: str) -> Connector:
+        """A connector that has positions and is to be stopped."""
+        connector = self._states.known(name)
+        if connector.kind.part != SOURCE_CONNECTOR:
+            raise bad_request(f"Connector {name} has no offsets: it copies no records")
+        if self._store.contents.state(name) is not TargetState.STOPPED:
+            raise connector_offsets.not_stopped(name)
+        return connector
+
+
+def check_providers(
+    worker: WorkerConfig, before: Mapping[str, str], config: Mapping[str, str]
+) -> None:
+    """
+    Takes from clients of REST what the worker's file lets them ask of config providers.
+
+    Unless it says otherwise, connectors use the worker's providers, as in Connect, and bring none
+    of their own, which could read what ``allowed.paths`` of the worker's keep from them.
+
+    Raises:
+        ConfigErrors: what is not taken.
+    """
+    providers = worker.rest.providers if worker.rest is not None else None
+    if providers is not True:
+        check_expressions(before, config, providers_only=providers is None)

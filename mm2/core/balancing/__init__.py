@@ -1,0 +1,1 @@
+"""How partitions, slots and rates are divided among tasks and flows."""

@@ -1,0 +1,1 @@
+"""Records that Kafka Connect keeps in its topics, in its own formats."""

@@ -1,0 +1,70 @@
+"""What connectors and tasks of a flow are said to do, from what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from mm2.core.connect.status_records import RunState
+from mm2.core.model import TopicPartition
+
+LOST_MS: Final = 15_000
+"""
+A task reports each few seconds, and says so when it ends; one that is silent for so long is gone.
+
+That is longer than it may write without a word of its leader
+(``mm2.core.leadership.state_machine``).
+"""
+
+_MOST_NAMED: Final = 20
+"""Errors in one trace: a thousand partitions that stand for one reason make no better reading."""
+
+
+def connector_state(
+    wanted: RunState, *, is_led: bool, failure: str | None = None, still_runs: bool = False
+) -> RunState:
+    """
+    What a connector does.
+
+    Args:
+        wanted: what operators want of it: RUNNING, PAUSED or STOPPED.
+        is_led: whether somebody leads the flow.
+        failure: why it does not run, if so.
+        still_runs: whether a task of it has not yet drained and ended.
+    """
+    if wanted is not RunState.RUNNING and not still_runs:
+        return wanted
+    if not is_led:
+        return RunState.UNASSIGNED
+    return RunState.RUNNING if failure is None else RunState.FAILED
+
+
+def task_state(
+    wanted: RunState, *, is_led: bool, failure: str | None = None, silent_ms: int | None = None
+) -> RunState | None:
+    """
+    What a task does; None if there is none any more, as of a connector that is stopped.
+
+    Args:
+        wanted: what operators want of its connector.
+        is_led: whether somebody leads the flow.
+        failure: why it, or a part of it, does not go on.
+        silent_ms: how long ago it reported; None if it has ended, or has not begun.
+    """
+    is_there = silent_ms is not None and silent_ms < LOST_MS
+    if wanted is not RunState.RUNNING and not is_there:
+        return None if wanted is RunState.STOPPED else wanted
+    if not is_led:
+        return RunState.UNASSIGNED
+    if failure is not None:
+        return RunState.FAILED
+    return RunState.RUNNING if is_there else RunState.UNASSIGNED
+
+
+def trace_of(errors: Mapping[TopicPartition, str]) -> str | None:
+    """Why partitions stand, one a line, in their order; None if none does."""
+    lines = [f"{where}: {error}" for where, error in sorted(errors.items())]
+    left_out = len(lines) - _MOST_NAMED
+    if left_out > 0:
+        lines[_MOST_NAMED:] = [f"and {left_out} more"]
+    return "\n".join(lines) or None

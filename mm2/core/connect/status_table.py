@@ -1,0 +1,94 @@
+"""What Kafka Connect's status topic says as a whole, from its records one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mm2.core.connect.status_records import (
+    ActiveTopic,
+    ConnectorKey,
+    RunState,
+    Status,
+    TaskKey,
+    TopicKey,
+    decode_key,
+    decode_status,
+    decode_topic,
+)
+
+
+@dataclass(slots=True)
+class StatusTable:
+    """
+    What a status topic says, from its records in the order of each partition.
+
+    Attributes:
+        statuses: of connectors and tasks.
+        topics: that connectors have to do with.
+    """
+
+    statuses: dict[ConnectorKey | TaskKey, Status] = field(default_factory=dict)
+    topics: dict[TopicKey, ActiveTopic] = field(default_factory=dict)
+
+    def take(self, key: bytes | None, value: bytes | None) -> None:
+        """
+        Takes the next record; one with a key of another kind is passed over.
+
+        Raises:
+            SchemaError: the record is damaged; what stood under its key stands.
+        """
+        about = decode_key(key)
+        if isinstance(about, TopicKey):
+            self._take_topic(about, value)
+        elif about is not None:
+            self._take_status(about, value)
+
+    def connectors(self) -> list[str]:
+        """Names of all connectors, sorted."""
+        return sorted(key.connector for key in self.statuses if isinstance(key, ConnectorKey))
+
+    def tasks(self, connector: str) -> dict[int, Status]:
+        """What the tasks of a connector do, by their numbers."""
+        found = {
+            key.task: status
+            for key, status in self.statuses.items()
+            if isinstance(key, TaskKey) and key.connector == connector
+        }
+        return dict(sorted(found.items()))
+
+    def topics_of(self, connector: str) -> list[str]:
+        """The topics of a connector, sorted."""
+        return sorted(key.topic for key in self.topics if key.connector == connector)
+
+    def _take_topic(self, key: TopicKey, value: bytes | None) -> None:
+        if value is None:
+            self.topics.pop(key, None)
+        else:
+            self.topics[key] = decode_topic(value)
+
+    def _take_status(self, key: ConnectorKey | TaskKey, value: bytes | None) -> None:
+        if value is not None:
+            status = decode_status(value)
+            if not (isinstance(key, TaskKey) and self._is_late(key, status)):
+                self.statuses[key] = status
+            return
+        self.statuses.pop(key, None)
+        if isinstance(key, ConnectorKey):
+            # Connect takes a connector's tasks for gone with it.
+            for task in self.tasks(key.connector):
+                del self.statuses[TaskKey(key.connector, task)]
+
+    def _is_late(self, key: TaskKey, status: Status) -> bool:
+        """
+        Whether a worker gives a task up that another one has begun to run meanwhile.
+
+        Connect also passes over a worker that gives up its own task in the same generation.
+        """
+        before = self.statuses.get(key)
+        if before is None or status.state is not RunState.UNASSIGNED:
+            return False
+        is_others = before.worker_id != status.worker_id
+        return before.state is RunState.RUNNING and (
+            before.generation > status.generation
+            or (before.generation == status.generation and is_others)
+        )

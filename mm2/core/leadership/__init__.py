@@ -1,0 +1,1 @@
+"""Which node leads a flow."""

@@ -1,0 +1,1 @@
+"""Positions of a flow: where it goes on, and what is missing there."""

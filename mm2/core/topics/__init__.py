@@ -1,0 +1,1 @@
+"""Topics: what their names tell, and what remote topics must look like."""

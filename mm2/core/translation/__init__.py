@@ -1,0 +1,1 @@
+"""Offsets of the source as offsets of the copy, and back."""

@@ -1,0 +1,305 @@
+"""
+The driver: one process that runs a herder for each cluster of a configuration.
+
+Composition root: the only place that knows the herders, the flows and Spark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Final, Protocol
+
+import structlog
+import uvloop
+
+from flows.checkpoint.checkpoint_flow import run_checkpoints
+from flows.heartbeat.heartbeat_flow import run_heartbeats
+from mm2.config.checks.failed_flows import FailedFlow
+from mm2.config.flow_config import FlowConfig
+from mm2.core.model import ClusterAlias
+from mm2.driver.file_reload import file_change
+from mm2.driver.rest_start import entrance_of, serve_rest
+from mm2.driver.signals import StopSignals
+from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
+from mm2.herder.election.group_election import NodeShare
+from mm2.herder.flow_protocols import BundleRunner
+from mm2.herder.herder import Herder
+from mm2.rest.listeners import Entrance
+
+log = structlog.get_logger()
+
+_STOP_LEAST_S: Final = 22.0
+_STOP_BESIDE_DRAINING_S: Final = 14.0
+
+_STDIN: Final = 0
+
+EXIT_HERDER: Final = 1
+EXIT_START: Final = 3
+"""Exit statuses of Java's driver (C002)."""
+
+
+class Engine(BundleRunner, Protocol):
+    """What runs bundles, with a life of its own."""
+
+    async def until_warm(self) -> None:
+        """Waits until a bundle would begin at once, which takes a first one, or some seconds."""
+
+    async def stop(self) -> None:
+        """Ends it with all that it has started."""
+
+
+def stop_within_s(drain: timedelta) -> float:
+    """
+    How long a stop takes at most; then the process ends whatever is still under way.
+
+    Args:
+        drain: how long a task may drain.
+    """
+    return max(_STOP_LEAST_S, drain.total_seconds() + _STOP_BESIDE_DRAINING_S)
+
+
+async def run_to_the_end(work: Callable[[], Awaitable[None]], engine: Engine) -> int:
+    """
+    Runs all that a process does until it ends, and then ends Spark; returns the exit status.
+
+    Args:
+        work: ends when the process is to; an error in it is logged.
+        engine: is stopped whatever happens.
+    """
+    try:
+        await work()
+    except BaseExceptionGroup as errors:
+        fatal, _ = errors.split(FatalError)
+        log.critical("driver.failed", error=str(root_cause(fatal or errors)))
+        return EXIT_START if fatal else EXIT_HERDER
+    finally:
+        await engine.stop()
+    log.info("driver.stopped")
+    return 0
+
+
+class MirrorMaker:
+    """
+    Runs flows until told to stop (Java: ``MirrorMaker``).
+
+    Args:
+        flows: what to run.
+        engine: runs their bundles.
+        entrance: of the REST interface; None if there is to be none.
+        read_again: what to run from now on, asked for by SIGHUP; raises ``ConfigErrors``.
+        failed: flows of the file that cannot run.
+    """
+
+    def __init__(
+        self,
+        flows: Sequence[FlowConfig],
+        engine: Engine,
+        entrance: Entrance | None = None,
+        read_again: Callable[[], Sequence[FlowConfig]] | None = None,
+        failed: Sequence[FailedFlow] = (),
+    ) -> None:
+        self._flows = flows
+        self._failed = failed
+        self._entrance = entrance
+        self._is_up = asyncio.Event()
+        self._engine = engine
+        self._read_again = read_again
+        # Changes at each start, as Java's (C480).
+        self._node = f"{socket.getfqdn()}/{uuid.uuid4()}"
+        could = frozenset(str(flow.flow) for flow in flows)
+        self._share = NodeShare(could=could, warm=asyncio.Event())
+        targets = dict.fromkeys(flow.flow.target for flow in flows)
+        self._herders = {target: self._herder(target, flows) for target in targets}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._has_terminal = os.isatty(_STDIN)
+        self._stop = asyncio.Event()
+
+    def _herder(self, target: ClusterAlias, flows: Iterable[FlowConfig]) -> Herder:
+        return Herder(
+            target,
+            [flow for flow in flows if flow.flow.target == target],
+            runner=self._engine,
+            heartbeats=run_heartbeats,
+            checkpoints=run_checkpoints,
+            worker_id=f"{self._node}/{target}",
+            share=self._share,
+        )
+
+    def stop(self) -> None:
+        """Asks ``run`` to drain and end."""
+        self._stop.set()
+
+    async def run(self) -> int:
+        """Runs until ``stop``; returns the exit status."""
+        for warning in dict.fromkeys(w for flow in self._flows for w in flow.warnings):
+            log.warning("config.spelling", message=warning)
+        return await run_to_the_end(self._run_herders, self._engine)
+
+    async def _run_herders(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            # Spark takes seconds to start; topics are looked at and created meanwhile.
+            group.create_task(self._start_engine(), name="spark")
+            warming = group.create_task(self._become_warm(), name="warm")
+            rest = group.create_task(
+                serve_rest(
+                    lambda: self._flows, lambda: self._failed, self._entrance, after=self._is_up
+                ),
+                name="rest",
+            )
+            for herder in self._herders.values():
+                self._begin(group, herder)
+            with self._reloading(group):
+                await self._stop.wait()
+            log.info("driver.stopping")
+            for herder in self._herders.values():
+                herder.stop()
+            within_s = max(stop_within_s(flow.herder.shutdown_timeout) for flow in self._flows)
+            _, late = await asyncio.wait(self._tasks, timeout=within_s)
+            for task in late:
+                log.error("herder.not_stopped", herder=task.get_name(), within_s=within_s)
+                task.cancel()
+            rest.cancel()
+            warming.cancel()
+
+    async def _start_engine(self) -> None:
+        if any(flow.source.runs for flow in self._flows):
+            await self._engine.start()
+        self._is_up.set()
+
+    async def _become_warm(self) -> None:
+        await self._is_up.wait()
+        await self._engine.until_warm()
+        self._share.warm.set()
+
+    def _begin(self, group: asyncio.TaskGroup, herder: Herder) -> None:
+        self._tasks.add(group.create_task(herder.run(), name=f"herder-{herder.target}"))
+
+    @contextmanager
+    def _reloading(self, group: asyncio.TaskGroup) -> Iterator[None]:
+        """Obeys SIGHUP meanwhile, and leaves no reload under way."""
+        loop = asyncio.get_running_loop()
+        if self._read_again is None:
+            yield
+            return
+        read_again, turn = self._read_again, asyncio.Lock()
+        reloads = set[asyncio.Task[None]]()
+
+        async def reload() -> None:
+            async with turn:
+                try:
+                    await self._reload(group, read_again)
+                except Exception as error:  # noqa: BLE001 - the flows go on as they are
+                    log.error("config.rejected", problems=[repr(error)])
+
+        def begin() -> None:
+            task = group.create_task(reload(), name="reload")
+            reloads.add(task)
+            task.add_done_callback(reloads.discard)
+
+        loop.add_signal_handler(signal.SIGHUP, begin)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGHUP)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            for task in reloads:
+                task.cancel()
+
+    async def _reload(
+        self, group: asyncio.TaskGroup, read_again: Callable[[], Sequence[FlowConfig]]
+    ) -> None:
+        """
+        Goes on with what the file says now; if anything is wrong with it, as before.
+
+        A terminal that was closed sends the same signal, and then it is to stop.
+        """
+        if self._has_terminal and not os.isatty(_STDIN):
+            self.stop()
+            return
+        try:
+            # In another thread: a class of the file may take its time.
+            flows = await asyncio.to_thread(read_again)
+        except ConfigErrors as errors:
+            log.error("config.rejected", problems=[str(problem) for problem in errors.problems])
+            return
+        if self._stop.is_set():  # What began now, nobody would stop.
+            return
+        change = file_change(self._flows, flows)
+        if change.of_process:
+            log.warning("config.needs_restart", keys=list(change.of_process))
+        self._flows, self._failed = flows, ()
+        self._share.could = frozenset(str(flow.flow) for flow in flows)
+        log.info("config.read_again", **change.names())
+        for config in change.removed:
+            self._herders[config.flow.target].remove(config.flow)
+        for config in change.changed:
+            self._herders[config.flow.target].reconfigure(config)
+        for config in change.added:
+            self._add(group, config)
+
+    def _add(self, group: asyncio.TaskGroup, config: FlowConfig) -> None:
+        target = config.flow.target
+        if target in self._herders:
+            self._herders[target].add(config)
+        else:
+            self._herders[target] = self._herder(target, [config])
+            self._begin(group, self._herders[target])
+
+
+def run_flows(
+    flows: Sequence[FlowConfig],
+    engine: Engine,
+    signals: StopSignals,
+    read_again: Callable[[], Sequence[FlowConfig]],
+    *,
+    failed: Sequence[FailedFlow] = (),
+) -> int:
+    """
+    Runs flows in the foreground; returns the exit status.
+
+    Those of the file that have failed are told once, and shown as failed by REST.
+
+    SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once. SIGHUP
+    has it read its file again.
+    """
+    log.info("driver.started", flows=[str(flow.flow) for flow in flows])
+    for each in failed:
+        log.error("flow.unusable", flow=str(each.flow), problems=[str(p) for p in each.problems])
+    try:
+        entrance = entrance_of(flows)
+    except (ConfigError, FatalError) as error:
+        log.critical("driver.failed", error=str(error))
+        return EXIT_START
+    return run_program(lambda: MirrorMaker(flows, engine, entrance, read_again, failed), signals)
+
+
+class Program(Protocol):
+    """What runs until it is told to stop."""
+
+    def stop(self) -> None:
+        """Asks ``run`` to drain and end; may be called more than once."""
+
+    async def run(self) -> int:
+        """Runs until ``stop``; returns the exit status."""
+
+
+def run_program(make: Callable[[], Program], signals: StopSignals) -> int:
+    """
+    Runs a program in the foreground, made in its event loop; returns the exit status.
+
+    SIGTERM and SIGINT stop it; a second one ends it at once.
+    """
+    return uvloop.run(_run(make, signals))
+
+
+async def _run(make: Callable[[], Program], signals: StopSignals) -> int:
+    program = make()
+    signals.obey(asyncio.get_running_loop(), program.stop)
+    return await program.run()

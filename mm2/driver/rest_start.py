@@ -1,0 +1,65 @@
+"""The REST interface in the driver: its ports at once, its code when flows run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+
+import structlog
+
+from mm2.config.checks.failed_flows import FailedFlow
+from mm2.config.flow_config import FlowConfig
+from mm2.config.rest_settings import rest_of_file
+from mm2.rest.listeners import Entrance, prepare
+
+_FLOWS_FIRST_S: Final = 2.0
+
+log = structlog.get_logger()
+
+Flows = Callable[[], Sequence[FlowConfig]]
+Failed = Callable[[], Sequence[FailedFlow]]
+
+
+def entrance_of(flows: Sequence[FlowConfig]) -> Entrance | None:
+    """
+    The entrance that the flows' file asks for; None if it wants none, or no port is free.
+
+    Raises:
+        FatalError: a listener that was asked for cannot be had.
+        ConfigError: stores of certificates, passwords or patterns of origins cannot be used.
+    """
+    maker = flows[0].maker
+    settings = rest_of_file(maker) if maker is not None else None
+    entrance = prepare(settings) if settings is not None else None
+    return entrance if entrance is not None and entrance.bound else None
+
+
+async def serve_rest(
+    flows: Flows, failed: Failed, entrance: Entrance | None, *, after: asyncio.Event
+) -> None:
+    """
+    Serves the interface until cancelled; requests that come earlier wait.
+
+    Args:
+        flows: the flows as their file has them now.
+        failed: those that cannot run.
+        entrance: where and to whom; None serves nothing.
+        after: is waited for, and some seconds more, because the HTTP library takes long to import,
+            and the first records come first.
+    """
+    if entrance is None:
+        return
+    await after.wait()
+    await asyncio.sleep(_FLOWS_FIRST_S)
+    try:
+        serve = await asyncio.to_thread(_service)
+        await serve(flows, failed, entrance)
+    except Exception as error:
+        log.error("rest.ended", exc_info=error)
+
+
+def _service() -> Callable[[Flows, Failed, Entrance], Coroutine[Any, Any, None]]:
+    from mm2.rest.rest_service import serve_flows  # noqa: PLC0415 - see above
+
+    return serve_flows

@@ -1,0 +1,225 @@
+"""
+The ways that offsets can take between two clusters: with a flow, or against it.
+
+A group that leaves A for B takes the flow A->B for topics of A, and goes against the flow B->A for
+copies of B's topics. Coming back it is the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID
+
+from mm2.client.load_translation import load_translation
+from mm2.config.flow_config import FlowConfig
+from mm2.core.model import TopicPartition
+from mm2.core.policy import build_policy
+from mm2.core.translation.offset_translation import OffsetTranslation, Translated
+from mm2.core.translation.runs import Logs
+from mm2.failover.copy_progress import Copied
+from mm2.herder.flow_clusters import FlowClusters
+from mm2.herder.offsets.position_store import FlowPositions
+from mm2.herder.topics.internal_topics import accepted_topics
+
+_MARKERS: Final = 64
+"""So many offsets without records are looked behind at the end of a copy."""
+
+
+class Ids(NamedTuple):
+    """The ids of a topic on both sides; None where brokers know none."""
+
+    origin: UUID | None = None
+    destination: UUID | None = None
+
+
+class Passage(Protocol):
+    """One flow, taken in one direction."""
+
+    @property
+    def config(self) -> FlowConfig:
+        """The flow."""
+
+    def destination(self, where: TopicPartition) -> TopicPartition | None:
+        """The same records on the other side; None for a partition that does not go this way."""
+
+    async def look(self) -> Crossing:
+        """
+        What is known now of offsets on both sides.
+
+        Raises:
+            ClusterError: a cluster does not answer, or refuses.
+        """
+
+
+class Crossing(Protocol):
+    """What is known, at one moment, of offsets on both sides of a passage."""
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether records of the origin may come to the other side yet."""
+
+    def nearest(self, where: TopicPartition, offset: int) -> int | None:
+        """
+        An offset not after this one that may be known better; None if there is none.
+
+        If no record is between the two, they are the same to a reader. So it is behind the marker
+        of a transaction, or a gap, at the end of what is copied.
+        """
+
+    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+        """An offset of the origin on the other side; None if it is not known."""
+
+    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+        """
+        Whether all this may be about the logs that there are now, and not about former ones.
+
+        Args:
+            where: a partition of the origin.
+            ids: of its topic on both sides.
+            end: of the origin's log.
+        """
+
+
+class WithFlow:
+    """
+    From the source of a flow to its target.
+
+    Args:
+        config: the flow.
+        clusters: admin clients of both sides.
+    """
+
+    def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        self.config = config
+        self._policy = build_policy(config.source.properties)
+        self._accepts = accepted_topics(config)
+        self._clusters = clusters
+        self._positions = FlowPositions(config, clusters)
+
+    def destination(self, where: TopicPartition) -> TopicPartition | None:
+        """The copy of a partition; None if the flow does not copy it."""
+        if not self._accepts(where.topic):
+            return None
+        remote = self._policy.format_remote_topic(self.config.flow.source, where.topic)
+        return TopicPartition(remote, where.partition)
+
+    async def copied(self) -> Copied:
+        """
+        What is copied of each source partition; nothing if nothing ever was.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        known = await self._clusters.target.list_topics()
+        if self.config.herder.offsets_topic not in known:
+            return Copied()
+        return Copied(*await self._positions.last())
+
+    async def look(self) -> Crossing:
+        """Reads positions first: what they say is copied can then be translated."""
+        copied = await self.copied()
+        return Forth(copied, await load_translation(self.config))
+
+
+class Forth:
+    """
+    What is known of offsets on the way with a flow.
+
+    Args:
+        copied: what is copied.
+        translation: of the flow's offsets.
+    """
+
+    may_lack = True
+
+    def __init__(self, copied: Copied, translation: OffsetTranslation) -> None:
+        self._copied = copied
+        self._translation = translation
+
+    def nearest(self, where: TopicPartition, offset: int) -> int | None:
+        """Where copying stands, if the group is as far or further."""
+        copied = self._copied.end(where)
+        return copied if copied <= offset else None
+
+    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+        """What the flow's runs and syncs say."""
+        return self._translation.explain(where, offset)
+
+    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+        """Whether neither positions nor runs are certainly of former logs."""
+        logs = Logs(source=ids.origin, remote=ids.destination)
+        copied = self._copied.speaks_of(where, logs, end)
+        return copied and self._translation.speaks_of(where, logs)
+
+
+class AgainstFlow:
+    """
+    From the target of a flow back to its source: copies are there what they were made from.
+
+    Args:
+        config: the flow.
+    """
+
+    def __init__(self, config: FlowConfig) -> None:
+        self.config = config
+        self._policy = build_policy(config.source.properties)
+        self._accepts = accepted_topics(config)
+
+    def destination(self, where: TopicPartition) -> TopicPartition | None:
+        """What a partition is a copy of; None if it is no copy of this flow's."""
+        if self._policy.topic_source(where.topic) != self.config.flow.source:
+            return None
+        topic = self._policy.upstream_topic(where.topic)
+        if topic is None or not self._accepts(topic):
+            return None
+        return TopicPartition(topic, where.partition)
+
+    async def look(self) -> Crossing:
+        """All that is on the target comes from the source: only the translation is needed."""
+        return Back(self, await load_translation(self.config))
+
+
+class Back:
+    """
+    What is known of offsets on the way against a flow.
+
+    Args:
+        passage: the way.
+        translation: of the flow's offsets.
+    """
+
+    may_lack = False
+
+    def __init__(self, passage: AgainstFlow, translation: OffsetTranslation) -> None:
+        self._passage = passage
+        self._translation = translation
+
+    def nearest(self, where: TopicPartition, offset: int) -> int | None:
+        """An offset right before this one that is known exactly; a marker takes one offset."""
+        for earlier in range(offset - 1, max(offset - _MARKERS, 0) - 1, -1):
+            found = self.translate(where, earlier)
+            if found is not None and found.exact:
+                return earlier
+        return None
+
+    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+        """What the flow's runs and syncs say, read the other way round."""
+        original = self._passage.destination(where)
+        return None if original is None else self._translation.reverse(original, offset)
+
+    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+        """Whether runs are not certainly of former logs."""
+        logs = Logs(source=ids.destination, remote=ids.origin)
+        original = self._passage.destination(where)
+        return original is not None and self._translation.speaks_of(original, logs)
+
+
+def way_of(
+    passages: Iterable[Passage], where: TopicPartition
+) -> tuple[Passage, TopicPartition] | None:
+    """The first passage that takes a partition, with its destination; None if none does."""
+    for passage in passages:
+        if (destination := passage.destination(where)) is not None:
+            return passage, destination
+    return None

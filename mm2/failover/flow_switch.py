@@ -1,0 +1,172 @@
+"""
+Stops a flow and lets it run again, whoever runs it, through its control topic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from mm2.config.flow_config import FlowConfig
+from mm2.core.model import SOURCE_CONNECTOR
+from mm2.errors import FlowError
+from mm2.herder.control.desired_state import Steering, read_control
+from mm2.herder.control.flow_commands import FlowCommands
+from mm2.herder.election.liveness import reason_to_wait
+from mm2.herder.flow_clusters import FlowClusters, check_reachable
+from mm2.protocol.command_records import ConnectorState
+from mm2.protocol.control_records import Assignment, Lease, Wanted
+
+STOP_WITHIN_S: Final = 60.0
+
+
+class NotStopped(FlowError):
+    """Somebody still runs the flow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowStatus:
+    """
+    How a flow is.
+
+    Attributes:
+        steering: what operators want of it.
+        running: a sentence that says who runs it; None if nobody does.
+        epoch: of the leader that had it last; None if there was none.
+        owner: id of that leader.
+        tasks: bundles that it has.
+    """
+
+    steering: Steering
+    running: str | None
+    epoch: int | None
+    owner: str | None
+    tasks: int
+
+
+class FlowSwitch:
+    """
+    Stops and resumes one flow.
+
+    Args:
+        config: the flow.
+        clusters: its admin clients; only the target is asked.
+
+    Attributes:
+        commands: everything else that operators may want of the flow.
+    """
+
+    def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        self._config = config
+        self._clusters = clusters
+        self.commands = FlowCommands(config, clusters)
+        self._topic = config.herder.names.control_topic
+
+    async def status(self) -> FlowStatus:
+        """
+        How the flow is; takes some seconds, for a flow that runs is known by its reports.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        await check_reachable(self._clusters.target)
+        steering, lease, assignments = await self._control()
+        return FlowStatus(
+            steering=steering,
+            running=await reason_to_wait(self._config, self._clusters.target),
+            epoch=lease.epoch if lease else None,
+            owner=lease.owner if lease else None,
+            tasks=len(assignments),
+        )
+
+    async def wanted(self) -> Wanted:
+        """
+        What operators want of the flow.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        return (await self._control())[0].flow
+
+    async def why_not_copying(self) -> str | None:
+        """
+        The reason for which operators have stopped or paused what copies, which may be empty.
+
+        Returns None if they want it to run.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        steering = (await self._control())[0]
+        if steering.state_of(SOURCE_CONNECTOR) is ConnectorState.RUNNING:
+            return None
+        return steering.reason_of(SOURCE_CONNECTOR)
+
+    async def stop(self, reason: str, *, by: str = "", within_s: float = STOP_WITHIN_S) -> None:
+        """
+        Has the flow drain, commit and stop; it stays so over restarts, until ``resume``.
+
+        Raises:
+            NotStopped: somebody runs it after ``within_s`` seconds, who does not obey.
+            ClusterError: the target does not answer, or refuses.
+        """
+        await self.commands.stop(reason=reason, by=by)
+        await self.until_stopped(within_s=within_s)
+
+    async def until_stopped(self, *, within_s: float = STOP_WITHIN_S) -> None:
+        """
+        Waits until nobody runs the flow, of which that is wanted already.
+
+        Raises:
+            NotStopped: somebody runs it after ``within_s`` seconds, who does not obey.
+            ClusterError: the target does not answer, or refuses.
+        """
+        deadline = time.monotonic() + within_s
+        while (running := await reason_to_wait(self._config, self._clusters.target)) is not None:
+            if time.monotonic() > deadline:
+                raise NotStopped(str(self._config.flow), f"does not stop: {running}")
+            await asyncio.sleep(0.5)
+
+    async def resume(self, reason: str) -> None:
+        """
+        Has the flow run again, as soon as somebody is there to run it.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        await self.commands.resume(reason=reason)
+
+    async def restart(self, connector: str | None = None, task: int | None = None) -> None:
+        """
+        As ``FlowCommands.restart``, but not of a task that there is not.
+
+        Raises:
+            FlowError: the connector has no such task, as far as its last leader has said.
+            ClusterError: the target does not answer, or refuses.
+        """
+        if task is not None:
+            await check_reachable(self._clusters.target)
+            assigned = sorted(each.index for each in (await self._control())[2] if each.partitions)
+            tasks = assigned if connector == SOURCE_CONNECTOR else [0]
+            if task not in tasks:
+                there = f"it has {', '.join(map(str, tasks)) or 'none'}"
+                message = f"{connector} has no task {task}: {there}"
+                raise FlowError(str(self._config.flow), message)
+        await self.commands.restart(connector, task)
+
+    async def _control(self) -> tuple[Steering, Lease | None, list[Assignment]]:
+        if self._topic not in await self._clusters.target.list_topics():
+            return Steering(), None, []
+        backlog = await read_control(
+            self._config.flow.target, self._config.herder.client("consumer", "control"), self._topic
+        )
+        leases = [each for each in backlog.entries if isinstance(each, Lease)]
+        lease = leases[-1] if leases else None
+        tasks = [
+            each
+            for each in backlog.entries
+            if isinstance(each, Assignment) and lease and each.epoch == lease.epoch
+        ]
+        return backlog.steering, lease, tasks

@@ -1,0 +1,1 @@
+"""Runs the bundles of a flow, and divides partitions and rates among them."""

@@ -1,0 +1,85 @@
+"""
+Keeps one bundle running.
+
+A bundle whose job ends without being told to is submitted again; one that is told to rest, so that
+it starts anew with other settings, is submitted once it may go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Final
+
+import structlog
+
+from mm2.supervision import is_set_within, keep_running
+
+log = structlog.get_logger()
+
+_PAUSE_S: Final = 0.5
+
+
+class Keeper:
+    """
+    Submits the jobs of one bundle, one after the other.
+
+    Args:
+        name: of the bundle, for the log.
+        job: runs the bundle to its end.
+    """
+
+    def __init__(self, name: str, job: Callable[[], Coroutine[object, object, None]]) -> None:
+        self.name = name
+        self._job = job
+        self._may_run = asyncio.Event()
+        self._may_run.set()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+        self._is_over = asyncio.Event()
+        self._current: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Runs until ``end``, and then to the end of the job under way."""
+        await keep_running(self.name, self._again, stopping=self._is_over)
+
+    def end(self) -> None:
+        """Lets the job under way be the last."""
+        self._is_over.set()
+        self._may_run.set()
+
+    async def rest(self, *, within_s: float) -> None:
+        """
+        Waits until the job under way has ended, and lets no other begin until ``go_on``.
+
+        Args:
+            within_s: after so many seconds the job is cut off.
+        """
+        self._may_run.clear()
+        try:
+            async with asyncio.timeout(within_s):
+                await self._is_idle.wait()
+        except TimeoutError:
+            log.error("bundle.not_drained", bundle=self.name, within_s=within_s)
+            if self._current is not None:
+                self._current.cancel()
+            await self._is_idle.wait()
+
+    def go_on(self) -> None:
+        """Takes a ``rest`` back."""
+        self._may_run.set()
+
+    async def _again(self) -> None:
+        while True:
+            await self._may_run.wait()
+            if self._is_over.is_set():
+                return
+            self._is_idle.clear()
+            try:
+                async with asyncio.TaskGroup() as group:
+                    self._current = group.create_task(self._job(), name=self.name)
+            finally:
+                self._current = None
+                self._is_idle.set()
+            if self._may_run.is_set():
+                await is_set_within(self._is_over, _PAUSE_S)

@@ -1,0 +1,98 @@
+"""What the leader of a flow learns from its tasks' reports: who carried out what, and the loads."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from mm2.core.balancing.loads import Loads
+from mm2.core.model import ClusterAlias, TopicPartition
+from mm2.errors import SchemaError
+from mm2.herder.bundles.bundle_assignments import Bundles
+from mm2.herder.bundles.rate_shares import LOOK_EVERY_S, Shares
+from mm2.kafka.logs.log_tail import LogTail
+from mm2.protocol.progress_records import BundleProgress, decode_progress, is_of_bundle
+from mm2.supervision import every
+
+log = structlog.get_logger()
+
+_LEAST_WINDOW_MS: Final = 1000
+
+
+class Watch:
+    """
+    Follows the progress topic on behalf of a leader.
+
+    Args:
+        bundles: is told what was carried out, and asked to rebalance.
+        target: alias of the cluster that holds the topic.
+        consumer: Java client keys of a consumer of it.
+        topic: the progress topic.
+        epoch: of the leader; reports of others do not count.
+        look_every: how often loads are looked at, and how far back they are averaged; None: never.
+        shares: divides the flow's byte rate.
+    """
+
+    def __init__(
+        self,
+        bundles: Bundles,
+        *,
+        target: ClusterAlias,
+        consumer: Mapping[str, str],
+        topic: str,
+        epoch: int,
+        look_every: timedelta | None,
+        shares: Shares,
+    ) -> None:
+        self._bundles = bundles
+        self._target = target
+        self._consumer = consumer
+        self._topic = topic
+        self._epoch = epoch
+        self._look_every = look_every
+        self._shares = shares
+        window = look_every or timedelta(minutes=1)
+        self._loads = Loads(max(_LEAST_WINDOW_MS, window // timedelta(milliseconds=1)))
+
+    async def run(self) -> None:
+        """Follows until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            if self._look_every is not None:
+                seconds = self._look_every.total_seconds()
+                group.create_task(
+                    every(seconds, self._look, name="rebalance", at_once=False), name="rebalance"
+                )
+            group.create_task(
+                every(LOOK_EVERY_S, self._shares.look, name="shares", at_once=False), name="shares"
+            )
+            tail = LogTail(self._target, self._consumer, self._topic, from_end=True)
+            async for record in tail:
+                if not is_of_bundle(record.key):
+                    continue
+                try:
+                    progress = decode_progress(record.value)
+                except SchemaError as error:
+                    log.warning("progress.unreadable", offset=record.offset, error=str(error))
+                else:
+                    await self._take(progress)
+
+    async def _take(self, progress: BundleProgress) -> None:
+        if progress.epoch != self._epoch:
+            return
+        self._shares.take(progress)
+        run = (progress.bundle, progress.pid)
+        for each in progress.partitions:
+            self._loads.observe(each.source, run=run, total=each.bytes, at_ms=progress.time_ms)
+        await self._bundles.carried_out(progress.bundle, progress.generation)
+
+    def rates(self) -> Mapping[TopicPartition, float]:
+        """Bytes per second of the partitions, as far as they have been seen for long enough."""
+        return self._loads.rates(time.time_ns() // 1_000_000)
+
+    async def _look(self) -> None:
+        await self._bundles.rebalance(self.rates())

@@ -1,0 +1,165 @@
+"""
+The slots of this node's Spark, which all flows that it leads have together.
+
+A bundle has its slot from its beginning to its end, also between two jobs: what runs is never
+pushed out by what waits. Each flow is told of how many it may have
+(``mm2.core.balancing.spark_slots``) and has no more bundles than that, so that whoever waits gets a
+slot as soon as others have drained.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+
+from mm2.core.balancing.spark_slots import SlotLedger
+
+log = structlog.get_logger()
+
+_SAID_AFTER_S: Final = 20.0
+"""Until then others may still be draining."""
+
+
+class Slots:
+    """
+    Divides slots among flows.
+
+    Args:
+        count: how many there are; None if there is no end to them.
+    """
+
+    def __init__(self, count: int | None) -> None:
+        self._count = count
+        self._ledger = None if count is None else SlotLedger(count)
+        self._flows: set[FlowSlots] = set()
+        self._is_news = asyncio.Event()
+
+    def join(
+        self, *, changed: Callable[[], None], refused: Callable[[int, str], None]
+    ) -> FlowSlots:
+        """
+        What a flow sees of the slots; it takes part in the division once it says what it wants.
+
+        Args:
+            changed: called when the flow's share is another than it was.
+            refused: told of a bundle that has waited long for a slot, and why there is none.
+        """
+        flow = FlowSlots(self, changed, refused)
+        self._flows.add(flow)
+        return flow
+
+    def want(self, flow: FlowSlots, bundles: int) -> int:
+        """
+        Has a flow take part in the division; returns how many bundles it may have.
+
+        Args:
+            flow: which.
+            bundles: how many it can use.
+        """
+        if self._ledger is None:
+            return bundles
+        self._tell(self._ledger.want(flow, bundles))
+        return self._ledger.share(flow)
+
+    async def take(self, flow: FlowSlots, bundle: int) -> None:
+        """Waits until a bundle has a slot."""
+        if self._ledger is None:
+            return
+        while not self._ledger.take(flow, bundle):
+            await self._is_news.wait()
+
+    def give(self, flow: FlowSlots, bundle: int) -> None:
+        """Takes the slot of a bundle back."""
+        if self._ledger is not None:
+            self._ledger.give(flow, bundle)
+            self._tell(())
+
+    def leave(self, flow: FlowSlots) -> None:
+        """Takes a flow out of the division."""
+        self._flows.discard(flow)
+        if self._ledger is not None:
+            self._tell(self._ledger.leave(flow))
+
+    def why_none(self) -> str:
+        """What to say where there is no slot."""
+        return (
+            f"all {self._count} slots of Spark are taken: give spark.master more, and start the"
+            " process again, or lower tasks.max"
+        )
+
+    def _tell(self, concerned: Iterable[object]) -> None:
+        # All that wait look again.
+        self._is_news.set()
+        self._is_news = asyncio.Event()
+        for flow in self._flows.intersection(concerned):
+            flow.changed()
+
+
+class FlowSlots:
+    """
+    What one flow has of the slots.
+
+    Args:
+        slots: of the node.
+        changed: called when the flow's share is another than it was.
+        refused: told of a bundle that has waited long for a slot, and why there is none.
+    """
+
+    def __init__(
+        self,
+        slots: Slots,
+        changed: Callable[[], None],
+        refused: Callable[[int, str], None],
+    ) -> None:
+        self._slots = slots
+        self.changed = changed
+        self._refused = refused
+
+    def want(self, bundles: int) -> int:
+        """Says how many bundles the flow can use; returns how many it may have."""
+        return self._slots.want(self, bundles)
+
+    def most(self, tasks_max: int, partitions: int) -> int:
+        """
+        Wants a slot for each bundle that has something to copy.
+
+        Args:
+            tasks_max: most bundles that the flow is to have.
+            partitions: how many it has; more bundles than that are of no use.
+
+        Returns:
+            Into how many bundles to divide the partitions: one at least, which waits if it has no
+            slot.
+        """
+        wanted = min(tasks_max, partitions)
+        share = self.want(wanted)
+        if share == wanted:
+            return tasks_max
+        log.error("spark.too_narrow", tasks=share, tasks_max=tasks_max, key="spark.master")
+        return max(1, share)
+
+    @asynccontextmanager
+    async def one_for(self, bundle: int) -> AsyncIterator[None]:
+        """Waits until there is a slot for a bundle, which has it meanwhile."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                complaint = group.create_task(self._complain(bundle), name="no-slot")
+                await self._slots.take(self, bundle)
+                complaint.cancel()
+            yield
+        finally:
+            self._slots.give(self, bundle)
+
+    def leave(self) -> None:
+        """Wants no slots any more."""
+        self._slots.leave(self)
+
+    async def _complain(self, bundle: int) -> None:
+        await asyncio.sleep(_SAID_AFTER_S)
+        reason = self._slots.why_none()
+        log.error("spark.no_slot", bundle=bundle, error=reason)
+        self._refused(bundle, reason)

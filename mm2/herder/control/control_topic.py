@@ -1,0 +1,131 @@
+"""
+What a flow's control topic says, followed for as long as a node has to do with the flow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+import structlog
+
+from mm2.errors import SchemaError
+from mm2.herder.control.desired_state import Steering
+from mm2.kafka.logs.log_tail import LogTail
+from mm2.kafka.logs.read_log import Record
+from mm2.protocol.command_records import SteeringEntry, decode_steering
+from mm2.protocol.control_records import Entry, NewerRecord, decode
+
+log = structlog.get_logger()
+
+Listener = Callable[[Entry | SteeringEntry], None]
+"""Hears what each record says that says something."""
+
+Reader = Callable[[Record], None]
+"""Takes the records themselves."""
+
+
+class ControlBoard:
+    """
+    The last word under each key of a control topic, always current.
+
+    Args:
+        alias: the cluster's, for messages.
+        consumer: Java client keys of a consumer of it.
+        topic: its name.
+
+    Attributes:
+        steering: what operators want.
+    """
+
+    def __init__(self, alias: str, consumer: Mapping[str, str], topic: str) -> None:
+        self._tail = LogTail(alias, consumer, topic)
+        self._records: dict[bytes, Record] = {}
+        self._readers: list[Reader] = []
+        self._entries: dict[bytes, Entry] = {}
+        self._newer: dict[bytes, str] = {}
+        self._listeners: list[Listener] = []
+        self.steering = Steering()
+
+    @property
+    def caught_up(self) -> asyncio.Event:
+        """Set once all that was there at the start has been taken in."""
+        return self._tail.caught_up
+
+    @property
+    def newer(self) -> str | None:
+        """A record that only a newer release understands, if there is one; so we must not lead."""
+        return next(iter(self._newer.values()), None)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What counts now of leases, assignments and the like, in the order of writing."""
+        return tuple(self._entries.values())
+
+    @contextmanager
+    def heard_by(self, listener: Listener) -> Iterator[None]:
+        """Has ``listener`` told of each record that comes, in order, once the board has it."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
+
+    @contextmanager
+    def read_by(self, reader: Reader) -> Iterator[None]:
+        """
+        Has ``reader`` take the topic's records, so that it need not read them a second time.
+
+        First the last one under each key, in the order of writing, and then each that comes.
+        """
+        for record in self._records.values():
+            reader(record)
+        self._readers.append(reader)
+        try:
+            yield
+        finally:
+            self._readers.remove(reader)
+
+    async def follow(self) -> None:
+        """
+        Follows the topic until cancelled.
+
+        Raises:
+            ClusterError: it cannot be read, and waiting does not help.
+        """
+        async for record in self._tail:
+            self._take(record)
+
+    def _take(self, record: Record) -> None:
+        key = record.key or b""
+        self._keep(key, record)
+        self._entries.pop(key, None)
+        entry, steering = self._decoded(key, record)
+        if entry is not None:
+            self._entries[key] = entry
+        said = entry or steering
+        if said is None:
+            return
+        self.steering = self.steering.then(said)
+        for listener in tuple(self._listeners):
+            listener(said)
+
+    def _keep(self, key: bytes, record: Record) -> None:
+        self._records.pop(key, None)
+        if record.value is not None:
+            self._records[key] = record
+        for reader in tuple(self._readers):
+            reader(record)
+
+    def _decoded(self, key: bytes, record: Record) -> tuple[Entry | None, SteeringEntry | None]:
+        self._newer.pop(key, None)
+        try:
+            return decode(record.key, record.value), decode_steering(record.key, record.value)
+        except NewerRecord as error:
+            self._newer[key] = str(error)
+            # Whom a lease names leads, whatever else it may say.
+            return error.lease, None
+        except SchemaError as error:
+            log.error("control.unreadable", offset=record.offset, error=str(error))
+        return None, None

@@ -1,0 +1,157 @@
+"""
+What operators want of a flow, as they have said in its control topic.
+
+What they said last holds over restarts and for whoever leads the flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR
+from mm2.errors import SchemaError
+from mm2.kafka.logs.read_log import Record, read_to_end
+from mm2.protocol.command_records import (
+    CONFIG_KEY,
+    Alterations,
+    ConnectorState,
+    ConnectorWanted,
+    SteeringEntry,
+    decode_steering,
+)
+from mm2.protocol.control_records import Entry, FlowState, NewerRecord, Wanted, decode
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steering:
+    """
+    Everything that operators have said about a flow and that holds.
+
+    Attributes:
+        flow: whether it is to copy at all; to run, as long as nobody has said anything.
+        connectors: what was said about single connectors, by simple name.
+        alterations: settings over those of the file.
+    """
+
+    flow: Wanted = field(default_factory=lambda: Wanted(state=FlowState.RUNNING))
+    connectors: Mapping[str, ConnectorWanted] = field(default_factory=dict)
+    alterations: Alterations = field(default_factory=Alterations)
+
+    def state_of(self, connector: str) -> ConnectorState:
+        """
+        What is wanted of a connector.
+
+        A flow that is stopped stops its source connector; heartbeats and checkpoints go on.
+        """
+        if connector == SOURCE_CONNECTOR and self.flow.is_stopped:
+            return ConnectorState.STOPPED
+        wanted = self.connectors.get(connector)
+        return ConnectorState.RUNNING if wanted is None else wanted.state
+
+    def reason_of(self, connector: str) -> str:
+        """Why, in the operator's words; empty if nobody gave a reason."""
+        if connector == SOURCE_CONNECTOR and self.flow.is_stopped:
+            return self.flow.reason
+        wanted = self.connectors.get(connector)
+        return "" if wanted is None else wanted.reason
+
+    def then(self, entry: Entry | SteeringEntry | None) -> Steering:
+        """What holds after one more record."""
+        match entry:
+            case Wanted():
+                return replace(self, flow=entry)
+            case ConnectorWanted():
+                return replace(self, connectors={**self.connectors, entry.connector: entry})
+            case Alterations():
+                return replace(self, alterations=entry)
+            case _:
+                return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlBacklog:
+    """
+    What a control topic held when it was read.
+
+    Attributes:
+        entries: the last one under each key.
+        steering: what operators want.
+        end: offset of the last record; ``NO_OFFSET`` if there was none.
+        newer: why it is not known what is altered: a newer release has altered it last.
+    """
+
+    entries: tuple[Entry, ...]
+    steering: Steering = field(default_factory=Steering)
+    end: int = NO_OFFSET
+    newer: str | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """Whether operators want the flow to copy."""
+        return self.steering.flow
+
+
+async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> ControlBacklog:
+    """
+    Reads a control topic.
+
+    Args:
+        alias: the cluster's, for messages.
+        consumer: Java client keys of a consumer of it.
+        topic: its name.
+
+    Raises:
+        UnknownTopic: it is not there.
+        ClusterError: the cluster does not answer, or refuses.
+    """
+    records = await read_to_end(alias, consumer, topic, newest_only=True)
+    ordered = sorted(records, key=lambda record: record.offset)
+    return ControlBacklog(
+        entries=tuple(entry for each in ordered if (entry := readable(each)) is not None),
+        steering=steering_of(ordered),
+        end=ordered[-1].offset if ordered else NO_OFFSET,
+        newer=next(filter(None, map(newer_alterations, ordered)), None),
+    )
+
+
+def steering_of(records: Iterable[Record]) -> Steering:
+    """What operators want after some records, in their order; damaged ones are passed over."""
+    steering = Steering()
+    for record in records:
+        steering = steering.then(readable(record)).then(readable_steering(record))
+    return steering
+
+
+def readable(record: Record) -> Entry | None:
+    """What a record says; None if nobody acts on it, or if it is damaged."""
+    try:
+        return decode(record.key, record.value)
+    except SchemaError as error:
+        log.error("control.unreadable", offset=record.offset, error=str(error))
+        return None
+
+
+def readable_steering(record: Record) -> SteeringEntry | None:
+    """What a record of an operator or leader says; None for other kinds, or if it is damaged."""
+    try:
+        return decode_steering(record.key, record.value)
+    except SchemaError as error:
+        log.error("control.unreadable", offset=record.offset, error=str(error))
+        return None
+
+
+def newer_alterations(record: Record) -> str | None:
+    """Why what is altered according to a record is not known; None if it is not about that."""
+    if record.key == CONFIG_KEY:
+        try:
+            decode_steering(record.key, record.value)
+        except NewerRecord as error:
+            return str(error)
+        except SchemaError:
+            return None
+    return None

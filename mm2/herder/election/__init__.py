@@ -1,0 +1,1 @@
+"""Elects the node that leads a flow, and keeps its lease."""

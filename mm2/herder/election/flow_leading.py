@@ -1,0 +1,274 @@
+"""
+One node's part in leading a flow: follows, leads when it is elected, and follows again.
+
+Carries out what ``mm2.core.leadership.state_machine`` says: writes leases, starts and ends the work
+of a leader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from mm2 import __version__
+from mm2.config.fingerprint import config_digest
+from mm2.config.flow_config import FlowConfig
+from mm2.core.leadership import leadership_events as words
+from mm2.core.leadership.state_machine import Leadership
+from mm2.errors import ClusterError
+from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.election import clock
+from mm2.herder.election.group_election import Election, NodeShare
+from mm2.herder.election.leadership_term import Term
+from mm2.herder.election.pending_lease import LeaseSlot, LeaseWord
+from mm2.herder.election.version_guard import Understanding
+from mm2.kafka.writer import Writer
+from mm2.protocol.command_records import SteeringEntry
+from mm2.protocol.control_records import Entry, Lease, LeaseState, encode_lease
+from mm2.protocol.member_metadata import Decision
+
+log = structlog.get_logger()
+
+_TICK_S: Final = 1.0
+_RELEASE_WITHIN_S: Final = 3.0
+_RENEW_WITHIN_S: Final = 4.0
+"""Short, for a release may wait behind it while the target is away."""
+
+
+Work = Callable[[Term], Awaitable[None]]
+"""What a leader does, until it is told to stop; cancelling it ends all at once."""
+
+
+class FlowLeading:
+    """
+    Leads one flow whenever this node is elected to.
+
+    Args:
+        config: the flow.
+        node: id of this node.
+        share: what this node leads of all flows.
+        work: what a leader does.
+    """
+
+    def __init__(self, config: FlowConfig, *, node: str, share: NodeShare, work: Work) -> None:
+        self._config = config
+        self._node = node
+        self._share = share
+        self._work = work
+        self._topic = config.herder.names.control_topic
+        consumer = config.herder.client("consumer", "control")
+        self._board = ControlBoard(config.flow.target, consumer, self._topic)
+        self._machine = Leadership(node)
+        self._events: asyncio.Queue[words.Event] = asyncio.Queue()
+        self._slot = LeaseSlot()
+        self._election = Election(
+            config,
+            self._topic,
+            node=node,
+            share=share,
+            may_lead=lambda: self._understanding.is_complete,
+            decided=self._decided,
+        )
+        self._understanding = Understanding(
+            self._board,
+            caught_up=lambda: self._events.put_nowait(words.CaughtUp()),
+            rejoin=self._election.rejoin,
+        )
+        self._digest = config_digest(config)
+        self._differing: str | None = None
+        self._term: Term | None = None
+        self._working: asyncio.Task[None] | None = None
+
+    def reconfigure(self, config: FlowConfig) -> None:
+        """Says from now on that this node's file is this; the connections stay as they are."""
+        self._digest = config_digest(config)
+        self._election.reconfigure(config)
+
+    def stop(self) -> None:
+        """Asks ``run`` to hand the flow over and end."""
+        self._share.withdraw(self._config.herder.names.label)
+        self._events.put_nowait(words.Stop())
+
+    async def run(self) -> None:
+        """
+        Follows and leads until ``stop``.
+
+        Raises:
+            ClusterError: the target refuses what is needed.
+            FatalError: from the work.
+        """
+        self._share.offer(self._config.herder.names.label)
+        properties = self._config.herder.client("producer", "control")
+        # An assignment of many topics is larger than brokers take, and compresses very well.
+        async with Writer(self._config.flow.target, properties, compression="gzip") as writer:
+            with self._board.heard_by(self._heard):
+                try:
+                    await self._run(writer)
+                finally:
+                    self._share.take(self._config.herder.names.label)
+
+    async def _run(self, writer: Writer) -> None:
+        async with asyncio.TaskGroup() as group:
+            parts = [
+                group.create_task(self._board.follow(), name="control"),
+                group.create_task(self._catch_up(), name="catch-up"),
+                group.create_task(self._write_leases(writer), name="lease"),
+                group.create_task(self._tick(), name="tick"),
+                group.create_task(self._election.run(), name="election"),
+            ]
+            while True:
+                event = await self._events.get()
+                actions = self._machine.handle(event, _now_ms())
+                for action in actions:
+                    self._carry_out(action, group, writer)
+                if words.Leave() in actions:
+                    break
+            for part in parts:
+                part.cancel()
+            # While the group is left: a target that does not answer is waited for only once.
+            group.create_task(writer.close(), name="writer")
+
+    def _carry_out(self, action: words.Action, group: asyncio.TaskGroup, writer: Writer) -> None:
+        match action:
+            case words.Claim() | words.Renew() | words.Release():
+                self._slot.put(action)
+            case words.Lead():
+                self._lead(action.epoch, group, writer)
+            case words.Drain():
+                log.info("flow.releasing")
+                if self._term is not None:
+                    self._term.stopping.set()
+            case words.Abandon():
+                log.error("flow.abandoned", reason=action.reason)
+                self._slot.clear()
+                self._share.take(self._config.herder.names.label)
+                if self._working is not None:
+                    self._working.cancel()
+            case words.Suspend() | words.Resume():
+                self._doubt(is_suspended=isinstance(action, words.Suspend))
+            case words.Rejoin():
+                self._election.rejoin()
+            case words.Leave():
+                pass
+
+    def _lead(self, epoch: int, group: asyncio.TaskGroup, writer: Writer) -> None:
+        log.info("flow.led", epoch=epoch, owner=self._node)
+        self._share.give(self._config.herder.names.label, epoch)
+        if self._term is not None:
+            self._term.advanced(epoch)
+            return
+        self._term = Term(
+            self._board,
+            writer,
+            epoch=epoch,
+            advance=lambda: self._events.put_nowait(words.Advance()),
+        )
+        self._working = group.create_task(self._run_work(self._term), name="work")
+
+    def _doubt(self, *, is_suspended: bool) -> None:
+        if self._term is None:
+            return
+        if is_suspended:
+            log.warning("flow.suspended")
+            self._term.suspend()
+        else:
+            log.info("flow.resumed")
+            self._term.resume()
+
+    async def _run_work(self, term: Term) -> None:
+        try:
+            await self._work(term)
+        finally:
+            self._term = self._working = None
+            self._events.put_nowait(words.Ended())
+
+    def _decided(self, decided: Decision) -> None:
+        flow = self._config.herder.names.label
+        is_ours = decided.leader == self._node and self._understanding.is_complete
+        if is_ours:
+            self._share.give(flow, self._share.leads.get(flow, 0))
+        else:
+            self._share.take(flow)
+        self._events.put_nowait(words.Assigned(is_ours=is_ours, alive=frozenset(decided.nodes)))
+
+    def _heard(self, entry: Entry | SteeringEntry) -> None:
+        if not isinstance(entry, Lease):
+            return
+        self._compare(entry)
+        self._events.put_nowait(
+            words.LeaseSeen(
+                owner=entry.owner,
+                epoch=entry.epoch,
+                is_released=entry.is_released,
+                lasts_ms=entry.lasts_ms,
+            )
+        )
+
+    def _compare(self, lease: Lease) -> None:
+        """
+        Says once that the leader has another configuration than this node's file.
+
+        What the topic tells at the start is the past; whoever leads now says so again soon.
+        """
+        if not self._board.caught_up.is_set():
+            return
+        differs = not lease.is_released and lease.digest not in {"", self._digest}
+        if differs and self._differing != lease.digest:
+            log.warning("flow.config_differs", owner=lease.owner, theirs=lease.digest)
+        self._differing = lease.digest if differs else None
+
+    async def _catch_up(self) -> None:
+        await self._board.caught_up.wait()
+        self._understanding.look()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK_S)
+            self._understanding.look()
+            self._events.put_nowait(words.Tick())
+
+    async def _write_leases(self, writer: Writer) -> None:
+        while True:
+            await self._write(writer, await self._slot.take())
+
+    async def _write(self, writer: Writer, action: LeaseWord) -> None:
+        limits = {
+            words.Release: _RELEASE_WITHIN_S,
+            words.Renew: _RENEW_WITHIN_S,
+            words.Claim: words.LASTS_MS / 1000,
+        }
+        within_s = limits[type(action)]
+        is_written = False
+        try:
+            async with asyncio.timeout(within_s):
+                await writer.send(self._topic, *encode_lease(self._lease(action)), partition=0)
+            is_written = True
+        except (ClusterError, TimeoutError) as error:
+            log.warning("flow.lease_not_written", epoch=action.epoch, error=str(error))
+        match action:
+            case words.Claim() if not is_written:
+                self._events.put_nowait(words.NotClaimed())
+            case words.Release():
+                self._events.put_nowait(words.Released())
+            case _:
+                pass
+
+    def _lease(self, action: LeaseWord) -> Lease:
+        is_release = isinstance(action, words.Release)
+        return Lease(
+            epoch=action.epoch,
+            owner=self._node,
+            state=LeaseState.RELEASED if is_release else LeaseState.LEADING,
+            time_ms=time.time_ns() // 1_000_000,
+            lasts_ms=words.LASTS_MS,
+            digest=self._digest,
+            release=__version__,
+        )
+
+
+def _now_ms() -> int:
+    return int(clock.seconds() * 1_000)

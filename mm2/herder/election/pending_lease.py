@@ -1,0 +1,54 @@
+"""
+What a node has to write next of the lease that it holds or wants.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeAlias
+
+from mm2.core.leadership.leadership_events import Claim, Release, Renew
+
+LeaseWord: TypeAlias = Claim | Renew | Release
+
+
+class LeaseSlot:
+    """
+    Room for one word that waits while another is being written.
+
+    A later word makes an earlier one needless, with one exception: a renewal says nothing that a
+    claim or a release has not outdone, so that it never takes the place of one.
+    """
+
+    def __init__(self) -> None:
+        self._word: LeaseWord | None = None
+        self._news = asyncio.Event()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a word waits."""
+        return self._word is not None
+
+    def put(self, word: LeaseWord) -> None:
+        """Has this written next, unless it is a renewal and something weightier waits."""
+        if isinstance(word, Renew) and self._word is not None:
+            return
+        self._word = word
+        self._news.set()
+
+    def clear(self) -> None:
+        """Forgets what waits."""
+        self._word = None
+        self._news.clear()
+
+    def next(self) -> LeaseWord | None:
+        """The word that waits, if there is one; it waits no more."""
+        word = self._word
+        self.clear()
+        return word
+
+    async def take(self) -> LeaseWord:
+        """The word that waits, as soon as there is one."""
+        while (word := self.next()) is None:
+            await self._news.wait()
+        return word

@@ -1,0 +1,49 @@
+"""What a herder needs from the layers above it."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from typing import Protocol
+
+from mm2.config.flow_config import FlowConfig
+from mm2.core.connect.status_records import ConnectorKey, TaskKey
+from mm2.herder.bundles.slot_allocation import Slots
+from mm2.herder.election.leadership_term import Term
+from mm2.herder.flow_clusters import FlowClusters
+from mm2.protocol.bundle_spec import BundleSpec
+
+
+class BundleRunner(Protocol):
+    """Runs bundles of the source flow somewhere: in Spark."""
+
+    @property
+    def slots(self) -> Slots:
+        """Of which each bundle needs one to run."""
+
+    async def start(self) -> None:
+        """Starts what they run in, if it does not run (any more)."""
+
+    async def run(self, spec: BundleSpec) -> Mapping[str, int]:
+        """
+        Runs one bundle to its end and returns its totals; cancelling it ends the bundle at once.
+
+        Raises:
+            Exception: the bundle failed and may be run again.
+        """
+
+
+class SmallFlow(Protocol):
+    """A flow that the herder's own process carries: checkpoints, heartbeats."""
+
+    async def __call__(self, config: FlowConfig, clusters: FlowClusters) -> None:
+        """Runs until cancelled; ends at once when the configuration turns it off."""
+
+
+class StatusWriter(Protocol):
+    """Says where others look what a flow does, as long as this node leads it."""
+
+    def hear(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
+        """Learns that a connector or task begins (None), or why it has failed."""
+
+    async def beside(self, work: Coroutine[object, object, None], term: Term) -> None:
+        """Awaits what a leader does, and says meanwhile what it is."""

@@ -1,0 +1,1 @@
+"""Reads and changes the positions of a flow."""

@@ -1,0 +1,295 @@
+"""
+The source flow's control side: keeps the plan of a flow current, and runs its bundles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import structlog
+
+from mm2.config.flow_config import FlowConfig
+from mm2.core.balancing.balance import Balance, Strategy
+from mm2.core.config_change import Effect, Effects
+from mm2.core.connect.status_records import TaskKey
+from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
+from mm2.herder.bundles.bundle_assignments import Bundles
+from mm2.herder.bundles.bundle_specs import bundle_spec
+from mm2.herder.bundles.progress_watcher import Watch
+from mm2.herder.bundles.rate_shares import Shares
+from mm2.herder.bundles.slot_allocation import FlowSlots
+from mm2.herder.bundles.task_fencing import end_earlier_tasks
+from mm2.herder.election.leadership_term import Term
+from mm2.herder.flow_classes import HeldClasses
+from mm2.herder.flow_clusters import FlowClusters
+from mm2.herder.flow_protocols import BundleRunner
+from mm2.herder.restartable import Renewed
+from mm2.herder.status.failure_reporting import Hear
+from mm2.herder.topics.discovery import Assigned
+from mm2.herder.topics.internal_topics import offset_syncs_topic
+from mm2.herder.topics.topic_sync import Upkeep
+from mm2.protocol.bundle_spec import BundleSpec
+from mm2.protocol.command_records import (
+    ConnectorState,
+    ConnectorWanted,
+    LiveSettings,
+    SteeringEntry,
+    encode_steering,
+)
+from mm2.protocol.control_records import Assignment, Entry, MissingTopic, Wanted, earlier_bundles
+from mm2.protocol.rate_records import Division, encode_division
+from mm2.supervision import keep_running, unless_stopped
+
+log = structlog.get_logger()
+
+
+class SourceFlow:
+    """
+    Runs the source side of one flow on the node that leads it.
+
+    Args:
+        config: the flow.
+        clusters: its admin clients.
+        runner: runs bundles.
+        term: of this leader.
+        hear: is told of tasks that cannot begin.
+        stopping: set when everything is to be committed and to end; the term's if not given.
+    """
+
+    def __init__(
+        self,
+        config: FlowConfig,
+        clusters: FlowClusters,
+        runner: BundleRunner,
+        term: Term,
+        *,
+        hear: Hear,
+        stopping: asyncio.Event | None = None,
+    ) -> None:
+        self._config = config
+        self._runner = runner
+        self._term = term
+        self._hear_of = hear
+        self._stopping = stopping or term.stopping
+        self._upkeep = Upkeep(config, clusters)
+        self._classes_of_upkeep = HeldClasses(config)
+        self._interrupted = asyncio.Event()
+        self._state = ConnectorState.RUNNING
+        self._epoch = 0
+        self._told = 0
+        self._partitions = 0
+        self._bundles: Bundles | None = None
+        self._watch: Watch | None = None
+        self._changes: asyncio.Queue[Effects] = asyncio.Queue()
+        self._restarts: asyncio.Queue[Collection[int] | None] = asyncio.Queue()
+
+    def reconfigure(self, config: FlowConfig, effects: Effects) -> None:
+        """
+        Goes on with other settings.
+
+        Args:
+            config: from now on.
+            effects: what is to be done about them.
+
+        Raises:
+            ConfigError: a filter cannot be made; everything stays as it is.
+        """
+        if Effect.TOPICS in effects:
+            self._upkeep.change(config)
+            self._classes_of_upkeep.take(config)
+        self._config = config
+        self._changes.put_nowait(effects)
+
+    def restart(self, tasks: Collection[int] | None = None) -> None:
+        """
+        Has tasks drain and start anew, one after the other.
+
+        Args:
+            tasks: their numbers; None: all.
+        """
+        self._restarts.put_nowait(tasks)
+
+    async def run(self) -> None:
+        """
+        Mirrors until it is to stop, whenever operators want the connector to run.
+
+        Returns when everything under way is committed.
+        """
+        with self._classes_of_upkeep:
+            await self._run_when_wanted()
+
+    async def _run_when_wanted(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            stopping = group.create_task(self._interrupt_at_end(), name="stopping")
+            with self._term.board.heard_by(self._hear):
+                while not self._stopping.is_set():
+                    self._interrupted.clear()
+                    steering = self._term.board.steering
+                    self._state = steering.state_of(SOURCE_CONNECTOR)
+                    if self._state is ConnectorState.RUNNING:
+                        await self._mirror()
+                    else:
+                        reason = steering.reason_of(SOURCE_CONNECTOR)
+                        log.info("flow.held", state=self._state.value, reason=reason)
+                        await self._interrupted.wait()
+            stopping.cancel()
+
+    async def _interrupt_at_end(self) -> None:
+        await self._stopping.wait()
+        self._interrupted.set()
+
+    def _hear(self, entry: Entry | SteeringEntry) -> None:
+        """What operators want, and what tasks ask for."""
+        match entry:
+            case MissingTopic() if entry.epoch == self._epoch:
+                self._upkeep.look()
+            case Assignment() if entry.epoch <= self._epoch and self._bundles is not None:
+                self._bundles.heard(entry)
+            case Wanted() | ConnectorWanted():
+                if self._term.board.steering.state_of(SOURCE_CONNECTOR) is not self._state:
+                    self._interrupted.set()
+            case _:
+                pass
+
+    async def _mirror(self) -> None:
+        """Runs the bundles until interrupted, and then lets them drain and commit."""
+        self._bundles, self._partitions = None, 0
+        # Who is to stop meanwhile is not given another epoch.
+        if not await unless_stopped(self._stopping, self._take_epoch()):
+            return
+        entries = self._term.board.entries
+        assignments = [entry for entry in entries if isinstance(entry, Assignment)]
+        writable = await end_earlier_tasks(self._config, assignments, self._term.writer)
+        # What was to be changed or restarted before begins now, as it is to be.
+        self._changes, self._restarts = asyncio.Queue(), asyncio.Queue()
+        with self._share_of_slots() as slots:
+            await self._run(slots, earlier_bundles(assignments), writable)
+
+    async def _run(
+        self,
+        slots: FlowSlots,
+        earlier: Sequence[Collection[TopicPartition]],
+        writable: Mapping[int, Collection[TopicPartition]],
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            bundles = self._bundles = self._new_bundles(slots, earlier, writable, group)
+            watching = Renewed("watch", lambda: self._follow(bundles))
+            jobs = [
+                group.create_task(self._look_after(bundles, slots), name="upkeep"),
+                group.create_task(watching.run(), name="watch"),
+                group.create_task(self._take_changes(bundles, slots, watching), name="reconfigure"),
+                group.create_task(self._take_restarts(bundles), name="restart-tasks"),
+            ]
+            await self._interrupted.wait()
+            for job in jobs:
+                job.cancel()
+            await bundles.stop()
+
+    async def _look_after(self, bundles: Bundles, slots: FlowSlots) -> None:
+        async def assign(found: Assigned) -> None:
+            self._partitions = len(found)
+            await bundles.assign(found, self._most(slots))
+
+        await self._term.while_leading(lambda: self._upkeep.run(assign))
+
+    async def _take_epoch(self) -> None:
+        self._epoch = await self._term.next_epoch()
+
+    @contextmanager
+    def _share_of_slots(self) -> Iterator[FlowSlots]:
+        """The flow's slots in Spark; whenever it may have more or fewer, it is to divide anew."""
+        slots = self._runner.slots.join(
+            changed=lambda: self._changes.put_nowait(frozenset({Effect.SHARES})),
+            refused=lambda task, why: self._hear_of(TaskKey(SOURCE_CONNECTOR, task), why),
+        )
+        try:
+            yield slots
+        finally:
+            slots.leave()
+
+    def _new_bundles(
+        self,
+        slots: FlowSlots,
+        earlier: Sequence[Collection[TopicPartition]],
+        writable: Mapping[int, Collection[TopicPartition]],
+        group: asyncio.TaskGroup,
+    ) -> Bundles:
+        source = self._config.source
+        return Bundles(
+            self._runner,
+            self._term.writer,
+            slots=slots,
+            spec_of=self._spec,
+            control_topic=self._config.herder.names.control_topic,
+            epoch=self._epoch,
+            balance=Balance(Strategy(source.assignment_strategy), source.tasks_max, earlier),
+            writable=writable,
+            group=group,
+        )
+
+    def _most(self, slots: FlowSlots) -> int:
+        """How many bundles the flow may have, with the partitions that it has now."""
+        return slots.most(self._config.source.tasks_max, self._partitions)
+
+    def _spec(self, index: int) -> BundleSpec:
+        syncs_topic = offset_syncs_topic(self._config, self._upkeep.policy)
+        return bundle_spec(self._config, index, self._epoch, syncs_topic)
+
+    async def _follow(self, bundles: Bundles) -> None:
+        """Follows what tasks report."""
+        self._watch = Watch(
+            bundles,
+            target=self._config.flow.target,
+            consumer=self._config.herder.client("consumer", "progress"),
+            topic=self._config.herder.names.progress_topic,
+            epoch=self._epoch,
+            look_every=self._config.source.assignment_balance,
+            shares=Shares(bundles.holders, self._tell_shares),
+        )
+        await keep_running("watch", self._watch.run)
+
+    async def _tell_shares(self, portions: Mapping[int, float]) -> None:
+        self._told += 1
+        division = Division(epoch=self._epoch, portions=portions, number=self._told)
+        topic = self._config.herder.names.control_topic
+        await self._term.writer.send(topic, *encode_division(division), partition=0)
+
+    async def _take_changes(self, bundles: Bundles, slots: FlowSlots, watching: Renewed) -> None:
+        while True:
+            effects = await self._changes.get()
+            if Effect.SHARES in effects:
+                rates = {} if self._watch is None else self._watch.rates()
+                await keep_running("reconfigure", partial(self._reshape, bundles, slots, rates))
+                watching.begin_anew()
+            if Effect.TASKS in effects:
+                await keep_running("reconfigure", self._tell_tasks)
+            if Effect.BUNDLES in effects:
+                self.restart()
+
+    async def _take_restarts(self, bundles: Bundles) -> None:
+        while True:
+            chosen = await self._restarts.get()
+            await keep_running("restart-tasks", partial(bundles.restart, chosen))
+
+    async def _reshape(
+        self, bundles: Bundles, slots: FlowSlots, rates: Mapping[TopicPartition, float]
+    ) -> None:
+        strategy = Strategy(self._config.source.assignment_strategy)
+        await bundles.reshape(strategy, self._most(slots), rates)
+
+    async def _tell_tasks(self) -> None:
+        """Tells tasks that run what those that start find in their specification."""
+        self._told += 1
+        spec = self._spec(0)
+        settings = LiveSettings(
+            epoch=self._epoch,
+            byte_rate_limit=spec.byte_rate_limit,
+            flush_interval_s=spec.flush_interval_s,
+            transaction_s=None if spec.exactly_once is None else spec.exactly_once.boundary.most_s,
+            number=self._told,
+        )
+        key, value = encode_steering(settings)
+        await self._term.writer.send(spec.control_topic, key, value, partition=0)

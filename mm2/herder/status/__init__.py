@@ -1,0 +1,1 @@
+"""Keeps the status topic of a flow up to date."""

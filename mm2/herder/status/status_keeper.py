@@ -1,0 +1,156 @@
+"""
+Keeps it true what others read of a flow's connectors, as Connect's workers do.
+
+Whoever leads the flow writes it: on change only, and what others have left there when this node
+takes the lead. Tools that know Connect's status topic read it, and Kafka's own MirrorMaker when it
+takes the flow over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Final, Protocol
+
+import structlog
+
+from mm2 import __version__
+from mm2.config.flow_config import FlowConfig
+from mm2.config.text.expressions import hide
+from mm2.errors import ClusterError
+from mm2.herder.election.leadership_term import Term
+from mm2.herder.status.status_diff import Key, StatusLedger, Written
+from mm2.herder.status.status_interval import Looks
+from mm2.herder.view.flow_follower import FlowFollower
+from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_topics import now_ms
+from mm2.supervision import keep_running
+
+log = structlog.get_logger()
+
+_BEGIN_AFTER_S: Final = 5.0
+"""A node that has just started has better things to do: its first records wait for Spark."""
+
+_GIVE_UP_WITHIN_S: Final = 3.0
+
+
+class StatusStore(Protocol):
+    """Where it stands what the connectors of a flow do."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is such a place."""
+
+    async def look(self, picture: FlowPicture) -> None:
+        """Has the picture show what stands there, once that is known."""
+
+    def last_words(self, picture: FlowPicture, ledger: StatusLedger) -> Iterable[Written]:
+        """What to write when this node has given the flow up."""
+
+    async def write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+        """
+        Writes, and knows it at once.
+
+        Raises:
+            ClusterError: the cluster does not answer, or refuses.
+        """
+
+    async def close(self) -> None:
+        """Closes what it has opened for this flow; may be called more than once."""
+
+
+class StatusKeeper:
+    """
+    Writes what the connectors of a flow do, whenever this node leads it.
+
+    Args:
+        config: the flow, as this node's file has it now.
+        store: where it stands.
+        owner: of this node's leases; under others' it writes nothing.
+        worker_id: how Connect names this node (C480).
+        also: what else is told of the flow meanwhile, from its picture; runs until cancelled.
+    """
+
+    def __init__(
+        self,
+        config: Callable[[], FlowConfig],
+        store: StatusStore,
+        *,
+        owner: str,
+        worker_id: str,
+        also: Callable[[FlowPicture], Coroutine[object, object, None]] | None = None,
+    ) -> None:
+        self._config = config
+        self._also = also
+        self._store = store
+        self._looks = Looks()
+        self._ledger = StatusLedger(config, owner=owner, worker_id=worker_id, release=__version__)
+
+    def hear(self, key: Key, reason: str | None) -> None:
+        """
+        Learns that a connector or task begins, or why it has failed.
+
+        Args:
+            key: which.
+            reason: why it has failed; None if it begins.
+        """
+        self._ledger.heard(key, reason and hide(reason), now_ms())
+        self._looks.news()
+
+    async def beside(self, work: Coroutine[object, object, None], term: Term) -> None:
+        """
+        Awaits what a leader does, and writes meanwhile.
+
+        When it ends, it is written what that leaves behind; not so when it is cancelled, or the
+        term is in doubt, because then others may lead already.
+
+        Args:
+            work: what a leader does.
+            term: for which it does so.
+        """
+        follower = FlowFollower(self._config(), nodes=False, board=term.board)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                writing = tasks.create_task(
+                    keep_running("status", lambda: self._run(follower)), name="status"
+                )
+                await work
+                writing.cancel()
+            if not term.is_in_doubt:
+                await self._end(follower.picture)
+        finally:
+            await self._store.close()
+
+    async def _run(self, follower: FlowFollower) -> None:
+        """Writes until cancelled; what cannot be written is tried again a second later."""
+        if not self._store.is_there and self._also is None:
+            return
+        await asyncio.sleep(_BEGIN_AFTER_S)
+        picture = follower.picture
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(follower.run(), name="status-follower")
+            await follower.until_ready()
+            if self._also is not None:
+                tasks.create_task(self._also(picture), name="also-told")
+            while True:
+                await self._store.look(picture)
+                await self._write(picture, self._ledger.changes(picture, now_ms()))
+                await self._looks.until_due(picture)
+
+    async def _end(self, picture: FlowPicture) -> None:
+        """Takes no longer than some seconds; if the cluster is away, others see that themselves."""
+        if not self._store.is_there:
+            return
+        try:
+            async with asyncio.timeout(_GIVE_UP_WITHIN_S):
+                await self._store.look(picture)
+                await self._write(picture, self._store.last_words(picture, self._ledger))
+                await self._store.close()
+        except TimeoutError as error:
+            log.warning("status.not_written", error=str(error))
+
+    async def _write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+        try:
+            await self._store.write(picture, records)
+        except ClusterError as error:
+            log.warning("status.not_written", error=str(error))

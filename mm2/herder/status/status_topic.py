@@ -1,0 +1,110 @@
+"""
+A flow's own status topic on its target, ``mm2-status.<source>.internal``.
+
+Whoever leads the flow keeps it. A leader that was killed leaves it behind as it is, and if there is
+no other node, nobody puts it right, until somebody has something to do with the flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from mm2.config.flow_config import FlowConfig
+from mm2.core.connect.final_statuses import words_when_left
+from mm2.core.model import SourceAndTarget
+from mm2.herder.status.status_diff import StatusLedger, Written, own_words
+from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_topics import CONTROL, STATUS, FlowTopics, now_ms
+from mm2.kafka.admin import Admin
+from mm2.kafka.reconnecting_writer import StandingWriter
+from mm2.kafka.writer import Writer
+
+
+class StatusTopic:
+    """
+    The status topic of a flow, as its leader keeps it.
+
+    Args:
+        config: the flow, as this node's file has it now.
+    """
+
+    def __init__(self, config: Callable[[], FlowConfig]) -> None:
+        self._config = config
+        self._writer: StandingWriter | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the flow has one."""
+        return bool(self._config().herder.status_topic)
+
+    async def look(self, picture: FlowPicture) -> None:
+        """Nothing is to be done: pictures of flows follow their status topics."""
+
+    def last_words(self, picture: FlowPicture, ledger: StatusLedger) -> Iterable[Written]:
+        """What Connect's workers write when they end."""
+        return ledger.ends(picture)
+
+    async def write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+        """
+        Writes, and has the picture show it at once.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        for key, value in records:
+            # Not before there is something to write, and where the target is then.
+            if self._writer is None:
+                self._writer = StandingWriter(self._config().flow.target, _producer(self._config()))
+            await self._writer.send(self._config().herder.status_topic, key, value)
+            picture.statuses.take(key, value)
+
+    async def close(self) -> None:
+        """Closes the connection."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            await writer.close()
+
+
+async def say_that_nobody_runs(config: FlowConfig, target: Admin) -> None:
+    """
+    Puts the status topic right if a flow's last leader is gone without a word, and nobody follows.
+
+    Whoever is there for the flow does so without us.
+
+    Args:
+        config: the flow.
+        target: admin client of its target.
+
+    Raises:
+        NotAuthorized: we may not see who is there; then it is not said that nobody is.
+        ClusterError: the target does not answer, or refuses.
+    """
+    topics = FlowTopics(config, target)
+    topics.picture.members = await target.group_members(config.herder.names.election_group)
+    if topics.picture.members.members:
+        return
+    known = await target.list_topics()
+    for kind in (CONTROL, STATUS):
+        if topics.names.get(kind) in known:
+            await topics.read(kind)
+    words = list(words_when_left(own_words(topics.picture)))
+    if words and not topics.picture.is_led(now_ms()):
+        async with Writer(config.flow.target, _producer(config)) as writer:
+            for key, value in words:
+                await writer.send(config.herder.status_topic, key, value)
+
+
+def worker_id_of(owner: str, flow: SourceAndTarget) -> str:
+    """
+    How Connect names this node: host, flow, and what changes at each start (C480).
+
+    Args:
+        owner: of its leases: host and what changes at each start, maybe more.
+        flow: the flow.
+    """
+    host, _, rest = owner.partition("/")
+    return "/".join(part for part in (host, str(flow), rest.partition("/")[0]) if part)
+
+
+def _producer(config: FlowConfig) -> dict[str, str]:
+    return config.herder.client("producer", "status")

@@ -1,0 +1,1 @@
+"""Topics of a flow: discovery, settings, ACLs, deletion."""

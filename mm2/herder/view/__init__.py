@@ -1,0 +1,1 @@
+"""Builds a view of a flow from its topics."""

@@ -1,0 +1,124 @@
+"""Reads what a flow is seen by: its control, progress and status topics, and its group."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+from mm2.config.flow_config import FlowConfig
+from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
+from mm2.errors import NotAuthorized
+from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.kafka.admin import Admin
+from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.logs.log_tail import LogTail
+from mm2.kafka.logs.read_log import read_to_end, records_to_end
+from mm2.kafka.logs.records import Record
+
+CONTROL: Final = "control"
+PROGRESS: Final = "progress"
+STATUS: Final = "status"
+
+_LOOK_BACK_MS: Final = 75_000
+"""Tasks speak of each partition at least once a minute."""
+
+_LAST_RECORDS: Final = 1000
+"""So many are read if nothing is as new as that, because nobody runs the flow any more."""
+
+
+class FlowTopics:
+    """
+    The topics of one flow on its target, and the picture that their records make.
+
+    Args:
+        config: the flow.
+        admin: of the target.
+
+    Attributes:
+        admin: the same.
+        picture: what was read.
+        names: of the topics, by what they are for.
+    """
+
+    def __init__(self, config: FlowConfig, admin: Admin) -> None:
+        self._config = config
+        self.admin = admin
+        self.picture = FlowPicture()
+        names = {
+            CONTROL: config.herder.names.control_topic,
+            PROGRESS: config.herder.names.progress_topic,
+            STATUS: config.herder.status_topic,
+        }
+        # Connectors of a Connect worker have no status topic of their own.
+        self.names: Mapping[str, str] = {kind: name for kind, name in names.items() if name}
+        self._takes: Mapping[str, Callable[[Record], None]] = {
+            CONTROL: self.picture.take_control,
+            PROGRESS: self.picture.take_progress,
+            STATUS: self.picture.take_status,
+        }
+
+    async def read_group(self) -> None:
+        """
+        Asks who is in the flow's group; nobody is known of where we may not ask.
+
+        Raises:
+            ClusterError: the target does not answer.
+        """
+        with suppress(NotAuthorized):
+            self.picture.members = await self.admin.group_members(
+                self._config.herder.names.election_group
+            )
+
+    async def read(self, kind: str) -> None:
+        """
+        Reads a topic as it is now.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        alias, topic, take = self._config.flow.target, self.names[kind], self._takes[kind]
+        consumer, starts = self._consumer(kind), await self._starts(kind)
+        if kind == PROGRESS:
+            async for record in records_to_end(alias, consumer, topic, starts=starts):
+                take(record)
+            return
+        records = await read_to_end(alias, consumer, topic, newest_only=True)
+        for record in sorted(records, key=lambda each: (each.partition, each.offset)):
+            take(record)
+
+    async def tail(self, kind: str) -> LogTail:
+        """
+        A tail of a topic, from as far back as it tells of what is now; ``take`` its records.
+
+        Raises:
+            ClusterError: the target does not answer, or refuses.
+        """
+        starts = await self._starts(kind)
+        alias, topic = self._config.flow.target, self.names[kind]
+        return LogTail(alias, self._consumer(kind), topic, starts=starts)
+
+    def take(self, kind: str, record: Record) -> None:
+        """Takes the next record of a topic."""
+        self._takes[kind](record)
+
+    def _consumer(self, kind: str) -> dict[str, str]:
+        return self._config.herder.client("consumer", kind)
+
+    async def _starts(self, kind: str) -> dict[int, int]:
+        """Compacted topics are read as a whole, of the other the last minute."""
+        if kind != PROGRESS:
+            return {}
+        where = TopicPartition(TopicName(self.names[kind]), 0)
+        since = await self.admin.list_offsets([where], now_ms() - _LOOK_BACK_MS)
+        if (found := since.get(where, NO_OFFSET)) != NO_OFFSET:
+            return {0: found}
+        end = (await self.admin.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
+        begin = (await self.admin.list_offsets([where], OffsetAt.EARLIEST)).get(where, 0)
+        return {0: max(begin, end - _LAST_RECORDS)}
+
+
+def now_ms() -> int:
+    """The time, in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000

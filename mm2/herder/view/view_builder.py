@@ -1,0 +1,285 @@
+"""
+Says of a flow, from a picture of its topics, what its connectors, tasks and partitions do.
+
+The leader writes what this says to the status topic, and whoever looks at the flow through Kafka
+sees the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mm2.config.flow_config import FlowConfig
+from mm2.core.connect.run_states import connector_state, task_state, trace_of
+from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey
+from mm2.core.model import (
+    CHECKPOINT_CONNECTOR,
+    HEARTBEAT_CONNECTOR,
+    NO_OFFSET,
+    SOURCE_CONNECTOR,
+    TopicPartition,
+)
+from mm2.herder.view.flow_snapshot import FlowPicture, SeenPartition
+from mm2.herder.view.flow_views import (
+    ConnectorView,
+    FlowView,
+    LeaderView,
+    NodeView,
+    PartitionView,
+    TaskView,
+)
+from mm2.kafka.group_model import GroupMember
+from mm2.protocol.control_records import Assignment
+
+
+def seen(config: FlowConfig, picture: FlowPicture, now_ms: int) -> FlowView:
+    """
+    The flow as anybody sees it: what its leader says of it counts, as long as there is one.
+
+    Args:
+        config: says which connectors there are to be.
+        picture: what was read.
+        now_ms: the time here; clocks of others may differ.
+    """
+    look = _Look(config, picture, now_ms, is_own=False)
+    heartbeats, checkpoints = picture.heartbeats, picture.checkpoints
+    return FlowView(
+        flow=config.flow,
+        time_ms=now_ms,
+        leader=look.leader(),
+        config_digest=picture.lease.digest or None if picture.lease else None,
+        nodes=tuple(look.nodes()),
+        steering=picture.steering,
+        connectors=tuple(look.connectors()),
+        partitions=tuple(sorted(look.partitions(), key=lambda each: each.source)),
+        heartbeat_ms=None if heartbeats is None else heartbeats.last_ms,
+        groups=None if checkpoints is None else checkpoints.groups,
+    )
+
+
+def own_connectors(config: FlowConfig, picture: FlowPicture, now_ms: int) -> list[ConnectorView]:
+    """
+    The connectors as the leader itself knows them.
+
+    Args:
+        config: says which connectors there are to be.
+        picture: what it has read, and what failed in its own process.
+        now_ms: the time.
+    """
+    return list(_Look(config, picture, now_ms, is_own=True).connectors())
+
+
+def connectors_of(config: FlowConfig) -> list[str]:
+    """The connectors that the flow's configuration asks for, in Java's order of start."""
+    there = {
+        SOURCE_CONNECTOR: config.source.enabled,
+        CHECKPOINT_CONNECTOR: config.checkpoint.enabled or config.emits_checkpoints,
+        HEARTBEAT_CONNECTOR: config.heartbeat.emit_heartbeats is not None,
+    }
+    return [name for name in config.parts if there[name]]
+
+
+class _Look:
+    """One look at a picture."""
+
+    def __init__(
+        self, config: FlowConfig, picture: FlowPicture, now_ms: int, *, is_own: bool
+    ) -> None:
+        self._config = picture.altered(config)
+        self._picture = picture
+        self._is_own = is_own
+        self._is_java = picture.is_run_by_java
+        lease = picture.lease
+        self._epoch, self._worker = (lease.epoch, lease.owner) if lease else (0, "")
+        self._age_ms = max(0, now_ms - picture.heard_ms())
+        self._is_led = is_own or picture.is_led(now_ms)
+        self._now_ms = now_ms if is_own else picture.clock_ms(now_ms)
+        self._reported = picture.reported()
+
+    def leader(self) -> LeaderView | None:
+        """Who leads, or led last."""
+        if self._picture.lease is None:
+            return None
+        return LeaderView(
+            epoch=self._epoch,
+            worker_id=self._worker,
+            age_ms=self._age_ms,
+            is_alive=self._is_led,
+        )
+
+    def nodes(self) -> Iterator[NodeView]:
+        """Who is in the flow's group."""
+        members = self._picture.members.members
+        if self._is_java:
+            for each in members:
+                yield NodeView(node=each.client_id, host=_host(each), is_java=True)
+        for each, member in zip(members, self._picture.nodes(), strict=False):
+            yield NodeView(
+                node=member.node,
+                host=_host(each),
+                release=member.release or None,
+                config_digest=member.digest or None,
+                leads=self._is_led and member.node == self._worker,
+            )
+
+    def connectors(self) -> Iterator[ConnectorView]:
+        """All connectors, with their tasks."""
+        names = connectors_of(self._config)
+        others = [] if self._is_own else self._picture.statuses.connectors()
+        for name in dict.fromkeys([*names, *others]):
+            if name in names or self._word(ConnectorKey(name)) is not None:
+                yield self._connector(name)
+
+    def partitions(self) -> Iterator[PartitionView]:
+        """All partitions that are given to tasks."""
+        known = self._picture.partitions
+        for assignment in self._assignments():
+            for source in assignment.partitions:
+                yield _partition(assignment, source, known.get(source), self._now_ms)
+
+    def _connector(self, name: str) -> ConnectorView:
+        key, tasks = ConnectorKey(name), tuple(self._tasks(name))
+        wanted = self._picture.wanted_of(name)
+        failure = self._refusal(name) or self._picture.failures.get(key)
+        state = connector_state(
+            wanted, is_led=self._is_led, failure=failure, still_runs=self._still_runs(name)
+        )
+        said = self._word(key) or self._status(state, failure)
+        return ConnectorView(
+            name=name,
+            wanted=wanted,
+            reason=self._picture.steering.reason_of(name),
+            state=said.state,
+            worker_id=said.worker_id,
+            generation=said.generation,
+            trace=said.trace,
+            tasks=tasks,
+            topics=tuple(self._picture.statuses.topics_of(name)),
+        )
+
+    def _tasks(self, name: str) -> Iterator[TaskView]:
+        known = self._source_tasks() if name == SOURCE_CONNECTOR else self._small_task(name)
+        said = self._picture.statuses.tasks(name)
+        words = {n: word for n in said if (word := self._word(TaskKey(name, n))) is not None}
+        for number, status in sorted({**known, **words}.items()):
+            yield TaskView(
+                task=number,
+                state=status.state,
+                worker_id=status.worker_id,
+                generation=status.generation,
+                trace=status.trace,
+            )
+
+    def _source_tasks(self) -> dict[int, Status]:
+        wanted = self._picture.wanted_of(SOURCE_CONNECTOR)
+        found = {}
+        for assignment in self._assignments():
+            number = assignment.index
+            failure = self._picture.failures.get(TaskKey(SOURCE_CONNECTOR, number)) or self._errors(
+                assignment
+            )
+            state = task_state(
+                wanted, is_led=self._is_led, failure=failure, silent_ms=self._silent_ms(number)
+            )
+            if state is not None:
+                found[number] = self._status(state, failure)
+        return found
+
+    def _small_task(self, name: str) -> dict[int, Status]:
+        """Checkpoints and heartbeats are a task each, in the leader's own process, unless off."""
+        is_off = name == CHECKPOINT_CONNECTOR and not self._config.emits_checkpoints
+        if is_off or self._is_java or self._refusal(name) is not None:
+            return {}
+        failure = self._picture.failures.get(TaskKey(name, 0))
+        wanted = self._picture.wanted_of(name)
+        silent_ms = 0 if wanted is RunState.RUNNING else None
+        state = task_state(wanted, is_led=self._is_led, failure=failure, silent_ms=silent_ms)
+        return {} if state is None else {0: self._status(state, failure)}
+
+    def _status(self, state: RunState, failure: str | None) -> Status:
+        return Status(
+            state=state,
+            worker_id=self._worker,
+            generation=self._epoch,
+            trace=failure if state is RunState.FAILED else None,
+        )
+
+    def _word(self, key: ConnectorKey | TaskKey) -> Status | None:
+        """What the status topic says, if that counts."""
+        said = self._picture.statuses.statuses.get(key)
+        if self._is_own or said is None:
+            return None
+        if self._is_java:
+            return said
+        return said if self._is_led and said.generation == self._epoch else None
+
+    def _refusal(self, name: str) -> str | None:
+        """Why Java would not create the connector, and we do not run it."""
+        config = self._config
+        settings = {
+            SOURCE_CONNECTOR: config.source,
+            CHECKPOINT_CONNECTOR: config.checkpoint,
+            HEARTBEAT_CONNECTOR: config.heartbeat,
+        }
+        return "\n".join(settings[name].refusals) or None if name in settings else None
+
+    def _assignments(self) -> list[Assignment]:
+        """Those of the last leader that have partitions; none if workers of Java's run the flow."""
+        if self._is_java:
+            return []
+        found = (each for each in self._picture.assigned() if each.partitions)
+        return sorted(found, key=lambda each: each.index)
+
+    def _still_runs(self, name: str) -> bool:
+        wanted = self._picture.wanted_of(name)
+        return name == SOURCE_CONNECTOR and any(
+            task_state(wanted, is_led=True, silent_ms=self._silent_ms(a.index)) is RunState.RUNNING
+            for a in self._assignments()
+        )
+
+    def _silent_ms(self, bundle: int) -> int | None:
+        report = self._reported.get(bundle)
+        if report is None or report.is_last:
+            return None
+        return max(0, self._now_ms - report.time_ms)
+
+    def _errors(self, assignment: Assignment) -> str | None:
+        known = self._picture.partitions
+        return trace_of(
+            {
+                where: error
+                for where in assignment.partitions
+                if where in known and (error := known[where].last.error) is not None
+            }
+        )
+
+
+def _partition(
+    assignment: Assignment, source: TopicPartition, known: SeenPartition | None, now_ms: int
+) -> PartitionView:
+    remote, task = assignment.partitions[source], assignment.index
+    if known is None:
+        return PartitionView(source=source, remote=remote, task=task)
+    last = known.last
+    return PartitionView(
+        source=source,
+        remote=remote,
+        task=task,
+        position=last.position,
+        end=last.end,
+        lag=None if last.end == NO_OFFSET else last.lag,
+        records_per_s=known.records.rate(now_ms),
+        bytes_per_s=known.bytes.rate(now_ms),
+        latency_ms=last.latency_ms,
+        lost=last.lost,
+        diverged=last.diverged,
+        skipped=last.skipped,
+        gaps=last.gaps,
+        error=last.error,
+        reported_ms=known.at_ms,
+        contested=last.contested,
+    )
+
+
+def _host(member: GroupMember) -> str:
+    return member.host.removeprefix("/")

@@ -1,0 +1,1 @@
+"""Reads small topics with aiokafka."""

@@ -1,0 +1,189 @@
+"""
+Records of the control topic by which operators steer a flow, and by which its leader passes it on.
+
+They hold until the next one under the same key, over restarts and changes of the leader; only a
+``Restart`` is a command, for whoever runs the flow when it comes. Values are versioned JSON, as all
+in that topic (``mm2.protocol.control_records``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
+
+from mm2.core.json_text import read_json
+from mm2.errors import SchemaError
+from mm2.protocol.control_records import VERSION, NewerRecord
+
+CONFIG_KEY: Final = b"config"
+SETTINGS_KEY: Final = b"settings"
+_CONNECTOR: Final = "connector-"
+_RESTART: Final = "restart-"
+
+
+class ConnectorState(StrEnum):
+    """What an operator wants of a connector; the names are Connect's target states (KIP-875)."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectorWanted:
+    """
+    What operators want of one connector of the flow.
+
+    Attributes:
+        connector: simple name of Java's class, ``MirrorSourceConnector``.
+        state: whether it is to work.
+        reason: why, for people.
+        time_ms: since when, by the operator's clock.
+    """
+
+    connector: str
+    state: ConnectorState
+    reason: str = ""
+    time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alterations:
+    """
+    Settings over those of the flow in the file.
+
+    Attributes:
+        changes: by key as it would stand behind ``A->B.``; None counts as if the file had not got
+            it.
+        time_ms: of the last change, by the operator's clock.
+    """
+
+    changes: Mapping[str, str | None] = field(default_factory=dict)
+    time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """
+    A command to start a connector, or one of its tasks, anew.
+
+    Attributes:
+        connector: simple name of Java's class.
+        task: number of the task; None for all.
+        id: tells commands from each other.
+        time_ms: when, by the operator's clock.
+    """
+
+    connector: str
+    task: int | None = None
+    id: str
+    time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSettings:
+    """
+    What tasks that run take over from their leader without a restart.
+
+    Attributes:
+        epoch: of the leader.
+        byte_rate_limit: ``flow.byte.rate.limit`` of the whole flow; negative: none.
+        flush_interval_s: ``offset.flush.interval.ms``, in seconds.
+        transaction_s: longest time until a transaction ends, in seconds; None at least once.
+        number: grows with each change of an epoch.
+    """
+
+    epoch: int
+    byte_rate_limit: int
+    flush_interval_s: float
+    transaction_s: float | None = None
+    number: int = 0
+
+
+SteeringEntry: TypeAlias = ConnectorWanted | Alterations | Restart | LiveSettings
+
+
+def encode_steering(entry: SteeringEntry) -> tuple[bytes, bytes]:
+    """Key and value of a record."""
+    fields = asdict(entry)
+    match entry:
+        case ConnectorWanted():
+            key = f"{_CONNECTOR}{fields.pop('connector')}"
+        case Restart():
+            key = f"{_RESTART}{fields.pop('connector')}"
+        case Alterations():
+            key = CONFIG_KEY.decode()
+        case LiveSettings():
+            key = SETTINGS_KEY.decode()
+    value = json.dumps({"version": VERSION, **fields}, separators=(",", ":"), ensure_ascii=False)
+    return key.encode(), value.encode()
+
+
+def decode_steering(key: bytes | None, value: bytes | None) -> SteeringEntry | None:
+    """
+    The record; None for a tombstone, and for kinds that are none of these.
+
+    Raises:
+        NewerRecord: a newer release has written what holds until it is taken back.
+        SchemaError: the record is damaged, or a command of a newer release.
+    """
+    if key is None or value is None:
+        return None
+    name = key.decode(errors="replace")
+    if not name.startswith((_CONNECTOR, _RESTART)) and key not in {CONFIG_KEY, SETTINGS_KEY}:
+        return None
+    try:
+        fields: Any = read_json(value)
+        _check_version(name, int(fields.get("version", VERSION)))
+        return _decoded(name, fields)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
+
+
+def _check_version(name: str, version: int) -> None:
+    """What holds must be understood by whoever leads; commands and a leader's words pass."""
+    if version > VERSION:
+        holds = name == CONFIG_KEY.decode() or name.startswith(_CONNECTOR)
+        kind = NewerRecord if holds else SchemaError
+        raise kind(f"control record {name!r} is of version {version}, we know {VERSION}")
+
+
+def _decoded(name: str, fields: dict[str, Any]) -> SteeringEntry:
+    time_ms = int(fields.get("time_ms", 0))
+    match name.partition("-"):
+        case "connector", _, connector:
+            return ConnectorWanted(
+                connector=connector,
+                state=ConnectorState(fields["state"]),
+                reason=str(fields.get("reason", "")),
+                time_ms=time_ms,
+            )
+        case "restart", _, connector:
+            task = fields.get("task")
+            return Restart(
+                connector=connector,
+                task=None if task is None else int(task),
+                id=str(fields["id"]),
+                time_ms=time_ms,
+            )
+        case "config", _, _:
+            return Alterations(
+                changes={str(key): _text(value) for key, value in fields["changes"].items()},
+                time_ms=time_ms,
+            )
+        case _:
+            transaction_s = fields.get("transaction_s")
+            return LiveSettings(
+                epoch=int(fields["epoch"]),
+                byte_rate_limit=int(fields["byte_rate_limit"]),
+                flush_interval_s=float(fields["flush_interval_s"]),
+                transaction_s=None if transaction_s is None else float(transaction_s),
+                number=int(fields.get("number", 0)),
+            )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

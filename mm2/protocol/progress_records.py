@@ -1,0 +1,182 @@
+"""
+Records of the progress topic, ``mm2-progress.<source>.internal``: what the tasks of a flow report.
+
+Records of a bundle hold only the partitions whose numbers changed, so that every node and the
+command line see the same truth without asking the leader. Other keys of the topic are
+those of the small flows, see ``heartbeat_progress``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from mm2.core.json_text import read_json
+from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
+from mm2.errors import SchemaError
+
+VERSION: Final = 1
+_BUNDLE: Final = b"bundle-"
+_REMEMBERED: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapReport:
+    """
+    Something missing between the source and its copy.
+
+    Attributes:
+        kind: one of ``mm2.core.positions.source_gaps.GapKind``.
+        first: first offset of the source that is in doubt.
+        end: the offset after the last; the same as ``first`` if the range is not known.
+        time_ms: when it was found, by the task's clock.
+        is_open: whether it goes on, as a transaction that hangs does.
+    """
+
+    kind: str
+    first: int
+    end: int
+    time_ms: int
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionProgress:
+    """
+    How far one partition is.
+
+    Attributes:
+        topic: on the source.
+        partition: its number.
+        remote: topic on the target.
+        records: mirrored since the task started.
+        bytes: of batches as produced, since the task started.
+        position: upstream offset of the last mirrored record; -1 for none yet.
+        end: high watermark of the source when last fetched; -1 if not known yet.
+        lag: records between what the source has and what the target has.
+        broker: node of the source that it was last read from; None if not yet known.
+        latency_ms: the highest age of a record when it was acknowledged, since last time: of the
+            oldest record of each batch, Java's ``replication-latency-ms-max``. It counts what the
+            record waited in the source, too.
+        lost: offsets that were gone from the source before they were mirrored.
+        diverged: offsets that were mirrored and that the source no longer has.
+        gaps: what was found missing since the task started, the last of each kind.
+        skipped: records that were passed over, as ``errors.tolerance`` says.
+        error: why the partition does not go on; None while it does.
+        contested: the positions topic says different things of it, in partitions of its own.
+    """
+
+    topic: str
+    partition: int
+    remote: str
+    records: int = 0
+    bytes: int = 0
+    position: int = NO_OFFSET
+    end: int = NO_OFFSET
+    lag: int = 0
+    broker: int | None = None
+    latency_ms: int = 0
+    lost: int = 0
+    diverged: int = 0
+    gaps: tuple[GapReport, ...] = ()
+    skipped: int = 0
+    error: str | None = None
+    contested: bool = False
+
+    @property
+    def source(self) -> TopicPartition:
+        """The source partition."""
+        return TopicPartition(TopicName(self.topic), self.partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaceProgress:
+    """
+    What holds a task back.
+
+    Attributes:
+        byte_rate_limit: its share of the flow's limit in bytes per second; None is no limit.
+        source_throttled_ms: how long the source's quotas have held it back since it started.
+        target_throttled_ms: how long the target's quotas have.
+    """
+
+    byte_rate_limit: float | None = None
+    source_throttled_ms: int = 0
+    target_throttled_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleProgress:
+    """
+    What one task reports.
+
+    Attributes:
+        bundle: its number in the flow.
+        epoch: of the leader that started it.
+        generation: the assignment that it carries out.
+        time_ms: when, by the task's clock.
+        pid: process id of the task's worker, for people.
+        partitions: those whose numbers changed.
+        pace: what holds it back.
+        is_last: whether the task has drained and committed, and writes nothing more.
+    """
+
+    bundle: int
+    epoch: int
+    generation: int
+    time_ms: int
+    pid: int
+    partitions: tuple[PartitionProgress, ...]
+    pace: PaceProgress = PaceProgress()
+    is_last: bool = False
+
+
+def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:
+    """Key and value of a progress record."""
+    fields = {"version": VERSION, **_fields(progress)}
+    value = json.dumps(fields, separators=(",", ":"), default=_fields)
+    return _BUNDLE + b"%d" % progress.bundle, value.encode()
+
+
+def _fields(part: BundleProgress | PartitionProgress | GapReport | PaceProgress) -> dict[str, Any]:
+    """As ``asdict``, which takes several times as long; thousands of partitions are told of."""
+    return {name: getattr(part, name) for name in part.__slots__}
+
+
+def is_of_bundle(key: bytes | None) -> bool:
+    """Tells a task's report from the other records of the topic by its key."""
+    return key is not None and key.startswith(_BUNDLE)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def decode_progress(value: bytes | None) -> BundleProgress:
+    """
+    The report in a progress record; fields that a newer release added are passed over.
+
+    What the last records said is remembered: a leader reads each one in two places, and one of
+    thousands of partitions takes tens of milliseconds.
+
+    Raises:
+        SchemaError: the record is damaged.
+    """
+    try:
+        fields: Any = read_json(value or b"null")
+        fields["partitions"] = tuple(_partition(item) for item in fields["partitions"])
+        if "pace" in fields:
+            fields["pace"] = PaceProgress(**_known(fields["pace"], PaceProgress.__slots__))
+        return BundleProgress(**_known(fields, BundleProgress.__slots__))
+    except (ValueError, KeyError, TypeError) as error:
+        raise SchemaError(f"progress record cannot be read: {error!r}") from error
+
+
+def _partition(item: dict[str, Any]) -> PartitionProgress:
+    fields = _known(item, PartitionProgress.__slots__)
+    gaps = (_known(gap, GapReport.__slots__) for gap in fields.pop("gaps", ()))
+    return PartitionProgress(**fields, gaps=tuple(GapReport(**gap) for gap in gaps))
+
+
+def _known(fields: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: fields[name] for name in names if name in fields}

@@ -1,0 +1,182 @@
+"""
+What clients of REST have connectors of a dedicated node do.
+
+All of it is written to the flow's control topic, which whoever leads the flow obeys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Final
+
+from mm2.config.flow_config import FlowConfig
+from mm2.config.overrides import tolerated
+from mm2.core.model import SOURCE_CONNECTOR
+from mm2.herder.control.flow_commands import FlowCommands
+from mm2.herder.flow_clusters import admin_clients
+from mm2.herder.offsets.offset_changes import Repositioning
+from mm2.herder.view.flow_follower import ConnectorView
+from mm2.protocol.command_records import Alterations, ConnectorState
+from mm2.rest import connector_offsets
+from mm2.rest.config_diff import Difference
+from mm2.rest.connector_protocol import ConnectorStatus, JsonObject, Position, Target
+from mm2.rest.flow_documents import (
+    connector_name,
+    connector_of,
+    restarting,
+    shown_config,
+    status_of,
+)
+from mm2.rest.followed_flows import READY_WITHIN_S, FlowViews
+from mm2.rest.rest_errors import bad_request, not_found
+
+_LOOK_EVERY_S: Final = 0.02
+_FAILED: Final = "FAILED"
+
+
+class FlowSteering:
+    """
+    Steers the connectors of flows.
+
+    Args:
+        views: how flows are.
+    """
+
+    def __init__(self, views: FlowViews) -> None:
+        self._views = views
+
+    async def alter(
+        self,
+        config: FlowConfig,
+        connector: str,
+        difference: Callable[[Mapping[str, str], Sequence[str]], Difference],
+    ) -> None:
+        """
+        Alters a flow, and waits until views show it.
+
+        Args:
+            config: the flow.
+            connector: whose configuration is meant.
+            difference: what to change, given its present one and what is altered now.
+
+        Raises:
+            ConfigErrors: the configuration would be wrong.
+        """
+        async with _commands(config) as commands:
+            altered = (await commands.alterations()).changes
+            present = shown_config(tolerated(config, altered).config, connector)
+            asked = difference(present, list(altered))
+            if asked:
+                alteration = await commands.alter(asked.changes, reset=asked.resets)
+                await self._until_seen(config, alteration.alterations)
+
+    async def want(self, config: FlowConfig, connector: str, target: Target) -> None:
+        """Has a connector run, pause or stop."""
+        async with _commands(config) as commands:
+            match target:
+                case Target.RUNNING:
+                    await commands.resume(connector)
+                case Target.PAUSED:
+                    await commands.pause(connector)
+                case Target.STOPPED:
+                    await commands.stop(connector)
+
+    async def restart(
+        self, config: FlowConfig, connector: str, *, include_tasks: bool, only_failed: bool
+    ) -> ConnectorStatus:
+        """
+        Has a connector start anew, which takes its tasks along; or failed tasks alone.
+
+        Returns:
+            How it is, with RESTARTING for what is about to.
+        """
+        name = connector_name(config, connector)
+        status = status_of(name, await self._view(config, connector))
+        failed = [number for number, task in status.tasks.items() if task.state == _FAILED]
+        async with _commands(config) as commands:
+            if not only_failed or status.connector.state == _FAILED:
+                await commands.restart(connector)
+                return restarting(status, status.tasks if include_tasks else ())
+            for number in failed if include_tasks else ():
+                await commands.restart(connector, number)
+        return replace(
+            restarting(status, failed if include_tasks else ()), connector=status.connector
+        )
+
+    async def restart_task(self, config: FlowConfig, connector: str, task: int) -> None:
+        """
+        Has one task start anew.
+
+        Raises:
+            RestError: there is no such task.
+        """
+        view = await self._view(config, connector)
+        if task not in {each.task for each in view.tasks}:
+            raise not_found(f"Unknown task: {connector_name(config, connector)}-{task}")
+        async with _commands(config) as commands:
+            await commands.restart(connector, task)
+
+    async def _view(self, config: FlowConfig, connector: str) -> ConnectorView:
+        view = await self._views.of(config)
+        return connector_of(view, connector_name(config, connector), connector)
+
+    async def _until_seen(self, config: FlowConfig, written: Alterations) -> None:
+        """Waits until views show what was written, or somebody has written something newer."""
+        view = await self._views.of(config)
+        async with asyncio.timeout(READY_WITHIN_S):
+            while view.steering.alterations.time_ms < written.time_ms:
+                await asyncio.sleep(_LOOK_EVERY_S)
+                view = await self._views.of(config)
+
+
+async def positions_of(config: FlowConfig, connector: str) -> Sequence[Position]:
+    """Positions of copying; the other connectors have none."""
+    if connector != SOURCE_CONNECTOR:
+        return []
+    async with Repositioning.of(config) as repositioning:
+        return await connector_offsets.positions(repositioning, config.flow.source)
+
+
+async def alter_positions(config: FlowConfig, connector: str, document: JsonObject) -> str:
+    """
+    Moves a stopped flow.
+
+    Raises:
+        RestError: it is not stopped, or has not drained yet.
+        ConfigErrors: the request is wrong.
+    """
+    await _check_stopped(config, connector)
+    async with Repositioning.of(config) as repositioning:
+        return await connector_offsets.alter(repositioning, document)
+
+
+async def reset_positions(config: FlowConfig, connector: str) -> str:
+    """
+    Has a stopped flow begin as a new one would.
+
+    Raises:
+        RestError: it is not stopped, or has not drained yet.
+    """
+    await _check_stopped(config, connector)
+    async with Repositioning.of(config) as repositioning:
+        return await connector_offsets.reset(repositioning)
+
+
+async def _check_stopped(config: FlowConfig, connector: str) -> None:
+    """Only what has positions, and is to be stopped, may be moved."""
+    name = connector_name(config, connector)
+    if connector != SOURCE_CONNECTOR:
+        raise bad_request(f"Connector {name} has no offsets of its own; see {SOURCE_CONNECTOR}")
+    async with _commands(config) as commands:
+        steering = await commands.steering()
+    if steering.state_of(connector) is not ConnectorState.STOPPED:
+        raise connector_offsets.not_stopped(name)
+
+
+@asynccontextmanager
+async def _commands(config: FlowConfig) -> AsyncIterator[FlowCommands]:
+    async with admin_clients(config) as clusters:
+        yield FlowCommands(config, clusters)
