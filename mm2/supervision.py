@@ -72,7 +72,7 @@ async def keep_running(
             return
 
 
-async def unless_stopped(stopping: asyncio.Event, job: Coroutine[None, None, None]) -> bool:
+async def run_unless_set(stopping: asyncio.Event, job: Coroutine[None, None, None]) -> bool:
     """
     Awaits ``job``, or cancels it when ``stopping`` is set; says whether it was done.
 
@@ -106,7 +106,7 @@ def _reason(error: BaseException) -> str:
     return f"{type(cause).__name__}: {cause}"
 
 
-async def every(
+async def run_periodically(
     interval_s: float, job: Callable[[], Awaitable[object]], *, name: str, at_once: bool
 ) -> None:
     """

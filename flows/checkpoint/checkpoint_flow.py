@@ -38,7 +38,7 @@ from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
-from mm2.supervision import every
+from mm2.supervision import run_periodically
 
 log = structlog.get_logger()
 
@@ -187,7 +187,7 @@ async def _emit(config: FlowConfig, round_: Callable[[], Awaitable[None]]) -> No
     interval = config.checkpoint.emit_checkpoints
     assert interval is not None  # noqa: S101 - the flow does not run otherwise
     seconds = max(interval.total_seconds(), _SHORTEST_S)
-    await every(seconds, round_, name="emit-checkpoints", at_once=False)
+    await run_periodically(seconds, round_, name="emit-checkpoints", at_once=False)
 
 
 async def _sync(config: FlowConfig, sync: GroupOffsetSync) -> None:
@@ -195,4 +195,4 @@ async def _sync(config: FlowConfig, sync: GroupOffsetSync) -> None:
     interval = config.checkpoint.sync_group_offsets
     if interval is not None and config.checkpoint.enabled:
         seconds = interval.total_seconds()
-        await every(seconds, sync.round, name="sync-group-offsets", at_once=False)
+        await run_periodically(seconds, sync.round, name="sync-group-offsets", at_once=False)

@@ -17,7 +17,7 @@ from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.errors import ClusterError
 from mm2.herder.topics.internal_topics import accepted
 from mm2.kafka.group_protocols import SourceGroups
-from mm2.supervision import every
+from mm2.supervision import run_periodically
 
 log = structlog.get_logger()
 
@@ -94,7 +94,7 @@ class FollowedGroups:
             await asyncio.sleep(_RETRY_S)
         if self._interval is not None:
             seconds = self._interval.total_seconds()
-            await every(seconds, self.refresh, name="refresh-groups", at_once=False)
+            await run_periodically(seconds, self.refresh, name="refresh-groups", at_once=False)
 
     async def refresh(self) -> None:
         """

@@ -14,23 +14,23 @@ from flows.source.task_lease import TaskLease
 from mm2.core.balancing.rate_division import FlowRate
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import Fenced, SchemaError
-from mm2.herder.control.desired_state import Steering
+from mm2.herder.control.desired_state import DesiredState
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.command_records import (
     ConnectorState,
     LiveSettings,
     SteeringEntry,
-    decode_steering,
+    decode_command,
 )
 from mm2.protocol.control_records import (
     Assignment,
     BundleState,
+    DesiredFlowState,
     Entry,
     MissingTopic,
-    Wanted,
 )
-from mm2.protocol.rate_records import Division, decode_division
+from mm2.protocol.rate_records import RateDivision, decode_division
 
 log = structlog.get_logger()
 
@@ -74,7 +74,7 @@ class ControlFollower:
         self._generations = {spec.index: spec.generation}
         self._numbers: dict[str, int] = {}
         self._is_stopped = False
-        self._steering = Steering()
+        self._steering = DesiredState()
         self._is_left = asyncio.Event()
         self._news = asyncio.Event()
         self.stop = asyncio.Event()
@@ -104,7 +104,7 @@ class ControlFollower:
             async for record in self._tail:
                 try:
                     self._take(entry_of(record))
-                    self._steer(decode_steering(record.key, record.value))
+                    self._steer(decode_command(record.key, record.value))
                     self._divide(decode_division(record.key, record.value))
                 except SchemaError as error:
                     log.error("control.unreadable", offset=record.offset, error=str(error))
@@ -147,7 +147,7 @@ class ControlFollower:
         raise Fenced(str(self._spec.flow), "the flow was stopped while this task was not heard")
 
     def _take(self, entry: Entry | None) -> None:
-        if isinstance(entry, Wanted):
+        if isinstance(entry, DesiredFlowState):
             self._steer(entry)
             return
         if entry is None or isinstance(entry, MissingTopic) or entry.epoch < self._spec.epoch:
@@ -158,7 +158,7 @@ class ControlFollower:
         else:
             self.lease.renewed(entry.lasts_ms)
 
-    def _steer(self, entry: Wanted | SteeringEntry | None) -> None:
+    def _steer(self, entry: DesiredFlowState | SteeringEntry | None) -> None:
         """Hears what operators want, whether a leader is there to pass it on or not."""
         self._steering = self._steering.then(entry)
         if isinstance(entry, LiveSettings) and self._is_newest("settings", entry):
@@ -172,12 +172,12 @@ class ControlFollower:
     def _is_unwanted(self) -> bool:
         return self._steering.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING
 
-    def _divide(self, division: Division | None) -> None:
+    def _divide(self, division: RateDivision | None) -> None:
         if division is not None and self._is_newest("shares", division):
             self._rate.divided(division.portions)
             self._share()
 
-    def _is_newest(self, kind: str, entry: LiveSettings | Division) -> bool:
+    def _is_newest(self, kind: str, entry: LiveSettings | RateDivision) -> bool:
         """Not of another leader, and not an earlier one that was written a second time."""
         if entry.epoch != self._spec.epoch or entry.number < self._numbers.get(kind, 0):
             return False

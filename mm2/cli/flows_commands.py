@@ -30,9 +30,9 @@ from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.times import time_text
 from mm2.errors import ClusterError, FlowError
 from mm2.failover.flow_switch import STOP_WITHIN_S, FlowStatus, FlowSwitch
-from mm2.herder.control.desired_state import Steering
+from mm2.herder.control.desired_state import DesiredState
 from mm2.herder.flow_clusters import admin_clients
-from mm2.herder.status.status_topic import say_that_nobody_runs
+from mm2.herder.status.status_topic import mark_unassigned
 from mm2.protocol.command_records import ConnectorState
 
 T = TypeVar("T")
@@ -187,7 +187,7 @@ async def _on(config: FlowConfig, ask: Callable[[FlowSwitch], Awaitable[T]]) -> 
         found = await ask(FlowSwitch(config, clusters))
         # It is done, whether or not others that look may be told.
         with suppress(ClusterError):
-            await say_that_nobody_runs(config, clusters.target)
+            await mark_unassigned(config, clusters.target)
         return found
 
 
@@ -237,7 +237,7 @@ def _row(config: FlowConfig, status: FlowStatus) -> Row:
     }
 
 
-def _connectors(steering: Steering) -> str | None:
+def _connectors(steering: DesiredState) -> str | None:
     """Those that do not work because somebody wants it so."""
     states = {name: steering.state_of(name) for name in CONNECTORS}
     resting = [
@@ -246,7 +246,7 @@ def _connectors(steering: Steering) -> str | None:
     return ", ".join(resting) or None
 
 
-def _altered(steering: Steering) -> str:
+def _altered(steering: DesiredState) -> str:
     """Settings over those of the file, without secrets."""
     return ", ".join(
         f"{key} left out" if value is None else f"{key} = {shown(key, value)}"

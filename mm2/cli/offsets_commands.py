@@ -17,7 +17,7 @@ from mm2.core.json_text import read_json
 from mm2.core.model import TopicPartition
 from mm2.core.positions.offset_requests import Target
 from mm2.core.times import parse_time_ms
-from mm2.herder.offsets.offset_changes import Change, Move, Repositioning
+from mm2.herder.offsets.offset_changes import Change, OffsetChange, OffsetChanges
 
 _TOPICS: Final = click.option(
     "--topic",
@@ -68,7 +68,7 @@ def list_command(file: Path, flow: str | None, topics: tuple[str, ...], format_:
     wanted = _selected(topics)
 
     async def listed() -> dict[TopicPartition, int]:
-        async with Repositioning.of(config) as repositioning:
+        async with OffsetChanges.of(config) as repositioning:
             return await repositioning.stored()
 
     found = run(listed)
@@ -150,13 +150,13 @@ def reset_command(
 
 def _change(
     config: FlowConfig,
-    plan: Callable[[Repositioning], Coroutine[Any, Any, list[Change]]],
+    plan: Callable[[OffsetChanges], Coroutine[Any, Any, list[Change]]],
     format_: str,
     *,
     execute: bool,
 ) -> None:
     async def changed() -> list[Change]:
-        async with Repositioning.of(config) as repositioning:
+        async with OffsetChanges.of(config) as repositioning:
             changes = await plan(repositioning)
             await repositioning.check_stopped()
             if execute:
@@ -210,14 +210,14 @@ def _matches(where: TopicPartition, wanted: dict[str, set[int]]) -> bool:
     )
 
 
-def _move(name: str, value: object) -> Move:
+def _move(name: str, value: object) -> OffsetChange:
     target = Target(name.replace("_", "-"))
     if target is Target.TIME:
         try:
-            return Move(target=target, number=parse_time_ms(str(value)))
+            return OffsetChange(target=target, number=parse_time_ms(str(value)))
         except ValueError as error:
             raise click.UsageError(f"--to-datetime: {error}") from error
-    return Move(target=target, number=int(value) if isinstance(value, int) else 0)
+    return OffsetChange(target=target, number=int(value) if isinstance(value, int) else 0)
 
 
 def _as_connect(config: FlowConfig, positions: dict[TopicPartition, int]) -> dict[str, object]:

@@ -26,7 +26,7 @@ from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.java_regex import JavaPattern
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
-from mm2.supervision import every
+from mm2.supervision import run_periodically
 from mm2.telemetry.logs import configure_logs
 
 _COLUMNS = ("cluster", "group", "topic", "partition", "before", "after", "state")
@@ -110,7 +110,7 @@ def sync_groups(
 
 async def _until_stopped(sink: CheckpointSink, interval: float) -> None:
     rounds = asyncio.create_task(
-        every(interval, sink.round, name="sync-groups", at_once=True), name="rounds"
+        run_periodically(interval, sink.round, name="sync-groups", at_once=True), name="rounds"
     )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

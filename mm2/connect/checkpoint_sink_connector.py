@@ -18,7 +18,7 @@ from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import build_group_filter
 from mm2.core.model import SourceAndTarget
 from mm2.herder.flow_clusters import FlowClusters
-from mm2.supervision import every
+from mm2.supervision import run_periodically
 
 _LEAST: Final = timedelta(seconds=1)
 _CLUSTERS: Final = ("source.cluster.", "target.cluster.")
@@ -43,7 +43,9 @@ async def run_checkpoint_sink(config: FlowConfig, clusters: FlowClusters) -> Non
     maker = MirrorMakerConfig(raw=file_of(config.flow, settings.properties))
     async with open_sink(maker, [config.flow], back, wanted=wanted) as sink:
         interval = max(settings.sync_group_offsets or _LEAST, _LEAST)
-        await every(interval.total_seconds(), sink.round, name="sync-group-offsets", at_once=True)
+        await run_periodically(
+            interval.total_seconds(), sink.round, name="sync-group-offsets", at_once=True
+        )
 
 
 def file_of(flow: SourceAndTarget, properties: Mapping[str, str]) -> dict[str, str]:

@@ -8,8 +8,8 @@ from mm2.connect.connector import Connector
 from mm2.connect.worker_status_topic import StatusBoard
 from mm2.core.connect.config_records import TargetState
 from mm2.core.connect.final_statuses import words_at_rest
-from mm2.herder.status.status_diff import StatusLedger, Written
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.status.status_diff import StatusDiff, Written
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 
 
 class ConnectorWords:
@@ -34,20 +34,20 @@ class ConnectorWords:
         """Whether the worker has such a topic; standalone workers have none."""
         return self._board.is_there
 
-    async def look(self, picture: FlowPicture) -> None:
+    async def look(self, picture: FlowSnapshot) -> None:
         """Has the picture show what the topic says, once it was read."""
         await self._board.loaded()
         connector = self._connector
         picture.statuses = self._board.table_of(connector.name, connector.kind.part)
 
-    def last_words(self, picture: FlowPicture, ledger: StatusLedger) -> Iterable[Written]:
+    def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
         """That it is what is wanted of it, or run by nobody."""
         wanted = self._wanted()
         if wanted is TargetState.STARTED:
             return ledger.ends(picture)
         return words_at_rest(picture.statuses, wanted)
 
-    async def write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+    async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
         """
         Writes under the connector's own name.
 

@@ -19,7 +19,7 @@ from mm2.connect.connector import Connector
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.admin import Admin
 from mm2.kafka.group_protocols import TargetGroups
 
@@ -56,7 +56,7 @@ class LagGroup:
         override = connector.config.get("consumer.override.group.id", "")
         return cls(connector, override or f"connect-{connector.name}")
 
-    async def keep(self, picture: FlowPicture) -> None:
+    async def keep(self, picture: FlowSnapshot) -> None:
         """Commits what tasks report, until cancelled; what fails is tried again the next time."""
         admin = Admin(self._flow.flow.source, self._flow.source.source_admin("lag-group"))
         told = ""
@@ -117,7 +117,7 @@ class LagGroup:
         }
 
 
-def _positions(picture: FlowPicture) -> dict[TopicPartition, int]:
+def _positions(picture: FlowSnapshot) -> dict[TopicPartition, int]:
     """
     The offsets of the next records, as groups commit them, of all that is copied now.
 

@@ -26,7 +26,7 @@ from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import StatusBoard
 from mm2.core.connect.config_records import ConnectorConfig, Restart, TargetState, WantedState
 from mm2.core.model import SOURCE_CONNECTOR
-from mm2.herder.offsets.offset_changes import Repositioning
+from mm2.herder.offsets.offset_changes import OffsetChanges
 from mm2.kafka.admin import Admin
 from mm2.rest import connector_offsets
 from mm2.rest.config_diff import check_expressions
@@ -254,7 +254,7 @@ class WorkerConnectors:
         connector = self._states.known(name)
         if connector.kind.part != SOURCE_CONNECTOR:
             return []
-        async with Repositioning.of(connector.flow) as repositioning:
+        async with OffsetChanges.of(connector.flow) as repositioning:
             return await connector_offsets.positions(repositioning, connector.flow.flow.source)
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
@@ -265,7 +265,7 @@ class WorkerConnectors:
             RestError: it is not stopped, or has not drained yet.
             ConfigErrors: the request is wrong.
         """
-        async with Repositioning.of(self._stopped(name).flow) as repositioning:
+        async with OffsetChanges.of(self._stopped(name).flow) as repositioning:
             return await connector_offsets.alter(repositioning, document)
 
     async def reset_offsets(self, name: str) -> str:
@@ -275,7 +275,7 @@ class WorkerConnectors:
         Raises:
             RestError: it is not stopped, or has not drained yet.
         """
-        async with Repositioning.of(self._stopped(name).flow) as repositioning:
+        async with OffsetChanges.of(self._stopped(name).flow) as repositioning:
             return await connector_offsets.reset(repositioning)
 
     async def _replace(

@@ -25,7 +25,7 @@ from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import StatusBoard
 from mm2.core.connect.config_records import TargetState
 from mm2.driver.mirror_maker import Engine, run_to_the_end, stop_within_s
-from mm2.herder.election.group_election import NodeShare
+from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.herder import FlowHerder
 from mm2.herder.status.status_keeper import StatusKeeper
 from mm2.rest.listeners import Entrance, prepare
@@ -69,7 +69,7 @@ class ConnectWorker:
         self._store = store
         self._engine = engine
         self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
-        self._share = NodeShare(could=frozenset(), warm=asyncio.Event())
+        self._share = NodeAssignments(could=frozenset(), warm=asyncio.Event())
         self._board = StatusBoard(config)
         self._stopping = asyncio.Event()
         self.connectors = RunningConnectors(

@@ -28,7 +28,7 @@ from mm2.driver.file_reload import file_change
 from mm2.driver.rest_start import entrance_of, serve_rest
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
-from mm2.herder.election.group_election import NodeShare
+from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.flow_protocols import BundleRunner
 from mm2.herder.herder import Herder
 from mm2.rest.listeners import Entrance
@@ -114,7 +114,7 @@ class MirrorMaker:
         # Changes at each start, as Java's (C480).
         self._node = f"{socket.getfqdn()}/{uuid.uuid4()}"
         could = frozenset(str(flow.flow) for flow in flows)
-        self._share = NodeShare(could=could, warm=asyncio.Event())
+        self._share = NodeAssignments(could=could, warm=asyncio.Event())
         targets = dict.fromkeys(flow.flow.target for flow in flows)
         self._herders = {target: self._herder(target, flows) for target in targets}
         self._tasks: set[asyncio.Task[None]] = set()

@@ -12,12 +12,12 @@ from typing import Final
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import FlowError
-from mm2.herder.control.desired_state import Steering, read_control
+from mm2.herder.control.desired_state import DesiredState, read_control
 from mm2.herder.control.flow_commands import FlowCommands
-from mm2.herder.election.liveness import reason_to_wait
+from mm2.herder.election.liveness import why_still_running
 from mm2.herder.flow_clusters import FlowClusters, check_reachable
 from mm2.protocol.command_records import ConnectorState
-from mm2.protocol.control_records import Assignment, Lease, Wanted
+from mm2.protocol.control_records import Assignment, DesiredFlowState, Lease
 
 STOP_WITHIN_S: Final = 60.0
 
@@ -39,7 +39,7 @@ class FlowStatus:
         tasks: bundles that it has.
     """
 
-    steering: Steering
+    steering: DesiredState
     running: str | None
     epoch: int | None
     owner: str | None
@@ -75,13 +75,13 @@ class FlowSwitch:
         steering, lease, assignments = await self._control()
         return FlowStatus(
             steering=steering,
-            running=await reason_to_wait(self._config, self._clusters.target),
+            running=await why_still_running(self._config, self._clusters.target),
             epoch=lease.epoch if lease else None,
             owner=lease.owner if lease else None,
             tasks=len(assignments),
         )
 
-    async def wanted(self) -> Wanted:
+    async def wanted(self) -> DesiredFlowState:
         """
         What operators want of the flow.
 
@@ -124,7 +124,7 @@ class FlowSwitch:
             ClusterError: the target does not answer, or refuses.
         """
         deadline = time.monotonic() + within_s
-        while (running := await reason_to_wait(self._config, self._clusters.target)) is not None:
+        while (running := await why_still_running(self._config, self._clusters.target)) is not None:
             if time.monotonic() > deadline:
                 raise NotStopped(str(self._config.flow), f"does not stop: {running}")
             await asyncio.sleep(0.5)
@@ -156,9 +156,9 @@ class FlowSwitch:
                 raise FlowError(str(self._config.flow), message)
         await self.commands.restart(connector, task)
 
-    async def _control(self) -> tuple[Steering, Lease | None, list[Assignment]]:
+    async def _control(self) -> tuple[DesiredState, Lease | None, list[Assignment]]:
         if self._topic not in await self._clusters.target.list_topics():
-            return Steering(), None, []
+            return DesiredState(), None, []
         backlog = await read_control(
             self._config.flow.target, self._config.herder.client("consumer", "control"), self._topic
         )

@@ -55,7 +55,9 @@ async def admin_clients(config: FlowConfig) -> AsyncIterator[FlowClusters]:
         await target.close()
 
 
-async def wait_for(admin: Admin, *, tell: Callable[[str | None], None] = lambda _: None) -> None:
+async def wait_until_reachable(
+    admin: Admin, *, tell: Callable[[str | None], None] = lambda _: None
+) -> None:
     """
     Waits, with back-off and for as long as it takes, until the cluster answers.
 

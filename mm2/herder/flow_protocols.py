@@ -8,7 +8,7 @@ from typing import Protocol
 from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import ConnectorKey, TaskKey
 from mm2.herder.bundles.slot_allocation import Slots
-from mm2.herder.election.leadership_term import Term
+from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
 
@@ -42,8 +42,10 @@ class SmallFlow(Protocol):
 class StatusWriter(Protocol):
     """Says where others look what a flow does, as long as this node leads it."""
 
-    def hear(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
+    def report_failure(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
         """Learns that a connector or task begins (None), or why it has failed."""
 
-    async def beside(self, work: Coroutine[object, object, None], term: Term) -> None:
+    async def run_alongside(
+        self, work: Coroutine[object, object, None], term: LeadershipTerm
+    ) -> None:
         """Awaits what a leader does, and says meanwhile what it is."""

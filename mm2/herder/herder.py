@@ -24,17 +24,17 @@ from mm2.core.model import (
 )
 from mm2.core.policy import build_policy
 from mm2.herder.election.flow_leading import FlowLeading
-from mm2.herder.election.group_election import NodeShare
-from mm2.herder.election.leadership_term import Term
+from mm2.herder.election.group_election import NodeAssignments
+from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses, load_classes
-from mm2.herder.flow_clusters import admin_clients, wait_for
+from mm2.herder.flow_clusters import admin_clients, wait_until_reachable
 from mm2.herder.flow_protocols import BundleRunner, SmallFlow, StatusWriter
-from mm2.herder.leader_flow import SteeredFlow
-from mm2.herder.status.failure_reporting import HeardRunner, heard_flow
+from mm2.herder.leader_flow import LeaderFlow
+from mm2.herder.status.failure_reporting import ReportingRunner, reporting_flow
 from mm2.herder.status.status_keeper import StatusKeeper
 from mm2.herder.status.status_topic import StatusTopic, worker_id_of
 from mm2.herder.topics.internal_topics import create_internal_topics
-from mm2.supervision import keep_running, unless_stopped
+from mm2.supervision import keep_running, run_unless_set
 
 log = structlog.get_logger()
 
@@ -62,7 +62,7 @@ class Herder:
         heartbeats: SmallFlow,
         checkpoints: SmallFlow,
         worker_id: str,
-        share: NodeShare,
+        share: NodeAssignments,
     ) -> None:
         self.target = target
         self._new = partial(
@@ -141,7 +141,7 @@ class FlowHerder:
         heartbeats: SmallFlow,
         checkpoints: SmallFlow,
         worker_id: str,
-        share: NodeShare | None = None,
+        share: NodeAssignments | None = None,
         status: StatusWriter | None = None,
     ) -> None:
         self.config = config
@@ -151,14 +151,14 @@ class FlowHerder:
             owner=worker_id,
             worker_id=worker_id_of(worker_id, config.flow),
         )
-        hear = self._status.hear
-        self._runner = HeardRunner(runner, hear)
-        self._heartbeats = heard_flow(heartbeats, HEARTBEAT_CONNECTOR, hear)
-        self._checkpoints = heard_flow(checkpoints, CHECKPOINT_CONNECTOR, hear)
+        hear = self._status.report_failure
+        self._runner = ReportingRunner(runner, hear)
+        self._heartbeats = reporting_flow(heartbeats, HEARTBEAT_CONNECTOR, hear)
+        self._checkpoints = reporting_flow(checkpoints, CHECKPOINT_CONNECTOR, hear)
         self._worker_id = worker_id
-        self._share = share or NodeShare(could=frozenset({config.herder.names.label}))
+        self._share = share or NodeAssignments(could=frozenset({config.herder.names.label}))
         self._leading: FlowLeading | None = None
-        self._steered: SteeredFlow | None = None
+        self._steered: LeaderFlow | None = None
         self._classes = HeldClasses()
         self._is_news = asyncio.Event()
         self._stop = asyncio.Event()
@@ -218,7 +218,7 @@ class FlowHerder:
             config,
             node=self._worker_id,
             share=self._share,
-            work=lambda term: self._status.beside(self._lead(term), term),
+            work=lambda term: self._status.run_alongside(self._lead(term), term),
         )
         try:
             await self._leading.run()
@@ -229,20 +229,20 @@ class FlowHerder:
         """Waits for the target and creates its topics; False if another file has come meanwhile."""
         async with admin_clients(config) as clusters:
             # A file that is read again may say where the target really is.
-            if not await unless_stopped(self._is_news, wait_for(clusters.target)):
+            if not await run_unless_set(self._is_news, wait_until_reachable(clusters.target)):
                 return False
             policy = build_policy(config.source.properties)
             await create_internal_topics(config, policy, clusters, on_source=False)
         return not self._is_news.is_set()
 
-    async def _lead(self, term: Term) -> None:
-        self._steered = SteeredFlow(
+    async def _lead(self, term: LeadershipTerm) -> None:
+        self._steered = LeaderFlow(
             self.config,
             runner=self._runner,
             heartbeats=self._heartbeats,
             checkpoints=self._checkpoints,
             term=term,
-            hear=self._status.hear,
+            hear=self._status.report_failure,
             classes=self._classes,
         )
         try:

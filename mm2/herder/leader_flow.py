@@ -27,28 +27,28 @@ from mm2.core.model import (
 from mm2.core.plugin import held
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError, Mm2Error
-from mm2.herder.election.leadership_term import Term
+from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses, loading_problem
-from mm2.herder.flow_clusters import FlowClusters, admin_clients, wait_for
+from mm2.herder.flow_clusters import FlowClusters, admin_clients, wait_until_reachable
 from mm2.herder.flow_protocols import BundleRunner, SmallFlow
-from mm2.herder.restartable import Renewed
-from mm2.herder.source_controller import SourceFlow
+from mm2.herder.restartable import Restartable
+from mm2.herder.source_controller import SourceController
 from mm2.herder.status.failure_reporting import Hear
 from mm2.herder.topics.internal_topics import create_internal_topics
 from mm2.protocol.command_records import (
     Alterations,
     ConnectorState,
-    ConnectorWanted,
-    Restart,
+    DesiredConnectorState,
+    RestartCommand,
     SteeringEntry,
 )
 from mm2.protocol.control_records import Entry
-from mm2.supervision import keep_running, unless_stopped
+from mm2.supervision import keep_running, run_unless_set
 
 log = structlog.get_logger()
 
 
-class SteeredFlow:
+class LeaderFlow:
     """
     Runs one flow for one term.
 
@@ -69,7 +69,7 @@ class SteeredFlow:
         runner: BundleRunner,
         heartbeats: SmallFlow,
         checkpoints: SmallFlow,
-        term: Term,
+        term: LeadershipTerm,
         hear: Hear,
         classes: HeldClasses,
     ) -> None:
@@ -83,8 +83,8 @@ class SteeredFlow:
             HEARTBEAT_CONNECTOR: ("heartbeat", heartbeats),
             CHECKPOINT_CONNECTOR: ("checkpoint", checkpoints),
         }
-        self._small: dict[str, Renewed] = {}
-        self._source: SourceFlow | None = None
+        self._small: dict[str, Restartable] = {}
+        self._source: SourceController | None = None
         self._ignored: Mapping[str, str] = {}
         self._is_unusable = False
         self._states: dict[str, ConnectorState] = {}
@@ -105,7 +105,7 @@ class SteeredFlow:
         Raises:
             ConfigError: a class that the flow needs may not be had, or cannot.
         """
-        with self._term.board.heard_by(self._hear):
+        with self._term.board.subscribe_entries(self._hear):
             while not self._term.stopping.is_set():
                 self._is_news.clear()
                 self._go_on_with(await self._usable())
@@ -122,7 +122,7 @@ class SteeredFlow:
                 # Heartbeats say that the target can be written to, whatever the source does.
                 self._begin(group, HEARTBEAT_CONNECTOR, clusters),
             ]
-            if await unless_stopped(self._is_over, self._reach_source(clusters)):
+            if await run_unless_set(self._is_over, self._reach_source(clusters)):
                 jobs.append(self._begin(group, CHECKPOINT_CONNECTOR, clusters))
                 log.info("flow.started")
                 await self._mirror(clusters)
@@ -137,7 +137,7 @@ class SteeredFlow:
 
     async def _reach_source(self, clusters: FlowClusters) -> None:
         if self._config.source.runs or self._config.checkpoint.runs:
-            await wait_for(clusters.source, tell=self._tell_of_source)
+            await wait_until_reachable(clusters.source, tell=self._tell_of_source)
             policy = build_policy(self._config.source.properties)
             await create_internal_topics(self._config, policy, clusters, on_source=True)
 
@@ -161,7 +161,7 @@ class SteeredFlow:
         self, group: asyncio.TaskGroup, connector: str, clusters: FlowClusters
     ) -> asyncio.Task[None]:
         name, _ = self._flows[connector]
-        renewed = Renewed(name, lambda: self._run_small(connector, clusters))
+        renewed = Restartable(name, lambda: self._run_small(connector, clusters))
         self._small[connector] = renewed
         return group.create_task(renewed.run(), name=name)
 
@@ -191,7 +191,7 @@ class SteeredFlow:
         if not self._config.source.runs:
             await self._is_over.wait()
             return
-        self._source = SourceFlow(
+        self._source = SourceController(
             self._config,
             clusters,
             self._runner,
@@ -208,13 +208,13 @@ class SteeredFlow:
         match entry:
             case Alterations():
                 self._is_news.set()
-            case ConnectorWanted(connector=name) if self._states.get(name) is not entry.state:
+            case DesiredConnectorState(connector=name) if self._states.get(name) is not entry.state:
                 if name in self._small:
-                    self._small[name].begin_anew()
-            case Restart(connector=name) if name in self._small:
+                    self._small[name].restart()
+            case RestartCommand(connector=name) if name in self._small:
                 log.info("connector.restarted", connector=name)
-                self._small[name].begin_anew()
-            case Restart(connector=name) if name == SOURCE_CONNECTOR and self._source:
+                self._small[name].restart()
+            case RestartCommand(connector=name) if name == SOURCE_CONNECTOR and self._source:
                 log.info("connector.restarted", connector=name, task=entry.task)
                 self._source.restart(None if entry.task is None else [entry.task])
             case _:
@@ -284,7 +284,7 @@ class SteeredFlow:
             (Effect.HEARTBEATS, HEARTBEAT_CONNECTOR),
         ):
             if effect in effects and connector in self._small:
-                self._small[connector].begin_anew()
+                self._small[connector].restart()
 
     def _go_on_with(self, config: FlowConfig) -> None:
         self._config = config

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 
 
-class Renewed:
+class Restartable:
     """
     Runs something that goes on for ever, or until there is nothing to do.
 
@@ -20,7 +20,7 @@ class Renewed:
         self._work = work
         self._is_due = asyncio.Event()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Has the work begin anew; if it does not run yet, it begins once."""
         self._is_due.set()
 

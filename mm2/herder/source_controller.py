@@ -18,35 +18,41 @@ from mm2.core.connect.status_records import TaskKey
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.bundle_specs import bundle_spec
-from mm2.herder.bundles.progress_watcher import Watch
-from mm2.herder.bundles.rate_shares import Shares
+from mm2.herder.bundles.progress_watcher import ProgressWatcher
+from mm2.herder.bundles.rate_shares import RateShares
 from mm2.herder.bundles.slot_allocation import FlowSlots
 from mm2.herder.bundles.task_fencing import end_earlier_tasks
-from mm2.herder.election.leadership_term import Term
+from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.flow_protocols import BundleRunner
-from mm2.herder.restartable import Renewed
+from mm2.herder.restartable import Restartable
 from mm2.herder.status.failure_reporting import Hear
 from mm2.herder.topics.discovery import Assigned
 from mm2.herder.topics.internal_topics import offset_syncs_topic
-from mm2.herder.topics.topic_sync import Upkeep
+from mm2.herder.topics.topic_sync import TopicSync
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.command_records import (
     ConnectorState,
-    ConnectorWanted,
+    DesiredConnectorState,
     LiveSettings,
     SteeringEntry,
-    encode_steering,
+    encode_command,
 )
-from mm2.protocol.control_records import Assignment, Entry, MissingTopic, Wanted, earlier_bundles
-from mm2.protocol.rate_records import Division, encode_division
-from mm2.supervision import keep_running, unless_stopped
+from mm2.protocol.control_records import (
+    Assignment,
+    DesiredFlowState,
+    Entry,
+    MissingTopic,
+    earlier_bundles,
+)
+from mm2.protocol.rate_records import RateDivision, encode_division
+from mm2.supervision import keep_running, run_unless_set
 
 log = structlog.get_logger()
 
 
-class SourceFlow:
+class SourceController:
     """
     Runs the source side of one flow on the node that leads it.
 
@@ -64,7 +70,7 @@ class SourceFlow:
         config: FlowConfig,
         clusters: FlowClusters,
         runner: BundleRunner,
-        term: Term,
+        term: LeadershipTerm,
         *,
         hear: Hear,
         stopping: asyncio.Event | None = None,
@@ -74,7 +80,7 @@ class SourceFlow:
         self._term = term
         self._hear_of = hear
         self._stopping = stopping or term.stopping
-        self._upkeep = Upkeep(config, clusters)
+        self._upkeep = TopicSync(config, clusters)
         self._classes_of_upkeep = HeldClasses(config)
         self._interrupted = asyncio.Event()
         self._state = ConnectorState.RUNNING
@@ -82,7 +88,7 @@ class SourceFlow:
         self._told = 0
         self._partitions = 0
         self._bundles: Bundles | None = None
-        self._watch: Watch | None = None
+        self._watch: ProgressWatcher | None = None
         self._changes: asyncio.Queue[Effects] = asyncio.Queue()
         self._restarts: asyncio.Queue[Collection[int] | None] = asyncio.Queue()
 
@@ -124,7 +130,7 @@ class SourceFlow:
     async def _run_when_wanted(self) -> None:
         async with asyncio.TaskGroup() as group:
             stopping = group.create_task(self._interrupt_at_end(), name="stopping")
-            with self._term.board.heard_by(self._hear):
+            with self._term.board.subscribe_entries(self._hear):
                 while not self._stopping.is_set():
                     self._interrupted.clear()
                     steering = self._term.board.steering
@@ -148,7 +154,7 @@ class SourceFlow:
                 self._upkeep.look()
             case Assignment() if entry.epoch <= self._epoch and self._bundles is not None:
                 self._bundles.heard(entry)
-            case Wanted() | ConnectorWanted():
+            case DesiredFlowState() | DesiredConnectorState():
                 if self._term.board.steering.state_of(SOURCE_CONNECTOR) is not self._state:
                     self._interrupted.set()
             case _:
@@ -158,7 +164,7 @@ class SourceFlow:
         """Runs the bundles until interrupted, and then lets them drain and commit."""
         self._bundles, self._partitions = None, 0
         # Who is to stop meanwhile is not given another epoch.
-        if not await unless_stopped(self._stopping, self._take_epoch()):
+        if not await run_unless_set(self._stopping, self._take_epoch()):
             return
         entries = self._term.board.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
@@ -176,7 +182,7 @@ class SourceFlow:
     ) -> None:
         async with asyncio.TaskGroup() as group:
             bundles = self._bundles = self._new_bundles(slots, earlier, writable, group)
-            watching = Renewed("watch", lambda: self._follow(bundles))
+            watching = Restartable("watch", lambda: self._follow(bundles))
             jobs = [
                 group.create_task(self._look_after(bundles, slots), name="upkeep"),
                 group.create_task(watching.run(), name="watch"),
@@ -240,30 +246,32 @@ class SourceFlow:
 
     async def _follow(self, bundles: Bundles) -> None:
         """Follows what tasks report."""
-        self._watch = Watch(
+        self._watch = ProgressWatcher(
             bundles,
             target=self._config.flow.target,
             consumer=self._config.herder.client("consumer", "progress"),
             topic=self._config.herder.names.progress_topic,
             epoch=self._epoch,
             look_every=self._config.source.assignment_balance,
-            shares=Shares(bundles.holders, self._tell_shares),
+            shares=RateShares(bundles.holders, self._tell_shares),
         )
         await keep_running("watch", self._watch.run)
 
     async def _tell_shares(self, portions: Mapping[int, float]) -> None:
         self._told += 1
-        division = Division(epoch=self._epoch, portions=portions, number=self._told)
+        division = RateDivision(epoch=self._epoch, portions=portions, number=self._told)
         topic = self._config.herder.names.control_topic
         await self._term.writer.send(topic, *encode_division(division), partition=0)
 
-    async def _take_changes(self, bundles: Bundles, slots: FlowSlots, watching: Renewed) -> None:
+    async def _take_changes(
+        self, bundles: Bundles, slots: FlowSlots, watching: Restartable
+    ) -> None:
         while True:
             effects = await self._changes.get()
             if Effect.SHARES in effects:
                 rates = {} if self._watch is None else self._watch.rates()
                 await keep_running("reconfigure", partial(self._reshape, bundles, slots, rates))
-                watching.begin_anew()
+                watching.restart()
             if Effect.TASKS in effects:
                 await keep_running("reconfigure", self._tell_tasks)
             if Effect.BUNDLES in effects:
@@ -291,5 +299,5 @@ class SourceFlow:
             transaction_s=None if spec.exactly_once is None else spec.exactly_once.boundary.most_s,
             number=self._told,
         )
-        key, value = encode_steering(settings)
+        key, value = encode_command(settings)
         await self._term.writer.send(spec.control_topic, key, value, partition=0)

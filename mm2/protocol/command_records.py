@@ -33,7 +33,7 @@ class ConnectorState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectorWanted:
+class DesiredConnectorState:
     """
     What operators want of one connector of the flow.
 
@@ -66,7 +66,7 @@ class Alterations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
+class RestartCommand:
     """
     A command to start a connector, or one of its tasks, anew.
 
@@ -103,16 +103,16 @@ class LiveSettings:
     number: int = 0
 
 
-SteeringEntry: TypeAlias = ConnectorWanted | Alterations | Restart | LiveSettings
+SteeringEntry: TypeAlias = DesiredConnectorState | Alterations | RestartCommand | LiveSettings
 
 
-def encode_steering(entry: SteeringEntry) -> tuple[bytes, bytes]:
+def encode_command(entry: SteeringEntry) -> tuple[bytes, bytes]:
     """Key and value of a record."""
     fields = asdict(entry)
     match entry:
-        case ConnectorWanted():
+        case DesiredConnectorState():
             key = f"{_CONNECTOR}{fields.pop('connector')}"
-        case Restart():
+        case RestartCommand():
             key = f"{_RESTART}{fields.pop('connector')}"
         case Alterations():
             key = CONFIG_KEY.decode()
@@ -122,7 +122,7 @@ def encode_steering(entry: SteeringEntry) -> tuple[bytes, bytes]:
     return key.encode(), value.encode()
 
 
-def decode_steering(key: bytes | None, value: bytes | None) -> SteeringEntry | None:
+def decode_command(key: bytes | None, value: bytes | None) -> SteeringEntry | None:
     """
     The record; None for a tombstone, and for kinds that are none of these.
 
@@ -155,7 +155,7 @@ def _decoded(name: str, fields: dict[str, Any]) -> SteeringEntry:
     time_ms = int(fields.get("time_ms", 0))
     match name.partition("-"):
         case "connector", _, connector:
-            return ConnectorWanted(
+            return DesiredConnectorState(
                 connector=connector,
                 state=ConnectorState(fields["state"]),
                 reason=str(fields.get("reason", "")),
@@ -163,7 +163,7 @@ def _decoded(name: str, fields: dict[str, Any]) -> SteeringEntry:
             )
         case "restart", _, connector:
             task = fields.get("task")
-            return Restart(
+            return RestartCommand(
                 connector=connector,
                 task=None if task is None else int(task),
                 id=str(fields["id"]),

@@ -135,7 +135,7 @@ class MissingTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class DesiredFlowState:
     """
     What an operator wants of the flow; holds until the next one, also over restarts.
 
@@ -157,7 +157,7 @@ class Wanted:
         return self.state is FlowState.STOPPED
 
 
-def encode_wanted(wanted: Wanted) -> tuple[bytes, bytes]:
+def encode_desired_state(wanted: DesiredFlowState) -> tuple[bytes, bytes]:
     """Key and value of what an operator wants of the flow."""
     return FLOW_KEY, _dump({"version": VERSION, **asdict(wanted)})
 
@@ -192,7 +192,7 @@ def encode_missing(missing: MissingTopic) -> tuple[bytes, bytes]:
     return f"{_MISSING_PREFIX}{missing.topic}".encode(), _dump(value)
 
 
-Entry: TypeAlias = Lease | Assignment | MissingTopic | Wanted
+Entry: TypeAlias = Lease | Assignment | MissingTopic | DesiredFlowState
 
 
 def decode(key: bytes | None, value: bytes | None) -> Entry | None:
@@ -255,8 +255,8 @@ def _lease(fields: dict[str, Any]) -> Lease:
     )
 
 
-def _wanted(fields: dict[str, Any]) -> Wanted:
-    return Wanted(
+def _wanted(fields: dict[str, Any]) -> DesiredFlowState:
+    return DesiredFlowState(
         state=FlowState(fields["state"]),
         reason=str(fields.get("reason", "")),
         time_ms=int(fields.get("time_ms", 0)),

@@ -15,7 +15,7 @@ _KEY: Final = b"shares"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Division:
+class RateDivision:
     """
     Who may take how much.
 
@@ -30,7 +30,7 @@ class Division:
     number: int = 0
 
 
-def encode_division(division: Division) -> tuple[bytes, bytes]:
+def encode_division(division: RateDivision) -> tuple[bytes, bytes]:
     """Key and value of the record."""
     portions = {str(task): round(each, 4) for task, each in division.portions.items()}
     fields = {
@@ -42,7 +42,7 @@ def encode_division(division: Division) -> tuple[bytes, bytes]:
     return _KEY, json.dumps(fields, separators=(",", ":")).encode()
 
 
-def decode_division(key: bytes | None, value: bytes | None) -> Division | None:
+def decode_division(key: bytes | None, value: bytes | None) -> RateDivision | None:
     """
     The record; None for a tombstone, and for other records.
 
@@ -54,7 +54,7 @@ def decode_division(key: bytes | None, value: bytes | None) -> Division | None:
     try:
         fields: Any = read_json(value)
         portions = {int(task): float(each) for task, each in fields["portions"].items()}
-        return Division(
+        return RateDivision(
             epoch=int(fields["epoch"]), portions=portions, number=int(fields.get("number", 0))
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from mm2.core.connect.offset_records import SourcePartition
 from mm2.core.model import ClusterAlias
 from mm2.errors import ConfigErrors
-from mm2.herder.offsets.offset_changes import Change, Repositioning
+from mm2.herder.offsets.offset_changes import Change, OffsetChanges
 from mm2.rest.connector_protocol import JsonObject, Position
 from mm2.rest.rest_errors import RestError, bad_request, conflict
 
 
-async def positions(repositioning: Repositioning, source: ClusterAlias) -> list[Position]:
+async def positions(repositioning: OffsetChanges, source: ClusterAlias) -> list[Position]:
     """What is stored of a connector that copies from ``source``, in order."""
     stored = await repositioning.stored()
     return [
@@ -21,7 +21,7 @@ async def positions(repositioning: Repositioning, source: ClusterAlias) -> list[
     ]
 
 
-async def alter(repositioning: Repositioning, document: JsonObject) -> str:
+async def alter(repositioning: OffsetChanges, document: JsonObject) -> str:
     """
     Moves a stopped connector; returns what the client is told.
 
@@ -33,7 +33,7 @@ async def alter(repositioning: Repositioning, document: JsonObject) -> str:
     return "The offsets for this connector have been altered successfully"
 
 
-async def reset(repositioning: Repositioning) -> str:
+async def reset(repositioning: OffsetChanges) -> str:
     """
     Has a stopped connector begin as a new one would; returns what the client is told.
 
@@ -44,7 +44,7 @@ async def reset(repositioning: Repositioning) -> str:
     return "The offsets for this connector have been reset successfully"
 
 
-async def _execute(repositioning: Repositioning, changes: Sequence[Change]) -> None:
+async def _execute(repositioning: OffsetChanges, changes: Sequence[Change]) -> None:
     try:
         await repositioning.check_stopped()
     except ConfigErrors as errors:

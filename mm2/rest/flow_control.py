@@ -17,7 +17,7 @@ from mm2.config.overrides import tolerated
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.herder.control.flow_commands import FlowCommands
 from mm2.herder.flow_clusters import admin_clients
-from mm2.herder.offsets.offset_changes import Repositioning
+from mm2.herder.offsets.offset_changes import OffsetChanges
 from mm2.herder.view.flow_follower import ConnectorView
 from mm2.protocol.command_records import Alterations, ConnectorState
 from mm2.rest import connector_offsets
@@ -136,7 +136,7 @@ async def positions_of(config: FlowConfig, connector: str) -> Sequence[Position]
     """Positions of copying; the other connectors have none."""
     if connector != SOURCE_CONNECTOR:
         return []
-    async with Repositioning.of(config) as repositioning:
+    async with OffsetChanges.of(config) as repositioning:
         return await connector_offsets.positions(repositioning, config.flow.source)
 
 
@@ -149,7 +149,7 @@ async def alter_positions(config: FlowConfig, connector: str, document: JsonObje
         ConfigErrors: the request is wrong.
     """
     await _check_stopped(config, connector)
-    async with Repositioning.of(config) as repositioning:
+    async with OffsetChanges.of(config) as repositioning:
         return await connector_offsets.alter(repositioning, document)
 
 
@@ -161,7 +161,7 @@ async def reset_positions(config: FlowConfig, connector: str) -> str:
         RestError: it is not stopped, or has not drained yet.
     """
     await _check_stopped(config, connector)
-    async with Repositioning.of(config) as repositioning:
+    async with OffsetChanges.of(config) as repositioning:
         return await connector_offsets.reset(repositioning)
 
 
@@ -171,7 +171,7 @@ async def _check_stopped(config: FlowConfig, connector: str) -> None:
     if connector != SOURCE_CONNECTOR:
         raise bad_request(f"Connector {name} has no offsets of its own; see {SOURCE_CONNECTOR}")
     async with _commands(config) as commands:
-        steering = await commands.steering()
+        steering = await commands.desired_state()
     if steering.state_of(connector) is not ConnectorState.STOPPED:
         raise connector_offsets.not_stopped(name)
 

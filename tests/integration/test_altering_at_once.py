@@ -109,7 +109,7 @@ def test_what_two_alter_at_the_same_time_both_holds_and_is_explained(
                 commands.alter({"topics": "orders"}),
                 commands.alter({"groups": "g"}, reset=["offset.lag.max"]),
             )
-            return dict((await commands.steering()).alterations.changes)
+            return dict((await commands.desired_state()).alterations.changes)
 
     assert asyncio.run(work()) == {"tasks.max": "3", "topics": "orders", "groups": "g"}
     words = ["config", "explain", str(file), "--flow", f"{alias}->B", "--key", "tasks.max"]

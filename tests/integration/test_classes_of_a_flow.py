@@ -18,17 +18,17 @@ from mm2.config.overrides import tolerated
 from mm2.core.config_change import Effect
 from mm2.driver.flows_of_file import load_flows
 from mm2.foreign import wait_closed
-from mm2.herder.control.control_topic import ControlBoard
-from mm2.herder.election.leadership_term import Term
+from mm2.herder.control.control_topic import ControlTopicState
+from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses
 from mm2.herder.flow_clusters import admin_clients
 from mm2.herder.herder import FlowHerder
-from mm2.herder.leader_flow import SteeredFlow
-from mm2.herder.source_controller import SourceFlow
+from mm2.herder.leader_flow import LeaderFlow
+from mm2.herder.source_controller import SourceController
 from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.command_records import Alterations, encode_steering
+from mm2.protocol.command_records import Alterations, encode_command
 from tests.support.cluster import Cluster
 from tests.support.counted_classes import WRITTEN_TO, Lives, lives, names
 from tests.support.eventually import eventually_async
@@ -137,10 +137,10 @@ def test_an_alteration_closes_what_it_replaces_once_nobody_uses_it(
     config = _config(tmp_path, topics="one")
 
     async def work() -> None:
-        board = ControlBoard("B", {}, "control")
-        term = Term(board, Writer("B", {}), epoch=1, advance=lambda: None)
+        board = ControlTopicState("B", {}, "control")
+        term = LeadershipTerm(board, Writer("B", {}), epoch=1, advance=lambda: None)
         with HeldClasses() as classes:
-            flow = SteeredFlow(
+            flow = LeaderFlow(
                 config,
                 runner=_Nothing(),
                 heartbeats=run_heartbeats,
@@ -166,8 +166,8 @@ def test_an_alteration_closes_what_it_replaces_once_nobody_uses_it(
     assert [_created_for(found, label) for label in labels] == [_ONE_EACH] * 3
 
 
-def _alter(board: ControlBoard, changes: Mapping[str, str]) -> None:
-    key, value = encode_steering(Alterations(changes=dict(changes)))
+def _alter(board: ControlTopicState, changes: Mapping[str, str]) -> None:
+    key, value = encode_command(Alterations(changes=dict(changes)))
     board._take(
         Record(topic="control", partition=0, offset=0, timestamp_ms=0, key=key, value=value)
     )
@@ -187,13 +187,13 @@ def test_what_looks_at_topics_keeps_what_it_was_made_with(tmp_path: Path, writte
     async def work() -> None:
         async with admin_clients(config) as clusters:
             with HeldClasses(config) as classes:
-                term = Term(
-                    ControlBoard("B", {}, "control"),
+                term = LeadershipTerm(
+                    ControlTopicState("B", {}, "control"),
                     Writer("B", {}),
                     epoch=1,
                     advance=lambda: None,
                 )
-                flow = SourceFlow(config, clusters, _Nothing(), term, hear=lambda *_: None)
+                flow = SourceController(config, clusters, _Nothing(), term, hear=lambda *_: None)
                 classes.take(limited)
                 flow.reconfigure(limited, frozenset({Effect.SHARES}))
                 before = _of(written)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
-from mm2.protocol.command_records import Alterations, decode_steering
+from mm2.protocol.command_records import Alterations, decode_command
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
 from tests.support.records import everything
@@ -34,7 +34,7 @@ def test_a_limit_is_an_alteration_and_not_another_thing_beside_it(
     # There is nothing to give back the second time.
     assert run("limit", "default") == run("limit", "default") == 0
     written = [
-        decode_steering(record.key, record.value)
+        decode_command(record.key, record.value)
         for record in everything(cluster_b.bootstrap, control)
     ]
     limits = [each.changes for each in written if isinstance(each, Alterations)]

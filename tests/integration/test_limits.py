@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from mm2.protocol.bundle_spec import FetchSpec
-from mm2.protocol.command_records import LiveSettings, encode_steering
+from mm2.protocol.command_records import LiveSettings, encode_command
 from mm2.protocol.progress_records import PaceProgress
-from mm2.protocol.rate_records import Division, encode_division
+from mm2.protocol.rate_records import RateDivision, encode_division
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -51,19 +51,19 @@ def test_a_limit_is_kept_and_changes_while_the_task_runs(
         # half a second.
         assert time.monotonic() - started > 3
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT)
-        half = Division(epoch=bench.epoch, portions={0: 0.5})
+        half = RateDivision(epoch=bench.epoch, portions={0: 0.5})
         bench.tell(*encode_division(half))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT / 2)
         bench.tell(*encode_division(replace(half, portions={0: 1.0})))
         settings = LiveSettings(epoch=bench.epoch, byte_rate_limit=_LIMIT // 64, flush_interval_s=1)
-        bench.tell(*encode_steering(settings))
+        bench.tell(*encode_command(settings))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT // 64)
         _fill(cluster_a, topic_name, 16)
         # Would take 17 minutes.
-        bench.tell(*encode_steering(replace(settings, byte_rate_limit=-1)))
+        bench.tell(*encode_command(replace(settings, byte_rate_limit=-1)))
         consume(cluster_b.bootstrap, bench.remote(topic_name), 64 + 256)
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit is None)
-        bench.tell(*encode_steering(replace(settings, byte_rate_limit=_LIMIT)))
+        bench.tell(*encode_command(replace(settings, byte_rate_limit=_LIMIT)))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT)
 
 

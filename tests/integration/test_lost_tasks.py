@@ -14,11 +14,11 @@ import pytest
 from mm2.core.leadership.state_machine import RENEW_MS
 from mm2.protocol.control_records import (
     BundleState,
+    DesiredFlowState,
     FlowState,
     Lease,
-    Wanted,
+    encode_desired_state,
     encode_lease,
-    encode_wanted,
 )
 from mm2.protocol.progress_records import BundleProgress
 from tests.support.batches import CODECS, Plain, write_batch
@@ -151,7 +151,7 @@ def test_a_task_that_slept_while_its_flow_was_stopped_leaves_its_positions_alone
         freeze(frozen.pid)
         time.sleep(4.5)  # The lease is told by the clock of the machine.
         before = _positions(cluster_b, unique)
-        bench.tell(*encode_wanted(Wanted(state=FlowState.STOPPED)))
+        bench.tell(*encode_desired_state(DesiredFlowState(state=FlowState.STOPPED)))
         frozen.send_signal(signal.SIGCONT)
         assert _status_of_led(bench, lease, frozen) != 0, "it says that it did not drain"
     assert _positions(cluster_b, unique) == before

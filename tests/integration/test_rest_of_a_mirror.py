@@ -19,7 +19,7 @@ from aiohttp import ClientSession
 
 from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import load_maker
-from mm2.protocol.command_records import Alterations, encode_steering
+from mm2.protocol.command_records import Alterations, encode_command
 from mm2.rest.flow_connectors import FlowConnectors
 from mm2.rest.followed_flows import FlowViews
 from tests.support.cluster import Cluster
@@ -66,7 +66,7 @@ class _Running:
 
     def alter(self, changes: Mapping[str, str]) -> None:
         """As one does who may write to the control topic, and asks nobody."""
-        key, value = encode_steering(Alterations(changes=changes, time_ms=time.time_ns() // 10**6))
+        key, value = encode_command(Alterations(changes=changes, time_ms=time.time_ns() // 10**6))
         topic = f"mm2-control.{self.alias}.internal"
         produce(self.target.bootstrap, topic, [Sample(key=key, value=value)])
 

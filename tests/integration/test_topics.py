@@ -13,8 +13,8 @@ from mm2.core.topics.acls import AclOperation
 from mm2.core.topics.remote_configs import AlterConfig, ConfigOperation
 from mm2.core.topics.topic_plan import GrowTopic
 from mm2.herder.election.flow_leading import FlowLeading
-from mm2.herder.election.group_election import NodeShare
-from mm2.herder.source_controller import SourceFlow
+from mm2.herder.election.group_election import NodeAssignments
+from mm2.herder.source_controller import SourceController
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
@@ -115,8 +115,8 @@ async def test_jobs_run_at_their_intervals_or_not_at_all(
         leader = FlowLeading(
             flow.config,
             node="test",
-            share=NodeShare(could=frozenset({str(flow.config.flow)})),
-            work=lambda term: SourceFlow(
+            share=NodeAssignments(could=frozenset({str(flow.config.flow)})),
+            work=lambda term: SourceController(
                 flow.config, flow.clusters, _Idle(), term, hear=lambda *_: None
             ).run(),
         )

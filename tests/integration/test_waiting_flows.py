@@ -10,11 +10,11 @@ from structlog.testing import capture_logs
 
 from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
-from mm2.herder.control.control_topic import ControlBoard
-from mm2.herder.election.leadership_term import Term
+from mm2.herder.control.control_topic import ControlTopicState
+from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_clusters import FlowClusters, admin_clients
 from mm2.herder.herder import FlowHerder
-from mm2.herder.source_controller import SourceFlow
+from mm2.herder.source_controller import SourceController
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.certificates import PASSWORD, Certified
@@ -125,11 +125,11 @@ async def _events(logged: Sequence[Mapping[str, object]]) -> list[object]:
 def test_a_flow_that_waits_for_an_epoch_stops(tmp_path: Path) -> None:
     async def work() -> None:
         config, asked = _config(tmp_path / "mm2.properties", 1), asyncio.Event()
-        board, writer = ControlBoard("B", {}, "control"), Writer("B", {})
-        term = Term(board, writer, epoch=1, advance=asked.set)
+        board, writer = ControlTopicState("B", {}, "control"), Writer("B", {})
+        term = LeadershipTerm(board, writer, epoch=1, advance=asked.set)
         await term.next_epoch()
         async with asyncio.timeout(_WITHIN_S), admin_clients(config) as clusters:
-            flow = SourceFlow(config, clusters, _Nothing(), term, hear=lambda *_: None)
+            flow = SourceController(config, clusters, _Nothing(), term, hear=lambda *_: None)
             running = asyncio.create_task(flow.run())
             await asked.wait()
             term.stopping.set()

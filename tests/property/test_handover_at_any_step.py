@@ -28,7 +28,7 @@ class Tasks(RuleBasedStateMachine):
 
     def strive(self) -> None:
         """Goes on, and writes the assignments that changed."""
-        for bundle in self.handover.strive(self.wanted, self.idle):
+        for bundle in self.handover.converge(self.wanted, self.idle):
             self.told[bundle] = (self.handover.generation, set(self.handover.held[bundle]))
 
     @rule(places=_PLACES)

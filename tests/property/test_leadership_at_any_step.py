@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from flows.source.task_lease import TaskLease
 from mm2.core.leadership import leadership_events as words
 from mm2.core.leadership.state_machine import PATIENCE_MS, Leadership, Role
-from mm2.herder.election.pending_lease import LeaseSlot, LeaseWord
+from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
 
 _NODES = 3
 _WHO = st.integers(0, _NODES - 1)
@@ -47,7 +47,7 @@ class Node:
     machine: Leadership
     read: int = 0
     has_caught_up: bool = False
-    slot: LeaseSlot = field(default_factory=LeaseSlot)
+    slot: PendingLeaseWrite = field(default_factory=PendingLeaseWrite)
     writing: LeaseWord | None = None
     is_suspended: bool = False
     decisions: deque[words.Assigned] = field(default_factory=deque)

@@ -23,7 +23,7 @@ from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import decode_key, decode_value, encode_key, encode_value
 from mm2.core.translation.run_retention import StoredRuns
 from mm2.core.translation.run_tracker import RunTracker
-from mm2.core.translation.runs import Block, Logs, Run, Term
+from mm2.core.translation.runs import Block, Logs, Run, TaskTenure
 
 WHERE = TopicPartition(TopicName("t"), 0)
 COUNTS = st.integers(1, 6)
@@ -59,7 +59,7 @@ class FlowOfRuns(RuleBasedStateMachine):
 
     def begin(self) -> None:
         self.turn += 1
-        term = Term(1, self.turn, 0, self.turn)
+        term = TaskTenure(1, self.turn, 0, self.turn)
         self.tracker = RunTracker(full=3, is_transactional=self.is_transactional, term=term)
         self.tracker.begin(self.committed)
         self.position = self.committed

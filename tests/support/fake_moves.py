@@ -16,7 +16,7 @@ from mm2.core.translation.offset_translation import Translated
 from mm2.failover.directions import Crossing, Ids
 from mm2.failover.flow_switch import FlowSwitch
 from mm2.failover.move_route import Pair, Route
-from mm2.protocol.control_records import FlowState, Wanted
+from mm2.protocol.control_records import DesiredFlowState, FlowState
 from tests.support.fake_route import A, B, FakeSide, at, maker_in
 
 ORIGINAL = at("orders")
@@ -64,11 +64,11 @@ class FakeSwitch:
         calls: what was asked.
     """
 
-    now: Wanted = field(default_factory=lambda: Wanted(state=FlowState.RUNNING))
+    now: DesiredFlowState = field(default_factory=lambda: DesiredFlowState(state=FlowState.RUNNING))
     on_stop: Callable[[], None] = lambda: None
     calls: list[str] = field(default_factory=list)
 
-    async def wanted(self) -> Wanted:
+    async def wanted(self) -> DesiredFlowState:
         """What is wanted now."""
         return self.now
 
@@ -79,7 +79,7 @@ class FakeSwitch:
     async def stop(self, reason: str, *, by: str = "") -> None:
         """Stops it."""
         self.calls.append("stop")
-        self.now = Wanted(state=FlowState.STOPPED, reason=reason, by=by)
+        self.now = DesiredFlowState(state=FlowState.STOPPED, reason=reason, by=by)
         self.on_stop()
         await asyncio.sleep(0)
 
@@ -91,7 +91,7 @@ class FakeSwitch:
     async def resume(self, reason: str) -> None:
         """Lets it run."""
         self.calls.append("resume")
-        self.now = Wanted(state=FlowState.RUNNING, reason=reason)
+        self.now = DesiredFlowState(state=FlowState.RUNNING, reason=reason)
 
 
 def switch(fake: FakeSwitch) -> FlowSwitch:

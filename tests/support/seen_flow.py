@@ -10,9 +10,9 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
 from mm2.core.model import CONNECTORS, ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_views import ConnectorView, FlowView
-from mm2.herder.view.view_builder import seen
+from mm2.herder.view.view_builder import build_view
 from mm2.kafka.logs.records import Record
 from mm2.protocol.control_records import (
     Assignment,
@@ -53,7 +53,7 @@ class SeenFlow:
     """A flow of two tasks, led by the node ``n`` with epoch 7, that are all right."""
 
     config: FlowConfig = field(default_factory=flow_of)
-    picture: FlowPicture = field(default_factory=FlowPicture)
+    picture: FlowSnapshot = field(default_factory=FlowSnapshot)
     offsets: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class SeenFlow:
 
     def control(self, key: bytes, value: bytes | None, at_ms: int = NOW) -> None:
         """Something is written to the control topic."""
-        self.picture.take_control(self.record(key, value, at_ms))
+        self.picture.apply_control(self.record(key, value, at_ms))
 
     def report(
         self,
@@ -99,16 +99,16 @@ class SeenFlow:
             partitions=partitions,
             is_last=is_last,
         )
-        self.picture.take_progress(self.record(*encode_progress(progress)))
+        self.picture.apply_progress(self.record(*encode_progress(progress)))
 
     def says(self, key: ConnectorKey | TaskKey, state: RunState, generation: int = 7) -> None:
         """A leader writes to the status topic."""
         status = Status(state=state, worker_id="n", generation=generation, trace="why")
-        self.picture.take_status(self.record(*encode_status(key, status)))
+        self.picture.apply_status(self.record(*encode_status(key, status)))
 
     def view(self, now_ms: int = NOW) -> FlowView:
         """How the flow is."""
-        return seen(self.config, self.picture, now_ms)
+        return build_view(self.config, self.picture, now_ms)
 
     def connector(self, name: str = SOURCE, now_ms: int = NOW) -> ConnectorView:
         """How one of its connectors is."""

@@ -25,7 +25,7 @@ from flows.source.mirrored_partition import Mirrored
 from mm2.core.model import TopicPartition
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.run_tracker import RunTracker
-from mm2.core.translation.runs import Block, BlockName, Term
+from mm2.core.translation.runs import Block, BlockName, TaskTenure
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
 from mm2.supervision import is_set_within
@@ -98,7 +98,9 @@ class OffsetRuns:
 
     def tracker(self, generation: int) -> RunTracker:
         """What gathers the runs of one more partition, which an assignment gave to the task."""
-        term = Term(self._epoch, generation, self._producer_epoch, time.time_ns() // 1_000_000)
+        term = TaskTenure(
+            self._epoch, generation, self._producer_epoch, time.time_ns() // 1_000_000
+        )
         return RunTracker(is_transactional=self._is_transactional, term=term)
 
     def wake(self, partition: Mirrored | None = None) -> None:

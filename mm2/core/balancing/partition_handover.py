@@ -49,7 +49,7 @@ class Handover:
         is_leaving = any(left.bundle == bundle for left in self._leaving.values())
         return not self.held[bundle] and not is_leaving
 
-    def strive(
+    def converge(
         self, wanted: Sequence[Collection[TopicPartition]], idle: Collection[int] = ()
     ) -> set[int]:
         """

@@ -16,7 +16,7 @@ from mm2.core.translation.runs import (
     Logs,
     Run,
     Runs,
-    Term,
+    TaskTenure,
     Translated,
 )
 
@@ -50,7 +50,7 @@ class PartitionRuns:
         self._blocks: list[Block] = []
         self._logs = UNKNOWN_LOGS
         self._is_of_known_logs = True
-        self._term: Term | None = None
+        self._term: TaskTenure | None = None
         self._weight = 0
 
     @property

@@ -26,7 +26,7 @@ from uuid import UUID
 
 from mm2.core.codec import OffsetSync
 from mm2.core.model import NO_OFFSET, ClusterAlias, TopicName, TopicPartition
-from mm2.core.translation.runs import Block, BlockName, Logs, Run, Runs, Term
+from mm2.core.translation.runs import Block, BlockName, Logs, Run, Runs, TaskTenure
 from mm2.errors import SchemaError
 
 _VERSION: Final = 3
@@ -105,7 +105,7 @@ def decode_value(name: BlockName, value: bytes) -> Block:
     try:
         version, flags, source, remote = _HEAD.unpack_from(value)
         numbers = _numbers(value[_HEAD.size :])
-        term = Term(*numbers[: len(Term._fields)]) if flags & _TERM else None
+        term = TaskTenure(*numbers[: len(TaskTenure._fields)]) if flags & _TERM else None
         length, *rest = numbers if term is None else numbers[len(term) :]
         runs = _runs(name.start, rest)
     except (struct.error, TypeError, OverflowError, ValueError) as error:

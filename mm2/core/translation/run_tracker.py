@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from mm2.core.model import NO_OFFSET
-from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term
+from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, TaskTenure
 
 FULL: Final = 64
 """Runs of a block: some hundred bytes, which are written and read a few times until it is full."""
@@ -51,7 +51,7 @@ class RunTracker:
     )
 
     def __init__(
-        self, *, is_transactional: bool = False, full: int = FULL, term: Term | None = None
+        self, *, is_transactional: bool = False, full: int = FULL, term: TaskTenure | None = None
     ) -> None:
         self._term = term
         self._is_transactional = is_transactional

@@ -58,7 +58,7 @@ class Logs(NamedTuple):
 UNKNOWN_LOGS: Final = Logs()
 
 
-class Term(NamedTuple):
+class TaskTenure(NamedTuple):
     """
     Since when a task has had a partition; later tasks have later ones.
 
@@ -74,7 +74,7 @@ class Term(NamedTuple):
     producer_epoch: int
     since_ms: int
 
-    def is_over(self, newest: Term) -> bool:
+    def is_over(self, newest: TaskTenure) -> bool:
         """
         Whether a task of a later term has the partition by now.
 
@@ -235,7 +235,7 @@ class Block:
     is_fresh: bool = False
     is_sparse: bool = False
     is_transactional: bool = False
-    term: Term | None = None
+    term: TaskTenure | None = None
     is_tagged: bool = True
 
     @property

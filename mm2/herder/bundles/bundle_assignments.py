@@ -22,7 +22,7 @@ from mm2.core.balancing.balance import Balance, Strategy
 from mm2.core.balancing.partition_handover import Handover
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
-from mm2.herder.bundles.bundle_supervisor import Keeper
+from mm2.herder.bundles.bundle_supervisor import BundleSupervisor
 from mm2.herder.bundles.slot_allocation import FlowSlots
 from mm2.herder.flow_protocols import BundleRunner
 from mm2.kafka.writer import Writer
@@ -82,7 +82,7 @@ class Bundles:
         self._writable = {index: set(remotes) for index, remotes in (writable or {}).items()}
         self._heard: dict[int, tuple[int, int]] = {}
         self._telling = asyncio.Lock()
-        self._keepers: dict[int, Keeper] = {}
+        self._keepers: dict[int, BundleSupervisor] = {}
         # Those of them that have copied nothing yet, because Spark or a slot is waited for.
         self._waiting: dict[int, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -105,7 +105,7 @@ class Bundles:
         self._remotes |= partitions
         self._balance.bundles = most or self._balance.bundles
         tasks = len([bundle for bundle in self._balance.place(list(partitions)) if bundle])
-        await self._tell()
+        await self._publish()
         log.info("flow.assigned", partitions=len(partitions), tasks=tasks)
 
     def holders(self) -> set[int]:
@@ -126,7 +126,7 @@ class Bundles:
         if not self._handover.is_pending and self._balance.look(rates):
             moved = self._moved()
             log.info("flow.rebalanced", partitions=len(moved), moved=[str(each) for each in moved])
-            await self._tell()
+            await self._publish()
 
     async def reshape(
         self, strategy: Strategy, bundles: int, rates: Mapping[TopicPartition, float]
@@ -148,7 +148,7 @@ class Bundles:
             return
         moved = self._moved()
         log.info("flow.rebalanced", partitions=len(moved), moved=[str(each) for each in moved])
-        await self._tell()
+        await self._publish()
 
     async def restart(self, bundles: Collection[int] | None = None) -> None:
         """
@@ -166,21 +166,21 @@ class Bundles:
                 await self._restart(index, keeper)
                 log.info("bundle.restarted", bundle=keeper.name)
 
-    async def _restart(self, index: int, keeper: Keeper) -> None:
+    async def _restart(self, index: int, keeper: BundleSupervisor) -> None:
         try:
             self._resting.add(index)
             try:
                 async with self._telling:
                     await self._write_stop(index)
-                await keeper.rest(within_s=self._stop_within_s())
+                await keeper.suspend(within_s=self._stop_within_s())
             finally:
                 self._resting.discard(index)
                 self._untold.add(index)
                 # The word to stop may come a second time, and is older than this one then.
                 self._handover.generation += 1
-            await self._tell()
+            await self._publish()
         finally:
-            keeper.go_on()
+            keeper.resume()
 
     async def carried_out(self, bundle: int, generation: int) -> None:
         """
@@ -191,7 +191,7 @@ class Bundles:
                 assignment.
         """
         if self._handover.carried_out(bundle, generation) or self._untold:
-            await self._tell()
+            await self._publish()
 
     def heard(self, entry: Assignment) -> None:
         """
@@ -212,12 +212,12 @@ class Bundles:
         wanted = {each: n for n, bundle in enumerate(self._balance.wanted) for each in bundle}
         return sorted(each for each, n in wanted.items() if holder.get(each, n) != n)
 
-    async def _tell(self) -> None:
+    async def _publish(self) -> None:
         """Writes the assignments that changed; what could not be written stays to be told."""
         async with self._telling:
             if self._stopping.is_set():
                 return
-            self._untold |= self._handover.strive(self._balance.wanted, self._idle())
+            self._untold |= self._handover.converge(self._balance.wanted, self._idle())
             for index in sorted(self._untold - self._resting):
                 await self._write(index, BundleState.RUNNING)
                 self._untold.discard(index)
@@ -252,7 +252,7 @@ class Bundles:
             with structlog.contextvars.bound_contextvars(task=index):
                 # Flows that come while Spark starts have a share of the slots before any is taken.
                 await keep_running(name, self._runner.start)
-                async with self._slots.one_for(index):
+                async with self._slots.acquire(index):
                     await keep_running(name, lambda: self._begin(index))
                     await keeper.run()
 
@@ -263,7 +263,7 @@ class Bundles:
             del self._writable[index]
             log.info("bundle.ended", bundle=name, **totals)
 
-        keeper = self._keepers[index] = Keeper(name, job)
+        keeper = self._keepers[index] = BundleSupervisor(name, job)
         task = self._group.create_task(keep(), name=name)
         self._waiting[index] = task
         self._tasks.add(task)

@@ -20,7 +20,7 @@ log = structlog.get_logger()
 _PAUSE_S: Final = 0.5
 
 
-class Keeper:
+class BundleSupervisor:
     """
     Submits the jobs of one bundle, one after the other.
 
@@ -48,7 +48,7 @@ class Keeper:
         self._is_over.set()
         self._may_run.set()
 
-    async def rest(self, *, within_s: float) -> None:
+    async def suspend(self, *, within_s: float) -> None:
         """
         Waits until the job under way has ended, and lets no other begin until ``go_on``.
 
@@ -65,7 +65,7 @@ class Keeper:
                 self._current.cancel()
             await self._is_idle.wait()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Takes a ``rest`` back."""
         self._may_run.set()
 

@@ -14,17 +14,17 @@ from mm2.core.balancing.loads import Loads
 from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.bundles.bundle_assignments import Bundles
-from mm2.herder.bundles.rate_shares import LOOK_EVERY_S, Shares
+from mm2.herder.bundles.rate_shares import LOOK_EVERY_S, RateShares
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.protocol.progress_records import BundleProgress, decode_progress, is_of_bundle
-from mm2.supervision import every
+from mm2.supervision import run_periodically
 
 log = structlog.get_logger()
 
 _LEAST_WINDOW_MS: Final = 1000
 
 
-class Watch:
+class ProgressWatcher:
     """
     Follows the progress topic on behalf of a leader.
 
@@ -47,7 +47,7 @@ class Watch:
         topic: str,
         epoch: int,
         look_every: timedelta | None,
-        shares: Shares,
+        shares: RateShares,
     ) -> None:
         self._bundles = bundles
         self._target = target
@@ -65,10 +65,12 @@ class Watch:
             if self._look_every is not None:
                 seconds = self._look_every.total_seconds()
                 group.create_task(
-                    every(seconds, self._look, name="rebalance", at_once=False), name="rebalance"
+                    run_periodically(seconds, self._look, name="rebalance", at_once=False),
+                    name="rebalance",
                 )
             group.create_task(
-                every(LOOK_EVERY_S, self._shares.look, name="shares", at_once=False), name="shares"
+                run_periodically(LOOK_EVERY_S, self._shares.look, name="shares", at_once=False),
+                name="shares",
             )
             tail = LogTail(self._target, self._consumer, self._topic, from_end=True)
             async for record in tail:

@@ -19,7 +19,7 @@ Tell = Callable[[Mapping[int, float]], Awaitable[None]]
 """Tells the tasks their portions."""
 
 
-class Shares:
+class RateShares:
     """
     Follows what the tasks of one leader report.
 

@@ -143,7 +143,7 @@ class FlowSlots:
         return max(1, share)
 
     @asynccontextmanager
-    async def one_for(self, bundle: int) -> AsyncIterator[None]:
+    async def acquire(self, bundle: int) -> AsyncIterator[None]:
         """Waits until there is a slot for a bundle, which has it meanwhile."""
         try:
             async with asyncio.TaskGroup() as group:

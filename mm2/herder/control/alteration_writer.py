@@ -15,15 +15,15 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.overrides import Changes
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.control.config_alteration import Alteration, alteration
-from mm2.herder.control.desired_state import ControlBacklog, newer_alterations, readable_steering
+from mm2.herder.control.desired_state import ControlBacklog, newer_alterations, readable_command
 from mm2.kafka.logs.read_log import Record, records_to_end
 from mm2.kafka.writer import Writer
-from mm2.protocol.command_records import Alterations, encode_steering
+from mm2.protocol.command_records import Alterations, encode_command
 
 _AT_THE_SAME_TIME: Final = "somebody else altered the flow at the same time: both changes hold"
 
 
-class Altering:
+class AlterationWriter:
     """
     One alteration on its way.
 
@@ -61,7 +61,7 @@ class Altering:
         if missed is not None:
             done, seen = await self._over(missed), missed.offset
         while True:
-            said = encode_steering(done.alterations)
+            said = encode_command(done.alterations)
             written = await self._writer.send(self._topic, *said, partition=0)
             missed = await self._altered_since(seen, written)
             if missed is None:
@@ -106,14 +106,14 @@ def known_alterations(said: ControlBacklog) -> Alterations:
 def _alterations(record: Record) -> Alterations:
     if newer := newer_alterations(record):
         raise _too_new(newer)
-    said = readable_steering(record)
+    said = readable_command(record)
     return said if isinstance(said, Alterations) else Alterations()
 
 
 def _alters(record: Record) -> bool:
     if newer_alterations(record) is not None:
         return True
-    return isinstance(readable_steering(record), Alterations)
+    return isinstance(readable_command(record), Alterations)
 
 
 def _too_new(newer: str) -> ConfigErrors:

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 import structlog
 
 from mm2.errors import SchemaError
-from mm2.herder.control.desired_state import Steering
+from mm2.herder.control.desired_state import DesiredState
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.kafka.logs.read_log import Record
-from mm2.protocol.command_records import SteeringEntry, decode_steering
+from mm2.protocol.command_records import SteeringEntry, decode_command
 from mm2.protocol.control_records import Entry, NewerRecord, decode
 
 log = structlog.get_logger()
@@ -26,7 +26,7 @@ Reader = Callable[[Record], None]
 """Takes the records themselves."""
 
 
-class ControlBoard:
+class ControlTopicState:
     """
     The last word under each key of a control topic, always current.
 
@@ -46,7 +46,7 @@ class ControlBoard:
         self._entries: dict[bytes, Entry] = {}
         self._newer: dict[bytes, str] = {}
         self._listeners: list[Listener] = []
-        self.steering = Steering()
+        self.steering = DesiredState()
 
     @property
     def caught_up(self) -> asyncio.Event:
@@ -64,7 +64,7 @@ class ControlBoard:
         return tuple(self._entries.values())
 
     @contextmanager
-    def heard_by(self, listener: Listener) -> Iterator[None]:
+    def subscribe_entries(self, listener: Listener) -> Iterator[None]:
         """Has ``listener`` told of each record that comes, in order, once the board has it."""
         self._listeners.append(listener)
         try:
@@ -73,7 +73,7 @@ class ControlBoard:
             self._listeners.remove(listener)
 
     @contextmanager
-    def read_by(self, reader: Reader) -> Iterator[None]:
+    def subscribe_records(self, reader: Reader) -> Iterator[None]:
         """
         Has ``reader`` take the topic's records, so that it need not read them a second time.
 
@@ -121,7 +121,7 @@ class ControlBoard:
     def _decoded(self, key: bytes, record: Record) -> tuple[Entry | None, SteeringEntry | None]:
         self._newer.pop(key, None)
         try:
-            return decode(record.key, record.value), decode_steering(record.key, record.value)
+            return decode(record.key, record.value), decode_command(record.key, record.value)
         except NewerRecord as error:
             self._newer[key] = str(error)
             # Whom a lease names leads, whatever else it may say.

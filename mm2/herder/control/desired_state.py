@@ -18,17 +18,17 @@ from mm2.protocol.command_records import (
     CONFIG_KEY,
     Alterations,
     ConnectorState,
-    ConnectorWanted,
+    DesiredConnectorState,
     SteeringEntry,
-    decode_steering,
+    decode_command,
 )
-from mm2.protocol.control_records import Entry, FlowState, NewerRecord, Wanted, decode
+from mm2.protocol.control_records import DesiredFlowState, Entry, FlowState, NewerRecord, decode
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steering:
+class DesiredState:
     """
     Everything that operators have said about a flow and that holds.
 
@@ -38,8 +38,10 @@ class Steering:
         alterations: settings over those of the file.
     """
 
-    flow: Wanted = field(default_factory=lambda: Wanted(state=FlowState.RUNNING))
-    connectors: Mapping[str, ConnectorWanted] = field(default_factory=dict)
+    flow: DesiredFlowState = field(
+        default_factory=lambda: DesiredFlowState(state=FlowState.RUNNING)
+    )
+    connectors: Mapping[str, DesiredConnectorState] = field(default_factory=dict)
     alterations: Alterations = field(default_factory=Alterations)
 
     def state_of(self, connector: str) -> ConnectorState:
@@ -60,12 +62,12 @@ class Steering:
         wanted = self.connectors.get(connector)
         return "" if wanted is None else wanted.reason
 
-    def then(self, entry: Entry | SteeringEntry | None) -> Steering:
+    def then(self, entry: Entry | SteeringEntry | None) -> DesiredState:
         """What holds after one more record."""
         match entry:
-            case Wanted():
+            case DesiredFlowState():
                 return replace(self, flow=entry)
-            case ConnectorWanted():
+            case DesiredConnectorState():
                 return replace(self, connectors={**self.connectors, entry.connector: entry})
             case Alterations():
                 return replace(self, alterations=entry)
@@ -86,12 +88,12 @@ class ControlBacklog:
     """
 
     entries: tuple[Entry, ...]
-    steering: Steering = field(default_factory=Steering)
+    steering: DesiredState = field(default_factory=DesiredState)
     end: int = NO_OFFSET
     newer: str | None = None
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> DesiredFlowState:
         """Whether operators want the flow to copy."""
         return self.steering.flow
 
@@ -113,17 +115,17 @@ async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> C
     ordered = sorted(records, key=lambda record: record.offset)
     return ControlBacklog(
         entries=tuple(entry for each in ordered if (entry := readable(each)) is not None),
-        steering=steering_of(ordered),
+        steering=desired_state_of(ordered),
         end=ordered[-1].offset if ordered else NO_OFFSET,
         newer=next(filter(None, map(newer_alterations, ordered)), None),
     )
 
 
-def steering_of(records: Iterable[Record]) -> Steering:
+def desired_state_of(records: Iterable[Record]) -> DesiredState:
     """What operators want after some records, in their order; damaged ones are passed over."""
-    steering = Steering()
+    steering = DesiredState()
     for record in records:
-        steering = steering.then(readable(record)).then(readable_steering(record))
+        steering = steering.then(readable(record)).then(readable_command(record))
     return steering
 
 
@@ -136,10 +138,10 @@ def readable(record: Record) -> Entry | None:
         return None
 
 
-def readable_steering(record: Record) -> SteeringEntry | None:
+def readable_command(record: Record) -> SteeringEntry | None:
     """What a record of an operator or leader says; None for other kinds, or if it is damaged."""
     try:
-        return decode_steering(record.key, record.value)
+        return decode_command(record.key, record.value)
     except SchemaError as error:
         log.error("control.unreadable", offset=record.offset, error=str(error))
         return None
@@ -149,7 +151,7 @@ def newer_alterations(record: Record) -> str | None:
     """Why what is altered according to a record is not known; None if it is not about that."""
     if record.key == CONFIG_KEY:
         try:
-            decode_steering(record.key, record.value)
+            decode_command(record.key, record.value)
         except NewerRecord as error:
             return str(error)
         except SchemaError:

@@ -18,21 +18,21 @@ from mm2.config.overrides import Changes
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.errors import InvalidArgument
-from mm2.herder.control.alteration_writer import Altering, known_alterations
+from mm2.herder.control.alteration_writer import AlterationWriter, known_alterations
 from mm2.herder.control.config_alteration import Alteration, alteration
-from mm2.herder.control.desired_state import ControlBacklog, Steering, read_control
+from mm2.herder.control.desired_state import ControlBacklog, DesiredState, read_control
 from mm2.herder.flow_clusters import FlowClusters, check_reachable
 from mm2.herder.topics.internal_topics import create_internal_topics
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import (
     Alterations,
     ConnectorState,
-    ConnectorWanted,
-    Restart,
+    DesiredConnectorState,
+    RestartCommand,
     SteeringEntry,
-    encode_steering,
+    encode_command,
 )
-from mm2.protocol.control_records import FlowState, Wanted, encode_wanted
+from mm2.protocol.control_records import DesiredFlowState, FlowState, encode_desired_state
 
 
 class FlowCommands:
@@ -51,7 +51,7 @@ class FlowCommands:
         self._clusters = clusters
         self._topic = config.herder.names.control_topic
 
-    async def steering(self) -> Steering:
+    async def desired_state(self) -> DesiredState:
         """
         What operators have said about the flow and that holds.
 
@@ -118,8 +118,8 @@ class FlowCommands:
             ClusterError: the target does not answer, or refuses.
         """
         name = _known(connector or SOURCE_CONNECTOR)
-        steering = await self.steering()
-        entries: list[Wanted | SteeringEntry] = []
+        steering = await self.desired_state()
+        entries: list[DesiredFlowState | SteeringEntry] = []
         if name == SOURCE_CONNECTOR and (connector is None or steering.flow.is_stopped):
             entries.append(_flow(FlowState.RUNNING, reason))
         if connector is not None or name in steering.connectors:
@@ -143,7 +143,7 @@ class FlowCommands:
         names = CONNECTORS if connector is None else (_known(connector),)
         await self._say(
             *(
-                Restart(connector=name, task=task, id=uuid.uuid4().hex, time_ms=_now_ms())
+                RestartCommand(connector=name, task=task, id=uuid.uuid4().hex, time_ms=_now_ms())
                 for name in names
             )
         )
@@ -170,7 +170,9 @@ class FlowCommands:
         done = await asyncio.to_thread(alteration, self._config, earlier, changes, reset)
         if not dry_run:
             async with self._writer() as writer:
-                done = await Altering(self._config, writer, changes, reset).write(done, said.end)
+                done = await AlterationWriter(self._config, writer, changes, reset).write(
+                    done, said.end
+                )
         return done
 
     async def alterations(self) -> Alterations:
@@ -201,7 +203,7 @@ class FlowCommands:
     async def _want(self, connector: str, state: ConnectorState, reason: str) -> None:
         await self._say(_connector(_known(connector), state, reason))
 
-    async def _say(self, *entries: Wanted | SteeringEntry) -> None:
+    async def _say(self, *entries: DesiredFlowState | SteeringEntry) -> None:
         async with self._writer() as writer:
             for entry in entries:
                 await writer.send(self._topic, *_encoded(entry), partition=0)
@@ -217,8 +219,12 @@ class FlowCommands:
             yield writer
 
 
-def _encoded(entry: Wanted | SteeringEntry) -> tuple[bytes, bytes]:
-    return encode_wanted(entry) if isinstance(entry, Wanted) else encode_steering(entry)
+def _encoded(entry: DesiredFlowState | SteeringEntry) -> tuple[bytes, bytes]:
+    return (
+        encode_desired_state(entry)
+        if isinstance(entry, DesiredFlowState)
+        else encode_command(entry)
+    )
 
 
 def _known(connector: str) -> str:
@@ -231,12 +237,12 @@ def _names(names: Iterable[str] = CONNECTORS) -> str:
     return ", ".join(names)
 
 
-def _flow(state: FlowState, reason: str, by: str = "") -> Wanted:
-    return Wanted(state=state, reason=reason, time_ms=_now_ms(), by=by)
+def _flow(state: FlowState, reason: str, by: str = "") -> DesiredFlowState:
+    return DesiredFlowState(state=state, reason=reason, time_ms=_now_ms(), by=by)
 
 
-def _connector(name: str, state: ConnectorState, reason: str) -> ConnectorWanted:
-    return ConnectorWanted(connector=name, state=state, reason=reason, time_ms=_now_ms())
+def _connector(name: str, state: ConnectorState, reason: str) -> DesiredConnectorState:
+    return DesiredConnectorState(connector=name, state=state, reason=reason, time_ms=_now_ms())
 
 
 def _now_ms() -> int:

@@ -19,7 +19,7 @@ from mm2.protocol.control_records import VERSION
 _PREFIX: Final = "memory-"
 
 
-class Memory:
+class LeaderState:
     """
     Remembers one JSON document of each kind.
 
@@ -33,7 +33,7 @@ class Memory:
         self._topic = config.herder.names.control_topic
         self._known: dict[str, Any] | None = None
 
-    async def recall(self, kind: str) -> Any:
+    async def get(self, kind: str) -> Any:
         """
         What was remembered last; None if nothing ever was.
 
@@ -45,14 +45,14 @@ class Memory:
             self._known = await self._read()
         return self._known.get(kind)
 
-    async def remember(self, kind: str, document: Any) -> None:
+    async def put(self, kind: str, document: Any) -> None:
         """
         Keeps a document in place of the former one of its kind.
 
         Raises:
             ClusterError: the target does not take it.
         """
-        if await self.recall(kind) == document:
+        if await self.get(kind) == document:
             return
         key = f"{_PREFIX}{kind}".encode()
         value = json.dumps({"version": VERSION, "document": document}, separators=(",", ":"))

@@ -20,12 +20,12 @@ from mm2.config.flow_config import FlowConfig
 from mm2.core.leadership import leadership_events as words
 from mm2.core.leadership.state_machine import Leadership
 from mm2.errors import ClusterError
-from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.election import clock
-from mm2.herder.election.group_election import Election, NodeShare
-from mm2.herder.election.leadership_term import Term
-from mm2.herder.election.pending_lease import LeaseSlot, LeaseWord
-from mm2.herder.election.version_guard import Understanding
+from mm2.herder.election.group_election import Election, NodeAssignments
+from mm2.herder.election.leadership_term import LeadershipTerm
+from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
+from mm2.herder.election.version_guard import VersionGuard
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import SteeringEntry
 from mm2.protocol.control_records import Entry, Lease, LeaseState, encode_lease
@@ -39,7 +39,7 @@ _RENEW_WITHIN_S: Final = 4.0
 """Short, for a release may wait behind it while the target is away."""
 
 
-Work = Callable[[Term], Awaitable[None]]
+Work = Callable[[LeadershipTerm], Awaitable[None]]
 """What a leader does, until it is told to stop; cancelling it ends all at once."""
 
 
@@ -54,17 +54,19 @@ class FlowLeading:
         work: what a leader does.
     """
 
-    def __init__(self, config: FlowConfig, *, node: str, share: NodeShare, work: Work) -> None:
+    def __init__(
+        self, config: FlowConfig, *, node: str, share: NodeAssignments, work: Work
+    ) -> None:
         self._config = config
         self._node = node
         self._share = share
         self._work = work
         self._topic = config.herder.names.control_topic
         consumer = config.herder.client("consumer", "control")
-        self._board = ControlBoard(config.flow.target, consumer, self._topic)
+        self._board = ControlTopicState(config.flow.target, consumer, self._topic)
         self._machine = Leadership(node)
         self._events: asyncio.Queue[words.Event] = asyncio.Queue()
-        self._slot = LeaseSlot()
+        self._slot = PendingLeaseWrite()
         self._election = Election(
             config,
             self._topic,
@@ -73,14 +75,14 @@ class FlowLeading:
             may_lead=lambda: self._understanding.is_complete,
             decided=self._decided,
         )
-        self._understanding = Understanding(
+        self._understanding = VersionGuard(
             self._board,
             caught_up=lambda: self._events.put_nowait(words.CaughtUp()),
             rejoin=self._election.rejoin,
         )
         self._digest = config_digest(config)
         self._differing: str | None = None
-        self._term: Term | None = None
+        self._term: LeadershipTerm | None = None
         self._working: asyncio.Task[None] | None = None
 
     def reconfigure(self, config: FlowConfig) -> None:
@@ -90,7 +92,7 @@ class FlowLeading:
 
     def stop(self) -> None:
         """Asks ``run`` to hand the flow over and end."""
-        self._share.withdraw(self._config.herder.names.label)
+        self._share.unregister(self._config.herder.names.label)
         self._events.put_nowait(words.Stop())
 
     async def run(self) -> None:
@@ -101,11 +103,11 @@ class FlowLeading:
             ClusterError: the target refuses what is needed.
             FatalError: from the work.
         """
-        self._share.offer(self._config.herder.names.label)
+        self._share.register(self._config.herder.names.label)
         properties = self._config.herder.client("producer", "control")
         # An assignment of many topics is larger than brokers take, and compresses very well.
         async with Writer(self._config.flow.target, properties, compression="gzip") as writer:
-            with self._board.heard_by(self._heard):
+            with self._board.subscribe_entries(self._heard):
                 try:
                     await self._run(writer)
                 finally:
@@ -161,7 +163,7 @@ class FlowLeading:
         if self._term is not None:
             self._term.advanced(epoch)
             return
-        self._term = Term(
+        self._term = LeadershipTerm(
             self._board,
             writer,
             epoch=epoch,
@@ -179,7 +181,7 @@ class FlowLeading:
             log.info("flow.resumed")
             self._term.resume()
 
-    async def _run_work(self, term: Term) -> None:
+    async def _run_work(self, term: LeadershipTerm) -> None:
         try:
             await self._work(term)
         finally:
@@ -223,12 +225,12 @@ class FlowLeading:
 
     async def _catch_up(self) -> None:
         await self._board.caught_up.wait()
-        self._understanding.look()
+        self._understanding.check()
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK_S)
-            self._understanding.look()
+            self._understanding.check()
             self._events.put_nowait(words.Tick())
 
     async def _write_leases(self, writer: Writer) -> None:

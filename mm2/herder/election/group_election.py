@@ -49,7 +49,7 @@ def _set() -> asyncio.Event:
 
 
 @dataclass(slots=True)
-class NodeShare:
+class NodeAssignments:
     """
     What one node leads of all that it could lead; shared by its flows.
 
@@ -67,11 +67,11 @@ class NodeShare:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     warm: asyncio.Event = field(default_factory=_set)
 
-    def offer(self, flow: str) -> None:
+    def register(self, flow: str) -> None:
         """The node could lead a flow."""
         self.could |= {flow}
 
-    def withdraw(self, flow: str) -> None:
+    def unregister(self, flow: str) -> None:
         """The node is to lead a flow no more, whatever it still has to do for it."""
         self.could -= {flow}
         self.take(flow)
@@ -81,14 +81,14 @@ class NodeShare:
         is_new = flow not in self.leads
         self.leads[flow] = epoch
         if is_new:
-            self.look_again()
+            self.recheck()
 
     def take(self, flow: str) -> None:
         """The node has the flow no longer."""
         if self.leads.pop(flow, None) is not None:
-            self.look_again()
+            self.recheck()
 
-    def look_again(self) -> None:
+    def recheck(self) -> None:
         """What some node leads has changed, so that it may be for this one to give a flow away."""
         changed, self.changed = self.changed, asyncio.Event()
         changed.set()
@@ -113,7 +113,7 @@ class Election:
         topic: str,
         *,
         node: str,
-        share: NodeShare,
+        share: NodeAssignments,
         may_lead: Callable[[], bool],
         decided: Callable[[Decision], None],
     ) -> None:
@@ -167,7 +167,7 @@ class Election:
         self._decided(decided)
         if decided.leader != self._leader:
             self._leader = decided.leader
-            self._share.look_again()
+            self._share.recheck()
 
     def _compare_names(self, decided: Decision) -> None:
         """Says once that flows under several names of this target share its group."""
@@ -237,7 +237,7 @@ class _Voter:
         config: FlowConfig,
         *,
         node: str,
-        share: NodeShare,
+        share: NodeAssignments,
         may_lead: Callable[[], bool],
         decided: Callable[[Decision], None],
     ) -> None:

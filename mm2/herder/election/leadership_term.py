@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 
-from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.control.control_topic import ControlTopicState
 from mm2.kafka.writer import Writer
-from mm2.supervision import unless_stopped
+from mm2.supervision import run_unless_set
 
 
-class Term:
+class LeadershipTerm:
     """
     The time for which a node leads a flow.
 
@@ -25,7 +25,7 @@ class Term:
     """
 
     def __init__(
-        self, board: ControlBoard, writer: Writer, *, epoch: int, advance: Callable[[], None]
+        self, board: ControlTopicState, writer: Writer, *, epoch: int, advance: Callable[[], None]
     ) -> None:
         self.board = board
         self.writer = writer
@@ -73,5 +73,5 @@ class Term:
         """
         while True:
             await self._trust.wait()
-            if await unless_stopped(self._doubt, work()):
+            if await run_unless_set(self._doubt, work()):
                 return

@@ -15,8 +15,8 @@ from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.errors import SchemaError
-from mm2.herder.status.final_reports import have_ended, under_way
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.status.final_reports import active_tasks, all_tasks_ended
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, PROGRESS, FlowTopics, now_ms
 from mm2.kafka.admin import Admin
 from mm2.kafka.group_admin import OffsetAt
@@ -35,7 +35,7 @@ must not pass for a flow that is over.
 _RUNS: Final = "a task of the flow is running: it has reported just now"
 
 
-async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
+async def why_still_running(config: FlowConfig, target: Admin) -> str | None:
     """
     Returns a sentence that says who runs the flow; None if nobody does.
 
@@ -49,7 +49,7 @@ async def reason_to_wait(config: FlowConfig, target: Admin) -> str | None:
     return await _reason(config, target, await _look(config, target))
 
 
-async def reason_to_keep_positions(config: FlowConfig, target: Admin) -> str | None:
+async def why_offsets_are_locked(config: FlowConfig, target: Admin) -> str | None:
     """
     Returns a sentence that says why positions must not change now; None if they may.
 
@@ -63,13 +63,13 @@ async def reason_to_keep_positions(config: FlowConfig, target: Admin) -> str | N
         ClusterError: the target does not answer, or refuses.
     """
     picture = await _look(config, target)
-    is_paused = picture.wanted_of(SOURCE_CONNECTOR) is RunState.PAUSED
+    is_paused = picture.desired_state_of(SOURCE_CONNECTOR) is RunState.PAUSED
     if is_paused and (picture.members.members or picture.is_led(now_ms())):
         return "the flow is only paused, which keeps its positions"
     return await _reason(config, target, picture)
 
 
-def who_runs(picture: FlowPicture, group: str, now_ms: int) -> str | None:
+def describe_owner(picture: FlowSnapshot, group: str, now_ms: int) -> str | None:
     """
     A sentence that says who runs a flow, or would do so at once; None if nobody can be seen.
 
@@ -80,8 +80,8 @@ def who_runs(picture: FlowPicture, group: str, now_ms: int) -> str | None:
     """
     if picture.is_run_by_java:
         return f"the group {group} has members: Kafka's MirrorMaker runs the flow"
-    tasks = under_way(picture, now_ms)
-    if picture.wanted_of(SOURCE_CONNECTOR) is not RunState.RUNNING:
+    tasks = active_tasks(picture, now_ms)
+    if picture.desired_state_of(SOURCE_CONNECTOR) is not RunState.RUNNING:
         # Whoever leads it only waits.
         named = ", ".join(map(str, tasks))
         return f"of its tasks, {named} have not said that they have ended" if tasks else None
@@ -94,7 +94,7 @@ def who_runs(picture: FlowPicture, group: str, now_ms: int) -> str | None:
     return None
 
 
-async def _look(config: FlowConfig, target: Admin) -> FlowPicture:
+async def _look(config: FlowConfig, target: Admin) -> FlowSnapshot:
     topics = FlowTopics(config, target)
     topics.picture.members = await target.group_members(config.herder.names.election_group)
     known = await target.list_topics()
@@ -104,9 +104,9 @@ async def _look(config: FlowConfig, target: Admin) -> FlowPicture:
     return topics.picture
 
 
-async def _reason(config: FlowConfig, target: Admin, picture: FlowPicture) -> str | None:
-    reason = who_runs(picture, config.herder.names.election_group, now_ms())
-    if reason is not None or have_ended(picture):
+async def _reason(config: FlowConfig, target: Admin, picture: FlowSnapshot) -> str | None:
+    reason = describe_owner(picture, config.herder.names.election_group, now_ms())
+    if reason is not None or all_tasks_ended(picture):
         return reason
     return _RUNS if await _a_task_reports(config, target) else None
 

@@ -12,7 +12,7 @@ from mm2.core.leadership.leadership_events import Claim, Release, Renew
 LeaseWord: TypeAlias = Claim | Renew | Release
 
 
-class LeaseSlot:
+class PendingLeaseWrite:
     """
     Room for one word that waits while another is being written.
 

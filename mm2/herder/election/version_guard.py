@@ -9,12 +9,12 @@ from collections.abc import Callable
 import structlog
 
 from mm2 import __version__
-from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.control.control_topic import ControlTopicState
 
 log = structlog.get_logger()
 
 
-class Understanding:
+class VersionGuard:
     """
     Follows whether a control topic has a record that only a newer release understands.
 
@@ -28,7 +28,7 @@ class Understanding:
 
     def __init__(
         self,
-        board: ControlBoard,
+        board: ControlTopicState,
         *,
         caught_up: Callable[[], None],
         rejoin: Callable[[], None],
@@ -44,7 +44,7 @@ class Understanding:
         """Whether the node could lead."""
         return self._board.newer is None
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Acts on what has changed; to be called when the board has caught up, and then often."""
         if not self._board.caught_up.is_set():
             return

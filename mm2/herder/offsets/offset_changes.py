@@ -17,14 +17,14 @@ from mm2.core.positions.offset_requests import (
     parse_request,
 )
 from mm2.errors import ConfigError, ConfigErrors
-from mm2.herder.election.liveness import reason_to_keep_positions
+from mm2.herder.election.liveness import why_offsets_are_locked
 from mm2.herder.flow_clusters import FlowClusters, admin_clients, check_reachable
 from mm2.herder.offsets.position_store import FlowPositions
 from mm2.herder.topics.internal_topics import create_internal_topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class OffsetChange:
     """Where to, and the number that belongs to it: an offset, a distance, or a time in ms."""
 
     target: Target
@@ -49,7 +49,7 @@ class Change:
     after: int | None = None
 
 
-class Repositioning:
+class OffsetChanges:
     """
     Plans and makes changes; made by ``of``.
 
@@ -65,7 +65,7 @@ class Repositioning:
 
     @classmethod
     @asynccontextmanager
-    async def of(cls, config: FlowConfig) -> AsyncIterator[Repositioning]:
+    async def of(cls, config: FlowConfig) -> AsyncIterator[OffsetChanges]:
         """
         Opens the clients that are needed; the target must answer soon.
 
@@ -112,7 +112,9 @@ class Repositioning:
             for request in requests
         ]
 
-    async def moved(self, topics: Mapping[str, Collection[int]] | None, move: Move) -> list[Change]:
+    async def moved(
+        self, topics: Mapping[str, Collection[int]] | None, move: OffsetChange
+    ) -> list[Change]:
         """
         What moving partitions means.
 
@@ -169,7 +171,7 @@ class Repositioning:
             ConfigErrors: somebody does.
             ClusterError: the target does not answer, or refuses.
         """
-        if reason := await reason_to_keep_positions(self._config, self._clusters.target):
+        if reason := await why_offsets_are_locked(self._config, self._clusters.target):
             message = f"flow {self._config.flow}: {reason}. Stop it before its positions change."
             raise ConfigErrors([ConfigError(message)])
 

@@ -18,7 +18,7 @@ Hear: TypeAlias = Callable[[ConnectorKey | TaskKey, str | None], None]
 """Told that a connector or task begins (None), or why it has failed."""
 
 
-class HeardRunner:
+class ReportingRunner:
     """
     Runs bundles as another runner does, and tells how that goes.
 
@@ -51,7 +51,7 @@ class HeardRunner:
             raise
 
 
-def heard_flow(flow: SmallFlow, connector: str, hear: Hear) -> SmallFlow:
+def reporting_flow(flow: SmallFlow, connector: str, hear: Hear) -> SmallFlow:
     """
     The same flow, telling how it goes as the only task of a connector.
 

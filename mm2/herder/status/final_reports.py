@@ -11,10 +11,10 @@ from __future__ import annotations
 from mm2.core.connect.run_states import LOST_MS
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import SOURCE_CONNECTOR
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 
 
-def have_ended(picture: FlowPicture) -> bool:
+def all_tasks_ended(picture: FlowSnapshot) -> bool:
     """
     Whether every task of the flow's last leader has said that it has ended, and none will start.
 
@@ -24,14 +24,14 @@ def have_ended(picture: FlowPicture) -> bool:
         picture: of the flow.
     """
     lease, reports = picture.lease, picture.reported()
-    is_wanted = picture.wanted_of(SOURCE_CONNECTOR) is RunState.RUNNING
+    is_wanted = picture.desired_state_of(SOURCE_CONNECTOR) is RunState.RUNNING
     if lease is None or (is_wanted and (picture.members.members or not lease.is_released)):
         return False
     bundles = [each.index for each in picture.assigned()]
     return bool(bundles) and all(n in reports and reports[n].is_last for n in bundles)
 
 
-def under_way(picture: FlowPicture, now_ms: int) -> list[int]:
+def active_tasks(picture: FlowSnapshot, now_ms: int) -> list[int]:
     """
     Numbers of tasks that have reported not long ago, but no last word.
 

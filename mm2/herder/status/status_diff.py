@@ -21,7 +21,7 @@ from mm2.core.connect.status_table import StatusTable
 from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, HEARTBEAT_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_views import ConnectorView, TaskView
 from mm2.herder.view.view_builder import own_connectors
 
@@ -47,7 +47,7 @@ class _Failure:
     until_ms: int | None = None
 
 
-class StatusLedger:
+class StatusDiff:
     """
     Compares what a flow's connectors do with what the status topic says of them.
 
@@ -82,7 +82,7 @@ class StatusLedger:
         elif before is not None:
             self._failures[key] = replace(before, until_ms=now_ms + _STEADY_MS)
 
-    def changes(self, picture: FlowPicture, now_ms: int) -> list[Written]:
+    def changes(self, picture: FlowSnapshot, now_ms: int) -> list[Written]:
         """
         All that has to be written now, tombstones first.
 
@@ -102,13 +102,13 @@ class StatusLedger:
             *(encode_topic(k, found) for k, found in self._used(picture) if k not in table.topics),
         ]
 
-    def ends(self, picture: FlowPicture) -> list[Written]:
+    def ends(self, picture: FlowSnapshot) -> list[Written]:
         """What to write when this node gives the flow up, which then nobody runs."""
         if not self._leads(picture):
             return []
         return list(words_when_left(own_words(picture)))
 
-    def _leads(self, picture: FlowPicture) -> bool:
+    def _leads(self, picture: FlowSnapshot) -> bool:
         lease = picture.lease
         return lease is not None and lease.owner == self._owner
 
@@ -121,7 +121,7 @@ class StatusLedger:
         }
         return {key: failure.reason for key, failure in self._failures.items()}
 
-    def _used(self, picture: FlowPicture) -> Iterator[tuple[TopicKey, ActiveTopic]]:
+    def _used(self, picture: FlowSnapshot) -> Iterator[tuple[TopicKey, ActiveTopic]]:
         """Topics that connectors write to."""
         yield from picture.used.items()
         config = picture.altered(self._config())
@@ -153,7 +153,7 @@ class StatusLedger:
         )
 
 
-def own_words(picture: FlowPicture) -> StatusTable:
+def own_words(picture: FlowSnapshot) -> StatusTable:
     """What the status topic says of the flow's connectors, by its last leader or earlier ones."""
     epoch = picture.lease.epoch if picture.lease else 0
     return StatusTable(

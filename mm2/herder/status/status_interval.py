@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from mm2.herder.control.desired_state import Steering
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.control.desired_state import DesiredState
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 
 _EVERY_S: Final = 1.0
 _PARTITIONS_IN_A_SECOND: Final = 500
@@ -16,7 +16,7 @@ _LIVELY_LOOKS: Final = 20
 """As long as it may take until tasks have drained, or have begun."""
 
 
-class Looks:
+class AdaptiveInterval:
     """
     Looks each second while something happens, and less often at large flows that just go on.
 
@@ -24,14 +24,14 @@ class Looks:
     """
 
     def __init__(self) -> None:
-        self._steering: Steering | None = None
+        self._steering: DesiredState | None = None
         self._lively = 0
 
     def news(self) -> None:
         """Learns that something has failed, or begins."""
         self._lively = _LIVELY_LOOKS
 
-    async def until_due(self, picture: FlowPicture) -> None:
+    async def until_due(self, picture: FlowSnapshot) -> None:
         """
         Waits until it is time for another look.
 
@@ -48,7 +48,7 @@ class Looks:
             waited_s += _EVERY_S
         self._lively = max(0, self._lively - 1)
 
-    def _is_lively(self, picture: FlowPicture) -> bool:
+    def _is_lively(self, picture: FlowSnapshot) -> bool:
         if picture.steering is not self._steering:
             self._steering = picture.steering
             self.news()

@@ -18,11 +18,11 @@ from mm2 import __version__
 from mm2.config.flow_config import FlowConfig
 from mm2.config.text.expressions import hide
 from mm2.errors import ClusterError
-from mm2.herder.election.leadership_term import Term
-from mm2.herder.status.status_diff import Key, StatusLedger, Written
-from mm2.herder.status.status_interval import Looks
+from mm2.herder.election.leadership_term import LeadershipTerm
+from mm2.herder.status.status_diff import Key, StatusDiff, Written
+from mm2.herder.status.status_interval import AdaptiveInterval
 from mm2.herder.view.flow_follower import FlowFollower
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import now_ms
 from mm2.supervision import keep_running
 
@@ -41,13 +41,13 @@ class StatusStore(Protocol):
     def is_there(self) -> bool:
         """Whether there is such a place."""
 
-    async def look(self, picture: FlowPicture) -> None:
+    async def look(self, picture: FlowSnapshot) -> None:
         """Has the picture show what stands there, once that is known."""
 
-    def last_words(self, picture: FlowPicture, ledger: StatusLedger) -> Iterable[Written]:
+    def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
         """What to write when this node has given the flow up."""
 
-    async def write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+    async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
         """
         Writes, and knows it at once.
 
@@ -78,15 +78,15 @@ class StatusKeeper:
         *,
         owner: str,
         worker_id: str,
-        also: Callable[[FlowPicture], Coroutine[object, object, None]] | None = None,
+        also: Callable[[FlowSnapshot], Coroutine[object, object, None]] | None = None,
     ) -> None:
         self._config = config
         self._also = also
         self._store = store
-        self._looks = Looks()
-        self._ledger = StatusLedger(config, owner=owner, worker_id=worker_id, release=__version__)
+        self._looks = AdaptiveInterval()
+        self._ledger = StatusDiff(config, owner=owner, worker_id=worker_id, release=__version__)
 
-    def hear(self, key: Key, reason: str | None) -> None:
+    def report_failure(self, key: Key, reason: str | None) -> None:
         """
         Learns that a connector or task begins, or why it has failed.
 
@@ -97,7 +97,9 @@ class StatusKeeper:
         self._ledger.heard(key, reason and hide(reason), now_ms())
         self._looks.news()
 
-    async def beside(self, work: Coroutine[object, object, None], term: Term) -> None:
+    async def run_alongside(
+        self, work: Coroutine[object, object, None], term: LeadershipTerm
+    ) -> None:
         """
         Awaits what a leader does, and writes meanwhile.
 
@@ -117,7 +119,7 @@ class StatusKeeper:
                 await work
                 writing.cancel()
             if not term.is_in_doubt:
-                await self._end(follower.picture)
+                await self._end(follower.snapshot)
         finally:
             await self._store.close()
 
@@ -126,7 +128,7 @@ class StatusKeeper:
         if not self._store.is_there and self._also is None:
             return
         await asyncio.sleep(_BEGIN_AFTER_S)
-        picture = follower.picture
+        picture = follower.snapshot
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(follower.run(), name="status-follower")
             await follower.until_ready()
@@ -137,7 +139,7 @@ class StatusKeeper:
                 await self._write(picture, self._ledger.changes(picture, now_ms()))
                 await self._looks.until_due(picture)
 
-    async def _end(self, picture: FlowPicture) -> None:
+    async def _end(self, picture: FlowSnapshot) -> None:
         """Takes no longer than some seconds; if the cluster is away, others see that themselves."""
         if not self._store.is_there:
             return
@@ -149,7 +151,7 @@ class StatusKeeper:
         except TimeoutError as error:
             log.warning("status.not_written", error=str(error))
 
-    async def _write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+    async def _write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
         try:
             await self._store.write(picture, records)
         except ClusterError as error:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.final_statuses import words_when_left
 from mm2.core.model import SourceAndTarget
-from mm2.herder.status.status_diff import StatusLedger, Written, own_words
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.status.status_diff import StatusDiff, Written, own_words
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, STATUS, FlowTopics, now_ms
 from mm2.kafka.admin import Admin
 from mm2.kafka.reconnecting_writer import StandingWriter
@@ -37,14 +37,14 @@ class StatusTopic:
         """Whether the flow has one."""
         return bool(self._config().herder.status_topic)
 
-    async def look(self, picture: FlowPicture) -> None:
+    async def look(self, picture: FlowSnapshot) -> None:
         """Nothing is to be done: pictures of flows follow their status topics."""
 
-    def last_words(self, picture: FlowPicture, ledger: StatusLedger) -> Iterable[Written]:
+    def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
         """What Connect's workers write when they end."""
         return ledger.ends(picture)
 
-    async def write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+    async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
         """
         Writes, and has the picture show it at once.
 
@@ -65,7 +65,7 @@ class StatusTopic:
             await writer.close()
 
 
-async def say_that_nobody_runs(config: FlowConfig, target: Admin) -> None:
+async def mark_unassigned(config: FlowConfig, target: Admin) -> None:
     """
     Puts the status topic right if a flow's last leader is gone without a word, and nobody follows.
 

@@ -22,7 +22,7 @@ from mm2.core.topics.acls import (
     target_acls,
 )
 from mm2.errors import ClusterError, SchemaError
-from mm2.herder.control.leader_state import Memory
+from mm2.herder.control.leader_state import LeaderState
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.client_errors import SecurityDisabled
 
@@ -52,7 +52,7 @@ class TopicAcls:
         *,
         policy: ReplicationPolicy,
         accepts: Callable[[TopicName], bool],
-        memory: Memory,
+        memory: LeaderState,
     ) -> None:
         self._settings = config.source
         self._alias = config.flow.source
@@ -134,7 +134,7 @@ class TopicAcls:
 
         Rules of topics that are not mirrored any more stay, as the topics do.
         """
-        copied = _read(await self._memory.recall(_KIND))
+        copied = _read(await self._memory.get(_KIND))
         remotes = {self._policy.format_remote_topic(self._alias, topic) for topic in mirrored}
         lost = {
             rule
@@ -147,7 +147,7 @@ class TopicAcls:
         for rule in doomed:
             if rule not in failures:
                 log.info("topic_acl.deleted", binding=str(rule))
-        await self._memory.remember(_KIND, _written(copied.union(desired) - lost | failures.keys()))
+        await self._memory.put(_KIND, _written(copied.union(desired) - lost | failures.keys()))
 
     def _say_that_there_is_no_authorizer(self) -> None:
         if not self._has_no_authorizer:

@@ -26,7 +26,7 @@ from mm2.core.topics.topic_plan import (
 )
 from mm2.core.topics.topology import is_own_copy
 from mm2.errors import ClusterError, NotAuthorized
-from mm2.herder.control.leader_state import Memory
+from mm2.herder.control.leader_state import LeaderState
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.topics.acl_sync import TopicAcls
 from mm2.herder.topics.config_sync import TopicSettings, create_topics, grow_topics
@@ -64,7 +64,7 @@ class Discovery:
         self._loops: set[TopicName] = set()
         self._failures: dict[TopicName, str] = {}
         self._mirrored: tuple[TopicDescription, ...] = ()
-        memory = Memory(config)
+        memory = LeaderState(config)
         self._settings = TopicSettings(clusters, self._property_filter)
         self._acls = TopicAcls(
             config, clusters, policy=self.policy, accepts=self._accepts, memory=memory

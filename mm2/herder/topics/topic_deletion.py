@@ -19,7 +19,7 @@ from mm2.core.model import TopicName
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.missing_topics import Absences
 from mm2.errors import NotAuthorized
-from mm2.herder.control.leader_state import Memory
+from mm2.herder.control.leader_state import LeaderState
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.offsets.position_store import PositionStore
 from mm2.herder.topics.internal_topics import accepted
@@ -50,7 +50,7 @@ class TopicDeletion:
         *,
         policy: ReplicationPolicy,
         accepts: Callable[[TopicName], bool],
-        memory: Memory,
+        memory: LeaderState,
     ) -> None:
         interval = config.source.refresh_topics
         grace_s = 0.0 if interval is None else _GRACE_INTERVALS * interval.total_seconds()
@@ -74,7 +74,7 @@ class TopicDeletion:
             ClusterError: a cluster does not answer; nothing is decided.
         """
         cluster = await self._clusters.source.cluster_id()
-        memory = await self._memory.recall(_KIND) or {"cluster": cluster, "topics": []}
+        memory = await self._memory.get(_KIND) or {"cluster": cluster, "topics": []}
         known = {TopicName(topic) for topic in memory["topics"]}
         # Topics that the user has excluded are not ours to delete any more.
         missing = await accepted(self._accepts, known.difference(listed))
@@ -89,7 +89,7 @@ class TopicDeletion:
             if await self._is_gone(topic) and await self._delete(topic):
                 deleted.add(topic)
         topics = sorted((missing - deleted).union(mirrored))
-        await self._memory.remember(_KIND, {"cluster": cluster, "topics": topics})
+        await self._memory.put(_KIND, {"cluster": cluster, "topics": topics})
 
     async def _is_gone(self, topic: TopicName) -> bool:
         """Lists leave out what we may not see; asked by name, a cluster tells the difference."""

@@ -14,10 +14,10 @@ from mm2.config.flow_config import FlowConfig
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.missing_topics import MissedOnce
 from mm2.herder.flow_clusters import FlowClusters
-from mm2.herder.restartable import Renewed
+from mm2.herder.restartable import Restartable
 from mm2.herder.topics.discovery import Assigned, Discovery
 from mm2.kafka.cancelling import cancellable
-from mm2.supervision import every
+from mm2.supervision import run_periodically
 
 log = structlog.get_logger()
 
@@ -28,7 +28,7 @@ missing is given up when it is missed again.
 """
 
 
-class Upkeep:
+class TopicSync:
     """
     Looks at the topics of one flow again and again.
 
@@ -43,7 +43,7 @@ class Upkeep:
         self._discovery = Discovery(config, clusters)
         self._is_known = asyncio.Event()
         self._is_wanted = asyncio.Event()
-        self._renewed: Renewed | None = None
+        self._renewed: Restartable | None = None
         self._missed = MissedOnce()
 
     @property
@@ -65,7 +65,7 @@ class Upkeep:
         self._discovery = Discovery(config, self._clusters)
         self._config = config
         if self._renewed is not None:
-            self._renewed.begin_anew()
+            self._renewed.restart()
 
     async def run(self, assign: Callable[[Assigned], Awaitable[None]]) -> None:
         """
@@ -74,7 +74,7 @@ class Upkeep:
         Args:
             assign: is told of everything that can be copied, whenever that has changed.
         """
-        self._renewed = Renewed("upkeep", lambda: self._look_after(assign))
+        self._renewed = Restartable("upkeep", lambda: self._look_after(assign))
         await self._renewed.run()
 
     async def _look_after(self, assign: Callable[[Assigned], Awaitable[None]]) -> None:
@@ -126,7 +126,7 @@ class Upkeep:
     ) -> None:
         """Once what is mirrored is known, now and at each interval."""
         await self._is_known.wait()
-        await every(interval.total_seconds(), job, name=name, at_once=True)
+        await run_periodically(interval.total_seconds(), job, name=name, at_once=True)
 
 
 def _shorter(seconds: float, interval: timedelta | None) -> float:

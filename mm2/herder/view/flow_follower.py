@@ -13,9 +13,9 @@ import structlog
 
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import ClusterError, root_cause
-from mm2.herder.control.control_topic import ControlBoard
+from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.flow_clusters import check_reachable
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, FlowTopics, now_ms
 from mm2.herder.view.flow_views import (
     ConnectorView,
@@ -26,7 +26,7 @@ from mm2.herder.view.flow_views import (
     TaskView,
     Totals,
 )
-from mm2.herder.view.view_builder import seen
+from mm2.herder.view.view_builder import build_view
 from mm2.kafka.admin import Admin
 from mm2.kafka.logs.log_tail import LogTail
 
@@ -63,7 +63,7 @@ async def view_flow(config: FlowConfig) -> FlowView:
     try:
         await check_reachable(admin)
         await _read_all(topics)
-        return seen(config, topics.picture, now_ms())
+        return build_view(config, topics.picture, now_ms())
     finally:
         await admin.close()
 
@@ -83,7 +83,7 @@ class FlowFollower:
     """
 
     def __init__(
-        self, config: FlowConfig, *, nodes: bool = True, board: ControlBoard | None = None
+        self, config: FlowConfig, *, nodes: bool = True, board: ControlTopicState | None = None
     ) -> None:
         self._config = config
         self._board = board
@@ -110,13 +110,13 @@ class FlowFollower:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     @property
-    def picture(self) -> FlowPicture:
+    def snapshot(self) -> FlowSnapshot:
         """What has been seen so far."""
         return self._topics.picture
 
     def view(self) -> FlowView:
         """The flow as it is now; before ``until_ready``, only what has been seen so far."""
-        return seen(self._config, self._topics.picture, now_ms())
+        return build_view(self._config, self._topics.picture, now_ms())
 
     @property
     def _is_ready(self) -> bool:
@@ -153,9 +153,9 @@ class FlowFollower:
                 told = str(error)
             await asyncio.sleep(_ASK_EVERY_S)
 
-    async def _follow_board(self, board: ControlBoard) -> None:
+    async def _follow_board(self, board: ControlTopicState) -> None:
         await board.caught_up.wait()
-        with board.read_by(self.picture.take_control):
+        with board.subscribe_records(self.snapshot.apply_control):
             self._tails[CONTROL] = None
             await asyncio.Event().wait()  # Until cancelled.
 

@@ -28,7 +28,7 @@ from mm2.core.leadership.placement import Member
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
 from mm2.core.rates import Growth
 from mm2.errors import SchemaError
-from mm2.herder.control.desired_state import Steering, readable, readable_steering
+from mm2.herder.control.desired_state import DesiredState, readable, readable_command
 from mm2.kafka.group_model import GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
 from mm2.protocol.checkpoint_progress import (
@@ -77,7 +77,7 @@ class SeenPartition:
     bytes: Growth = field(default_factory=lambda: Growth(_WINDOW_MS))
 
 
-class FlowPicture:
+class FlowSnapshot:
     """
     A flow as its topics show it.
 
@@ -100,7 +100,7 @@ class FlowPicture:
     def __init__(self) -> None:
         self.lease: Lease | None = None
         self.lease_ms = 0
-        self.steering = Steering()
+        self.steering = DesiredState()
         self.assignments: dict[int, Assignment] = {}
         self.reports: dict[int, BundleProgress] = {}
         self.partitions: dict[TopicPartition, SeenPartition] = {}
@@ -112,10 +112,10 @@ class FlowPicture:
         self.failures: dict[ConnectorKey | TaskKey, str] = {}
         self.members = GroupMembers(state=GroupState.UNKNOWN)
 
-    def take_control(self, record: Record) -> None:
+    def apply_control(self, record: Record) -> None:
         """Takes the next record of the control topic."""
         entry = readable(record)
-        self.steering = self.steering.then(entry).then(readable_steering(record))
+        self.steering = self.steering.then(entry).then(readable_command(record))
         match entry:
             case Lease() as lease:
                 if self.lease is None or lease.epoch >= self.lease.epoch:
@@ -127,7 +127,7 @@ class FlowPicture:
             case _:
                 pass
 
-    def take_progress(self, record: Record) -> None:
+    def apply_progress(self, record: Record) -> None:
         """Takes the next record of the progress topic."""
         try:
             if is_of_bundle(record.key):
@@ -139,7 +139,7 @@ class FlowPicture:
         except SchemaError as error:
             log.warning("progress.unreadable", offset=record.offset, error=str(error))
 
-    def take_status(self, record: Record) -> None:
+    def apply_status(self, record: Record) -> None:
         """Takes the next record of the status topic."""
         try:
             self.statuses.take(record.key, record.value)
@@ -148,7 +148,7 @@ class FlowPicture:
         except SchemaError as error:
             log.warning("status.unreadable", offset=record.offset, error=str(error))
 
-    def wanted_of(self, connector: str) -> RunState:
+    def desired_state_of(self, connector: str) -> RunState:
         """What operators want of a connector; a flow that is stopped goes on with its others."""
         return RunState[self.steering.state_of(connector).name]
 
@@ -193,9 +193,9 @@ class FlowPicture:
         nodes = {member.node for member in self.nodes()}
         if self.members.state is GroupState.STABLE and nodes:
             return lease.owner in nodes
-        return now_ms - self.heard_ms() < (lease.lasts_ms or _LASTS_MS)
+        return now_ms - self.last_contact_ms() < (lease.lasts_ms or _LASTS_MS)
 
-    def heard_ms(self) -> int:
+    def last_contact_ms(self) -> int:
         """
         When the leader was heard last, by its clock; 0 for never.
 

@@ -10,7 +10,7 @@ from typing import Final
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.errors import NotAuthorized
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.admin import Admin
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.logs.log_tail import LogTail
@@ -45,7 +45,7 @@ class FlowTopics:
     def __init__(self, config: FlowConfig, admin: Admin) -> None:
         self._config = config
         self.admin = admin
-        self.picture = FlowPicture()
+        self.picture = FlowSnapshot()
         names = {
             CONTROL: config.herder.names.control_topic,
             PROGRESS: config.herder.names.progress_topic,
@@ -54,9 +54,9 @@ class FlowTopics:
         # Connectors of a Connect worker have no status topic of their own.
         self.names: Mapping[str, str] = {kind: name for kind, name in names.items() if name}
         self._takes: Mapping[str, Callable[[Record], None]] = {
-            CONTROL: self.picture.take_control,
-            PROGRESS: self.picture.take_progress,
-            STATUS: self.picture.take_status,
+            CONTROL: self.picture.apply_control,
+            PROGRESS: self.picture.apply_progress,
+            STATUS: self.picture.apply_status,
         }
 
     async def read_group(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import NO_OFFSET, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.control.desired_state import Steering
+from mm2.herder.control.desired_state import DesiredState
 from mm2.protocol.progress_records import GapReport
 
 
@@ -194,7 +194,7 @@ class FlowView:
     time_ms: int
     leader: LeaderView | None = None
     nodes: tuple[NodeView, ...] = ()
-    steering: Steering = field(default_factory=Steering)
+    steering: DesiredState = field(default_factory=DesiredState)
     config_digest: str | None = None
     connectors: tuple[ConnectorView, ...] = ()
     partitions: tuple[PartitionView, ...] = ()

@@ -19,7 +19,7 @@ from mm2.core.model import (
     SOURCE_CONNECTOR,
     TopicPartition,
 )
-from mm2.herder.view.flow_snapshot import FlowPicture, SeenPartition
+from mm2.herder.view.flow_snapshot import FlowSnapshot, SeenPartition
 from mm2.herder.view.flow_views import (
     ConnectorView,
     FlowView,
@@ -32,7 +32,7 @@ from mm2.kafka.group_model import GroupMember
 from mm2.protocol.control_records import Assignment
 
 
-def seen(config: FlowConfig, picture: FlowPicture, now_ms: int) -> FlowView:
+def build_view(config: FlowConfig, picture: FlowSnapshot, now_ms: int) -> FlowView:
     """
     The flow as anybody sees it: what its leader says of it counts, as long as there is one.
 
@@ -41,7 +41,7 @@ def seen(config: FlowConfig, picture: FlowPicture, now_ms: int) -> FlowView:
         picture: what was read.
         now_ms: the time here; clocks of others may differ.
     """
-    look = _Look(config, picture, now_ms, is_own=False)
+    look = _ViewBuilder(config, picture, now_ms, is_own=False)
     heartbeats, checkpoints = picture.heartbeats, picture.checkpoints
     return FlowView(
         flow=config.flow,
@@ -57,7 +57,7 @@ def seen(config: FlowConfig, picture: FlowPicture, now_ms: int) -> FlowView:
     )
 
 
-def own_connectors(config: FlowConfig, picture: FlowPicture, now_ms: int) -> list[ConnectorView]:
+def own_connectors(config: FlowConfig, picture: FlowSnapshot, now_ms: int) -> list[ConnectorView]:
     """
     The connectors as the leader itself knows them.
 
@@ -66,7 +66,7 @@ def own_connectors(config: FlowConfig, picture: FlowPicture, now_ms: int) -> lis
         picture: what it has read, and what failed in its own process.
         now_ms: the time.
     """
-    return list(_Look(config, picture, now_ms, is_own=True).connectors())
+    return list(_ViewBuilder(config, picture, now_ms, is_own=True).connectors())
 
 
 def connectors_of(config: FlowConfig) -> list[str]:
@@ -79,11 +79,11 @@ def connectors_of(config: FlowConfig) -> list[str]:
     return [name for name in config.parts if there[name]]
 
 
-class _Look:
+class _ViewBuilder:
     """One look at a picture."""
 
     def __init__(
-        self, config: FlowConfig, picture: FlowPicture, now_ms: int, *, is_own: bool
+        self, config: FlowConfig, picture: FlowSnapshot, now_ms: int, *, is_own: bool
     ) -> None:
         self._config = picture.altered(config)
         self._picture = picture
@@ -91,7 +91,7 @@ class _Look:
         self._is_java = picture.is_run_by_java
         lease = picture.lease
         self._epoch, self._worker = (lease.epoch, lease.owner) if lease else (0, "")
-        self._age_ms = max(0, now_ms - picture.heard_ms())
+        self._age_ms = max(0, now_ms - picture.last_contact_ms())
         self._is_led = is_own or picture.is_led(now_ms)
         self._now_ms = now_ms if is_own else picture.clock_ms(now_ms)
         self._reported = picture.reported()
@@ -139,7 +139,7 @@ class _Look:
 
     def _connector(self, name: str) -> ConnectorView:
         key, tasks = ConnectorKey(name), tuple(self._tasks(name))
-        wanted = self._picture.wanted_of(name)
+        wanted = self._picture.desired_state_of(name)
         failure = self._refusal(name) or self._picture.failures.get(key)
         state = connector_state(
             wanted, is_led=self._is_led, failure=failure, still_runs=self._still_runs(name)
@@ -171,7 +171,7 @@ class _Look:
             )
 
     def _source_tasks(self) -> dict[int, Status]:
-        wanted = self._picture.wanted_of(SOURCE_CONNECTOR)
+        wanted = self._picture.desired_state_of(SOURCE_CONNECTOR)
         found = {}
         for assignment in self._assignments():
             number = assignment.index
@@ -191,7 +191,7 @@ class _Look:
         if is_off or self._is_java or self._refusal(name) is not None:
             return {}
         failure = self._picture.failures.get(TaskKey(name, 0))
-        wanted = self._picture.wanted_of(name)
+        wanted = self._picture.desired_state_of(name)
         silent_ms = 0 if wanted is RunState.RUNNING else None
         state = task_state(wanted, is_led=self._is_led, failure=failure, silent_ms=silent_ms)
         return {} if state is None else {0: self._status(state, failure)}
@@ -231,7 +231,7 @@ class _Look:
         return sorted(found, key=lambda each: each.index)
 
     def _still_runs(self, name: str) -> bool:
-        wanted = self._picture.wanted_of(name)
+        wanted = self._picture.desired_state_of(name)
         return name == SOURCE_CONNECTOR and any(
             task_state(wanted, is_led=True, silent_ms=self._silent_ms(a.index)) is RunState.RUNNING
             for a in self._assignments()

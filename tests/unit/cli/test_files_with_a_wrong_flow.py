@@ -11,7 +11,7 @@ from mm2.cli import flows_commands
 from mm2.cli.mm2 import main
 from mm2.config.flow_config import FlowConfig
 from mm2.failover.flow_switch import FlowStatus
-from mm2.herder.control.desired_state import Steering
+from mm2.herder.control.desired_state import DesiredState
 
 _FILE = """\
 clusters = A, B, C
@@ -41,7 +41,7 @@ def _answering(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def status(config: FlowConfig) -> FlowStatus:
         del config
-        return FlowStatus(steering=Steering(), running=None, epoch=1, owner="n", tasks=2)
+        return FlowStatus(steering=DesiredState(), running=None, epoch=1, owner="n", tasks=2)
 
     monkeypatch.setattr(flows_commands, "_status", status)
 

@@ -11,8 +11,8 @@ from mm2.cli.options import flows_of
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import Unavailable
 from mm2.failover.flow_switch import FlowStatus
-from mm2.herder.control.desired_state import Steering
-from mm2.protocol.control_records import FlowState, Wanted
+from mm2.herder.control.desired_state import DesiredState
+from mm2.protocol.control_records import DesiredFlowState, FlowState
 
 _FILE = """\
 clusters = A, B
@@ -30,8 +30,8 @@ async def test_a_target_that_is_away_hides_no_other_flow(
     async def status(config: FlowConfig) -> FlowStatus:
         if config.flow.target == lost:
             raise Unavailable(lost, "no answer in 10 s")
-        wanted = Wanted(state=FlowState.STOPPED, reason="repair")
-        steering = Steering(flow=wanted)
+        wanted = DesiredFlowState(state=FlowState.STOPPED, reason="repair")
+        steering = DesiredState(flow=wanted)
         return FlowStatus(steering=steering, running=None, epoch=1, owner="n", tasks=2)
 
     file = tmp_path / "mm2.properties"

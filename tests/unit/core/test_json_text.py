@@ -19,7 +19,7 @@ from mm2.core.leadership.placement import Member, leader_of
 from mm2.core.positions.log_identity import Lineage
 from mm2.errors import SchemaError
 from mm2.protocol.checkpoint_progress import decode_checkpoint_progress
-from mm2.protocol.command_records import decode_steering
+from mm2.protocol.command_records import decode_command
 from mm2.protocol.control_records import decode
 from mm2.protocol.heartbeat_progress import decode_heartbeats
 from mm2.protocol.member_metadata import decode_decision, decode_member, encode_member
@@ -84,7 +84,7 @@ def test_the_longest_texts_are_judged_in_one_pass(text: str) -> None:
 READERS: dict[str, Callable[[bytes], object]] = {
     **{key: partial(decode, key.encode()) for key in ("lease", "flow", "bundle-0", "missing-t")},
     **{
-        key: partial(decode_steering, key.encode())
+        key: partial(decode_command, key.encode())
         for key in ("config", "settings", "connector-c", "restart-c")
     },
     "shares": partial(decode_division, b"shares"),

@@ -17,7 +17,7 @@ from mm2.core.translation.run_codec import (
     encode_value,
     runs_topic,
 )
-from mm2.core.translation.runs import Block, BlockName, Logs, Run, Runs, Term
+from mm2.core.translation.runs import Block, BlockName, Logs, Run, Runs, TaskTenure
 from mm2.errors import SchemaError
 
 WHERE = TopicPartition(TopicName("t"), 3)
@@ -28,7 +28,7 @@ BLOCK = Block(
     Logs(UUID(int=1), None),
     is_fresh=True,
     is_transactional=True,
-    term=Term(3, 200, 1, 5),
+    term=TaskTenure(3, 200, 1, 5),
 )
 PLAIN_KEY = b"\0\x01t" + bytes([0, 0, 0, 3]) + bytes(7) + b"\x64"
 KEY = PLAIN_KEY + b"\1\2\3\4"
@@ -52,7 +52,7 @@ def test_keys_of_blocks_of_no_task_have_no_tag() -> None:
 
 
 def test_blocks_of_one_start_have_names_of_their_own_by_their_terms() -> None:
-    latter = replace(BLOCK, term=Term(3, 201, 1, 6))
+    latter = replace(BLOCK, term=TaskTenure(3, 201, 1, 6))
     assert BLOCK.name.start == latter.name.start == 100
     assert len({BLOCK.name, latter.name, replace(BLOCK, term=None).name}) == 3
     assert replace(BLOCK, end=600).name == BLOCK.name
@@ -117,7 +117,7 @@ def blocks(draw: st.DrawFn) -> Block:
         run = Run(upstream + draw(numbers), downstream + draw(numbers), draw(numbers) + 1)
         runs.append(run)
         upstream, downstream = run.upstream + run.records, run.downstream + run.records
-    term = st.builds(Term, numbers, numbers, numbers, numbers)
+    term = st.builds(TaskTenure, numbers, numbers, numbers, numbers)
     logs = st.none() | st.uuids().filter(lambda each: each.int != 0)
     return Block(
         start,

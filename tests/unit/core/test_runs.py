@@ -15,7 +15,7 @@ from mm2.core.translation.runs import (
     Logs,
     Run,
     Runs,
-    Term,
+    TaskTenure,
     Translated,
 )
 
@@ -308,7 +308,7 @@ def test_a_block_that_is_cut_inside_a_run_ends_with_a_record_and_no_marker() -> 
 
 
 def of_task(block: Block, *term: int) -> Block:
-    return replace(block, term=Term(*term))
+    return replace(block, term=TaskTenure(*term))
 
 
 FORMER, LATTER = (1, 4, 0, 1_000), (1, 5, 0, 2_000)

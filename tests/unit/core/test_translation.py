@@ -12,7 +12,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import TOO_OLD, OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore, Translated
 from mm2.core.translation.run_codec import encode_key, encode_value
-from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, Term
+from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, TaskTenure
 from mm2.errors import SchemaError
 
 WHERE = TopicPartition(TopicName("t"), 0)
@@ -166,7 +166,7 @@ def test_what_is_known_of_a_partition_is_looked_at_anew_with_each_sync_and_block
 
 def test_a_late_block_of_a_former_task_and_compaction_leave_no_hole() -> None:
     """A task that was only paused writes the block with which the next one began."""
-    former, latter = Term(1, 1, 0, 1), Term(1, 2, 0, 2)
+    former, latter = TaskTenure(1, 1, 0, 1), TaskTenure(1, 2, 0, 2)
     blocks = [
         Block(0, 10, Runs([Run(0, 0, 10)]), term=former),
         Block(10, 20, Runs([Run(10, 15, 10)]), term=latter),

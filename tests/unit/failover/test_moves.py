@@ -30,7 +30,7 @@ from mm2.failover.move_plan import Plan, Wishes
 from mm2.failover.temporary_stop import FAILOVER
 from mm2.kafka.client_errors import GroupInUse
 from mm2.kafka.group_model import Group, GroupState, GroupType
-from mm2.protocol.control_records import FlowState, Wanted
+from mm2.protocol.control_records import DesiredFlowState, FlowState
 from tests.support.fake_moves import COPY, ORIGINAL, FakeSwitch, fake_route, switch
 from tests.support.fake_route import FakeSide
 
@@ -194,7 +194,7 @@ def test_what_is_not_copied_when_the_flow_stands_is_not_waited_for(tmp_path: Pat
 
 def test_a_flow_that_an_operator_has_stopped_stays_so(tmp_path: Path) -> None:
     """Whether the move is refused, made, or goes back."""
-    repaired = Wanted(state=FlowState.STOPPED, reason="A is being repaired")
+    repaired = DesiredFlowState(state=FlowState.STOPPED, reason="A is being repaired")
     target, flow = _target(), FakeSwitch(repaired)
     route = fake_route(tmp_path, _source("g"), target)
     flow.on_stop = target.logs.clear
@@ -267,7 +267,7 @@ def test_where_a_group_begins_without_a_checkpoint_is_the_users_word(
 def test_nobody_waits_for_a_flow_that_is_stopped(tmp_path: Path, *, is_there: bool) -> None:
     """What is not copied will not be; where nothing is missing, that is only worth a word."""
     route = fake_route(tmp_path, _source("g"), _target() if is_there else FakeSide("B"))
-    stopped = FakeSwitch(Wanted(state=FlowState.STOPPED, reason="a try"))
+    stopped = FakeSwitch(DesiredFlowState(state=FlowState.STOPPED, reason="a try"))
     move = Move(route, Wishes(groups=("g",), timeout_s=3600), print, switch(stopped))
     plan = asyncio.run(move.execute())
     assert plan.is_done is is_there

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from mm2.errors import FatalError, Mm2Error
-from mm2.supervision import Backoff, every, keep_running
+from mm2.supervision import Backoff, keep_running, run_periodically
 from tests.support.virtual_time import run
 
 
@@ -95,7 +95,7 @@ async def _fails_while_it_is_cancelled() -> None:
     "endless",
     [
         lambda: keep_running("part", _fails_while_it_is_cancelled),
-        lambda: every(1.0, _fails_while_it_is_cancelled, name="job", at_once=True),
+        lambda: run_periodically(1.0, _fails_while_it_is_cancelled, name="job", at_once=True),
     ],
     ids=["part", "job"],
 )

@@ -13,17 +13,17 @@ from mm2.errors import SchemaError
 from mm2.protocol.control_records import (
     Assignment,
     BundleState,
+    DesiredFlowState,
     FlowState,
     Lease,
     LeaseState,
     MissingTopic,
     NewerRecord,
-    Wanted,
     decode,
     encode_assignment,
+    encode_desired_state,
     encode_lease,
     encode_missing,
-    encode_wanted,
 )
 from mm2.protocol.gap_records import encode_gap
 from mm2.protocol.progress_records import GapReport
@@ -65,15 +65,15 @@ def test_leases_survive(lease: Lease) -> None:
 
 @given(
     st.builds(
-        Wanted,
+        DesiredFlowState,
         state=st.sampled_from(FlowState),
         reason=st.text(),
         time_ms=st.integers(0, 1 << 50),
         by=st.text(),
     )
 )
-def test_what_operators_want_survives(wanted: Wanted) -> None:
-    assert decode(*encode_wanted(wanted)) == wanted
+def test_what_operators_want_survives(wanted: DesiredFlowState) -> None:
+    assert decode(*encode_desired_state(wanted)) == wanted
 
 
 @given(st.builds(MissingTopic, topic=_topics, epoch=st.integers(0, 1 << 40)))

@@ -19,7 +19,7 @@ from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.topics.discovery import Assigned, Discovery
-from mm2.herder.topics.topic_sync import Upkeep
+from mm2.herder.topics.topic_sync import TopicSync
 from mm2.kafka.admin import Admin
 from tests.support.eventually import eventually_async
 
@@ -218,7 +218,7 @@ def test_after_a_look_that_failed_the_next_one_finds_everything_new(side: str) -
 async def test_a_topic_must_be_missed_twice_before_its_partitions_are_revoked() -> None:
     """A broker that has just started may not know all topics; new ones count at once."""
     flow = _Flow({"orders": 1, "orders.gone": 1})
-    upkeep = Upkeep(flow.config, flow.clusters)
+    upkeep = TopicSync(flow.config, flow.clusters)
     told: list[tuple[int, set[str]]] = []
 
     async def assign(found: Assigned) -> None:

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from mm2.errors import SchemaError
-from mm2.herder.bundles.rate_shares import Shares
+from mm2.herder.bundles.rate_shares import RateShares
 from mm2.protocol.progress_records import BundleProgress, PaceProgress, PartitionProgress
-from mm2.protocol.rate_records import Division, decode_division, encode_division
+from mm2.protocol.rate_records import RateDivision, decode_division, encode_division
 
 _IDLE = PartitionProgress(
     topic="t", partition=0, remote="A.t", records=0, bytes=0, position=0, end=0, lag=0
@@ -23,7 +23,7 @@ class _Tasks:
 
     def __init__(self) -> None:
         self.told: list[Mapping[int, float]] = []
-        self.shares = Shares(lambda: {0, 1}, self._tell)
+        self.shares = RateShares(lambda: {0, 1}, self._tell)
         self._totals = [0, 0]
         self._now_ms = 0
 
@@ -74,7 +74,7 @@ def test_nothing_is_divided_that_has_no_limit_or_is_not_known() -> None:
 
 
 def test_the_division_is_a_record() -> None:
-    division = Division(epoch=7, portions={0: 0.9, 12: 0.1})
+    division = RateDivision(epoch=7, portions={0: 0.9, 12: 0.1})
     assert decode_division(*encode_division(division)) == division
     assert decode_division(encode_division(division)[0], None) is None
     assert decode_division(b"limit", b"{}") is None

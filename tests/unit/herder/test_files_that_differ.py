@@ -8,13 +8,13 @@ from structlog.testing import capture_logs
 
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.election.flow_leading import FlowLeading
-from mm2.herder.election.group_election import NodeShare
-from mm2.herder.election.leadership_term import Term
+from mm2.herder.election.group_election import NodeAssignments
+from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.kafka.logs.records import Record
 from mm2.protocol.control_records import Lease, encode_lease
 
 
-async def _work(_: Term) -> None:
+async def _work(_: LeadershipTerm) -> None:
     raise NotImplementedError
 
 
@@ -30,9 +30,9 @@ async def test_only_of_a_leader_that_is_heard_after_the_past_has_been_read(tmp_p
         "A.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"
     )
     (config,) = load_flows(file, None)
-    leading = FlowLeading(config, node="n", share=NodeShare(could=frozenset()), work=_work)
+    leading = FlowLeading(config, node="n", share=NodeAssignments(could=frozenset()), work=_work)
     board = leading._board
-    with board.heard_by(leading._heard), capture_logs() as logged:
+    with board.subscribe_entries(leading._heard), capture_logs() as logged:
         for former in ("x", "y", "z"):
             board._take(_lease(former, f"file of {former}"))
         assert logged == []

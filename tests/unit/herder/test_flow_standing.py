@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from mm2.core.connect.status_records import ActiveTopic, RunState, TopicKey, encode_topic
-from mm2.herder.view.flow_snapshot import FlowPicture
-from mm2.herder.view.view_builder import seen
+from mm2.herder.view.flow_snapshot import FlowSnapshot
+from mm2.herder.view.view_builder import build_view
 from mm2.protocol.checkpoint_progress import CheckpointProgress, encode_checkpoint_progress
 from mm2.protocol.heartbeat_progress import HeartbeatProgress, encode_heartbeats
 from mm2.protocol.progress_records import GapReport
@@ -44,7 +44,7 @@ def test_a_flow_that_runs(flow: SeenFlow) -> None:
 
 
 def test_a_flow_that_has_never_run() -> None:
-    view = seen(flow_of(), FlowPicture(), NOW)
+    view = build_view(flow_of(), FlowSnapshot(), NOW)
     assert view.leader is None
     assert not view.is_led
     assert [each.state.value for each in view.connectors] == ["UNASSIGNED"] * 3
@@ -53,7 +53,7 @@ def test_a_flow_that_has_never_run() -> None:
 
 def test_only_connectors_that_are_configured_are_there() -> None:
     settings = {"enabled": "false", "emit_heartbeats_enabled": "true"}
-    (only,) = seen(flow_of(**settings), FlowPicture(), NOW).connectors
+    (only,) = build_view(flow_of(**settings), FlowSnapshot(), NOW).connectors
     assert only.name == HEARTBEAT
 
 
@@ -128,11 +128,11 @@ def test_clocks_of_the_flow_and_of_who_looks_may_differ(flow: SeenFlow) -> None:
 
 def test_heartbeats_groups_and_topics_are_shown(flow: SeenFlow) -> None:
     beats = HeartbeatProgress(time_ms=NOW, last_ms=NOW - 5, ways=())
-    flow.picture.take_progress(flow.record(*encode_heartbeats(beats)))
+    flow.picture.apply_progress(flow.record(*encode_heartbeats(beats)))
     checkpoints = CheckpointProgress(time_ms=NOW, groups=3)
-    flow.picture.take_progress(flow.record(*encode_checkpoint_progress(checkpoints)))
+    flow.picture.apply_progress(flow.record(*encode_checkpoint_progress(checkpoints)))
     active = encode_topic(TopicKey(SOURCE, "A.t"), ActiveTopic(task=0, discovered_ms=1))
-    flow.picture.take_status(flow.record(*active))
+    flow.picture.apply_status(flow.record(*active))
     view = flow.view()
     assert (view.heartbeat_ms, view.groups) == (NOW - 5, 3)
     assert flow.connector().topics == ("A.t",)
@@ -145,13 +145,15 @@ def test_records_that_cannot_be_read_or_are_of_a_newer_release_change_nothing(
     flow.control(b"lease", b"{")
     flow.control(b"moon-phase", b"{}")
     for key in (b"bundle-0", b"heartbeat", b"checkpoint"):
-        flow.picture.take_progress(flow.record(key, b"{"))
-    flow.picture.take_progress(flow.record(b"moon", b"{}"))
-    flow.picture.take_status(flow.record(b"status-connector-c", b"{"))
-    flow.picture.take_status(flow.record(b"moon", b"{}"))
+        flow.picture.apply_progress(flow.record(key, b"{"))
+    flow.picture.apply_progress(flow.record(b"moon", b"{}"))
+    flow.picture.apply_status(flow.record(b"status-connector-c", b"{"))
+    flow.picture.apply_status(flow.record(b"moon", b"{}"))
     assert flow.view() == before
 
 
 def test_a_part_of_a_flow_has_only_its_connector() -> None:
     config = replace(flow_of(), parts=(CHECKPOINT,))
-    assert [each.name for each in seen(config, FlowPicture(), NOW).connectors] == [CHECKPOINT]
+    assert [each.name for each in build_view(config, FlowSnapshot(), NOW).connectors] == [
+        CHECKPOINT
+    ]

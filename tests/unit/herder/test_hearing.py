@@ -14,7 +14,7 @@ from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, ClusterAlias, 
 from mm2.errors import Unavailable
 from mm2.herder.bundles.slot_allocation import Slots
 from mm2.herder.flow_clusters import FlowClusters
-from mm2.herder.status.failure_reporting import HeardRunner, heard_flow
+from mm2.herder.status.failure_reporting import ReportingRunner, reporting_flow
 from mm2.herder.status.status_topic import worker_id_of
 from mm2.kafka.admin import Admin
 from mm2.protocol.bundle_spec import BundleSpec
@@ -60,7 +60,7 @@ def _config() -> FlowConfig:
 async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
     ear = _Ear()
     runner = _Runner()
-    heard = HeardRunner(runner, ear.hear)
+    heard = ReportingRunner(runner, ear.hear)
     await heard.start()
     assert runner.started
     assert await heard.run(sample_spec(index=3)) == {"index": 3}
@@ -70,7 +70,7 @@ async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
 
 async def test_why_a_bundle_fails_is_heard() -> None:
     ear = _Ear()
-    runner = HeardRunner(_Runner(RuntimeError("the JVM is gone")), ear.hear)
+    runner = ReportingRunner(_Runner(RuntimeError("the JVM is gone")), ear.hear)
     with pytest.raises(RuntimeError, match="gone"):
         await runner.run(sample_spec(index=3))
     assert ear.heard == [(_TASK, None), (_TASK, "RuntimeError: the JVM is gone")]
@@ -84,7 +84,7 @@ async def test_how_a_small_flow_goes_is_heard(*, fails: bool) -> None:
             raise ExceptionGroup("jobs", [Unavailable("B", "no answer")])
 
     ear, key = _Ear(), TaskKey(HEARTBEAT_CONNECTOR, 0)
-    heard = heard_flow(beat, HEARTBEAT_CONNECTOR, ear.hear)
+    heard = reporting_flow(beat, HEARTBEAT_CONNECTOR, ear.hear)
     clusters = FlowClusters(Admin("A", {}), Admin("B", {}))
     if fails:
         with pytest.raises(ExceptionGroup):

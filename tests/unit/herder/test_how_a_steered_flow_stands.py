@@ -8,10 +8,16 @@ from mm2.core.connect.status_records import RunState
 from mm2.protocol.command_records import (
     Alterations,
     ConnectorState,
-    ConnectorWanted,
-    encode_steering,
+    DesiredConnectorState,
+    encode_command,
 )
-from mm2.protocol.control_records import FlowState, Lease, Wanted, encode_lease, encode_wanted
+from mm2.protocol.control_records import (
+    DesiredFlowState,
+    FlowState,
+    Lease,
+    encode_desired_state,
+    encode_lease,
+)
 from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE, SeenFlow
 
 
@@ -23,8 +29,8 @@ def flow() -> SeenFlow:
 def test_a_flow_that_stops_is_stopped_once_its_tasks_have_said_that_they_ended(
     flow: SeenFlow,
 ) -> None:
-    stopped = Wanted(state=FlowState.STOPPED, reason="repair")
-    flow.control(*encode_wanted(stopped))
+    stopped = DesiredFlowState(state=FlowState.STOPPED, reason="repair")
+    flow.control(*encode_desired_state(stopped))
     flow.report(0, is_last=True)
     assert flow.states() == ["RUNNING", "RUNNING"]
     assert not flow.connector().is_as_wanted
@@ -37,7 +43,7 @@ def test_a_flow_that_stops_is_stopped_once_its_tasks_have_said_that_they_ended(
 
 
 def test_a_task_that_cannot_say_that_it_has_ended_is_waited_for(flow: SeenFlow) -> None:
-    flow.control(*encode_wanted(Wanted(state=FlowState.STOPPED)))
+    flow.control(*encode_desired_state(DesiredFlowState(state=FlowState.STOPPED)))
     flow.report(0, is_last=True)
     for after_ms, states in ((14_999, ["RUNNING", "RUNNING"]), (15_000, ["STOPPED"])):
         flow.control(*encode_lease(Lease(epoch=7, owner="n")), at_ms=NOW + after_ms)
@@ -45,8 +51,8 @@ def test_a_task_that_cannot_say_that_it_has_ended_is_waited_for(flow: SeenFlow) 
 
 
 def test_a_connector_that_operators_pause_is_paused_and_is_as_wanted(flow: SeenFlow) -> None:
-    paused = ConnectorWanted(connector=HEARTBEAT, state=ConnectorState.PAUSED, reason="quiet")
-    flow.control(*encode_steering(paused))
+    paused = DesiredConnectorState(connector=HEARTBEAT, state=ConnectorState.PAUSED, reason="quiet")
+    flow.control(*encode_command(paused))
     found = flow.connector(HEARTBEAT)
     assert (found.state, found.wanted, found.reason) == (RunState.PAUSED, RunState.PAUSED, "quiet")
     assert [task.state for task in found.tasks] == [RunState.PAUSED]
@@ -55,7 +61,7 @@ def test_a_connector_that_operators_pause_is_paused_and_is_as_wanted(flow: SeenF
 
 def test_what_operators_have_altered_counts_as_far_as_it_fits(flow: SeenFlow) -> None:
     changes = {"emit.heartbeats.enabled": "false", "tasks.max": "no number"}
-    flow.control(*encode_steering(Alterations(changes=changes)))
+    flow.control(*encode_command(Alterations(changes=changes)))
     assert [each.name for each in flow.view().connectors] == [SOURCE, CHECKPOINT]
-    flow.control(*encode_steering(Alterations(changes={})))
+    flow.control(*encode_command(Alterations(changes={})))
     assert [each.name for each in flow.view().connectors] == [SOURCE, CHECKPOINT, HEARTBEAT]

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mm2.herder.bundles.bundle_supervisor import Keeper
+from mm2.herder.bundles.bundle_supervisor import BundleSupervisor
 from tests.support.virtual_time import run
 
 
@@ -42,7 +42,7 @@ class _AlwaysSet(asyncio.Event):
 def test_a_job_that_ends_is_submitted_again_until_the_last() -> None:
     async def work() -> list[str]:
         jobs = _Jobs()
-        keeper = Keeper("b", jobs.job)
+        keeper = BundleSupervisor("b", jobs.job)
         async with asyncio.TaskGroup() as group:
             group.create_task(keeper.run())
             for _ in range(2):
@@ -62,7 +62,7 @@ def test_a_job_that_ends_at_once_is_not_submitted_without_a_pause() -> None:
     async def work() -> int:
         jobs = _Jobs()
         jobs.stop = _AlwaysSet()
-        keeper = Keeper("b", jobs.job)
+        keeper = BundleSupervisor("b", jobs.job)
         async with asyncio.TaskGroup() as group:
             group.create_task(keeper.run())
             await asyncio.sleep(10)
@@ -75,7 +75,7 @@ def test_a_job_that_ends_at_once_is_not_submitted_without_a_pause() -> None:
 def test_a_job_that_fails_is_submitted_again() -> None:
     async def work() -> list[str]:
         jobs = _Jobs(failures=2)
-        keeper = Keeper("b", jobs.job)
+        keeper = BundleSupervisor("b", jobs.job)
         async with asyncio.TaskGroup() as group:
             group.create_task(keeper.run())
             await asyncio.sleep(60)
@@ -89,15 +89,15 @@ def test_a_job_that_fails_is_submitted_again() -> None:
 def test_while_it_rests_no_job_begins() -> None:
     async def work() -> list[str]:
         jobs = _Jobs()
-        keeper = Keeper("b", jobs.job)
+        keeper = BundleSupervisor("b", jobs.job)
         async with asyncio.TaskGroup() as group:
             group.create_task(keeper.run())
             await asyncio.sleep(1)
             jobs.stop.set()
-            await keeper.rest(within_s=5)
+            await keeper.suspend(within_s=5)
             await asyncio.sleep(100)
             jobs.log.append("rested")
-            keeper.go_on()
+            keeper.resume()
             await asyncio.sleep(1)
             keeper.end()
             jobs.stop.set()
@@ -109,14 +109,14 @@ def test_while_it_rests_no_job_begins() -> None:
 def test_a_job_that_does_not_end_in_time_is_cut_off_and_the_next_one_runs() -> None:
     async def work() -> tuple[list[str], float]:
         jobs = _Jobs()
-        keeper = Keeper("b", jobs.job)
+        keeper = BundleSupervisor("b", jobs.job)
         async with asyncio.TaskGroup() as group:
             group.create_task(keeper.run())
             await asyncio.sleep(1)
             began = asyncio.get_running_loop().time()
-            await keeper.rest(within_s=5)
+            await keeper.suspend(within_s=5)
             took_s = asyncio.get_running_loop().time() - began
-            keeper.go_on()
+            keeper.resume()
             await asyncio.sleep(1)
             keeper.end()
             jobs.stop.set()
@@ -128,12 +128,12 @@ def test_a_job_that_does_not_end_in_time_is_cut_off_and_the_next_one_runs() -> N
 def test_one_that_rests_can_end() -> None:
     async def work() -> list[str]:
         jobs = _Jobs()
-        keeper = Keeper("b", jobs.job)
+        keeper = BundleSupervisor("b", jobs.job)
         async with asyncio.TaskGroup() as group:
             group.create_task(keeper.run())
             await asyncio.sleep(1)
             jobs.stop.set()
-            await keeper.rest(within_s=5)
+            await keeper.suspend(within_s=5)
             keeper.end()
         return jobs.log
 

@@ -8,45 +8,49 @@ import pytest
 
 from mm2.core.leadership.placement import Member
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
-from mm2.herder.election.liveness import who_runs
-from mm2.herder.status.final_reports import have_ended, under_way
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.election.liveness import describe_owner
+from mm2.herder.status.final_reports import active_tasks, all_tasks_ended
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
-from mm2.protocol.command_records import ConnectorState, ConnectorWanted, encode_steering
+from mm2.protocol.command_records import ConnectorState, DesiredConnectorState, encode_command
 from mm2.protocol.control_records import (
     Assignment,
     BundleState,
+    DesiredFlowState,
     FlowState,
     Lease,
     LeaseState,
-    Wanted,
     encode_assignment,
+    encode_desired_state,
     encode_lease,
-    encode_wanted,
 )
 from mm2.protocol.member_metadata import encode_member
 from mm2.protocol.progress_records import BundleProgress, decode_progress, encode_progress
 
 NOW = 1_000_000
-STOPPED = Wanted(state=FlowState.STOPPED)
-PAUSED = ConnectorWanted(connector=SOURCE_CONNECTOR, state=ConnectorState.PAUSED)
+STOPPED = DesiredFlowState(state=FlowState.STOPPED)
+PAUSED = DesiredConnectorState(connector=SOURCE_CONNECTOR, state=ConnectorState.PAUSED)
 
 
 class _Flow:
     """A flow of two bundles, led by the node ``n`` with epoch 2; a former leader had three."""
 
-    def __init__(self, *wanted: Wanted | ConnectorWanted) -> None:
-        self.picture = FlowPicture()
+    def __init__(self, *wanted: DesiredFlowState | DesiredConnectorState) -> None:
+        self.picture = FlowSnapshot()
         for index, epoch in ((2, 1), (0, 2), (1, 2)):
             self.assign(index, epoch)
         self.lease()
         for each in wanted:
-            encoded = encode_wanted(each) if isinstance(each, Wanted) else encode_steering(each)
+            encoded = (
+                encode_desired_state(each)
+                if isinstance(each, DesiredFlowState)
+                else encode_command(each)
+            )
             self.control(encoded)
 
     def control(self, entry: tuple[bytes, bytes], at_ms: int = NOW) -> None:
-        self.picture.take_control(_record(entry, at_ms))
+        self.picture.apply_control(_record(entry, at_ms))
 
     def assign(self, index: int, epoch: int) -> None:
         where = TopicPartition(TopicName("t"), index)
@@ -67,7 +71,7 @@ class _Flow:
     def say(self, *words: tuple[int, bool], epoch: int = 2, at_ms: int = NOW) -> None:
         for bundle, is_last in words:
             progress = _said(bundle, is_last=is_last, epoch=epoch, at_ms=at_ms)
-            self.picture.take_progress(_record(encode_progress(progress), at_ms))
+            self.picture.apply_progress(_record(encode_progress(progress), at_ms))
 
     def group(self, *nodes: str) -> None:
         members = tuple(
@@ -84,7 +88,7 @@ class _Flow:
         self.picture.members = GroupMembers(state=state, protocol_type="consumer", members=members)
 
     def runs(self, now_ms: int = NOW) -> str | None:
-        return who_runs(self.picture, "A-mm2", now_ms)
+        return describe_owner(self.picture, "A-mm2", now_ms)
 
 
 def _record(entry: tuple[bytes, bytes], at_ms: int) -> Record:
@@ -106,27 +110,27 @@ def _said(bundle: int, *, is_last: bool, epoch: int = 2, at_ms: int = NOW) -> Bu
 
 @pytest.mark.parametrize("wanted", [STOPPED, PAUSED])
 def test_a_flow_is_over_when_every_bundle_of_the_last_leader_has_ended(
-    wanted: Wanted | ConnectorWanted,
+    wanted: DesiredFlowState | DesiredConnectorState,
 ) -> None:
     flow = _Flow(wanted)
     flow.group("n")
     flow.say((0, False), (0, True))
-    assert not have_ended(flow.picture), "one has not said so"
+    assert not all_tasks_ended(flow.picture), "one has not said so"
     flow.say((1, True))
-    assert have_ended(flow.picture)
+    assert all_tasks_ended(flow.picture)
     assert flow.runs() is None
     flow.say((1, False))
-    assert not have_ended(flow.picture), "one was started again"
+    assert not all_tasks_ended(flow.picture), "one was started again"
     flow.say((1, True), epoch=1)
-    assert not have_ended(flow.picture), "of a former leader"
+    assert not all_tasks_ended(flow.picture), "of a former leader"
 
 
 def test_a_leader_that_has_not_given_anything_to_do_may_be_about_to() -> None:
     flow = _Flow(STOPPED)
     flow.say((0, True), (1, True))
     flow.lease(epoch=3)
-    assert not have_ended(flow.picture)
-    assert not have_ended(FlowPicture())
+    assert not all_tasks_ended(flow.picture)
+    assert not all_tasks_ended(FlowSnapshot())
 
 
 def test_a_flow_that_is_handed_over_is_led_at_once_while_nodes_are_there() -> None:
@@ -135,10 +139,10 @@ def test_a_flow_that_is_handed_over_is_led_at_once_while_nodes_are_there() -> No
     flow.say((0, True), (1, True))
     flow.lease(released=True)
     flow.group("n", "m")
-    assert not have_ended(flow.picture)
+    assert not all_tasks_ended(flow.picture)
     assert flow.runs() == "2 of its nodes are there, and one of them leads it at once"
     flow.group()
-    assert have_ended(flow.picture), "the last node has handed it over to nobody"
+    assert all_tasks_ended(flow.picture), "the last node has handed it over to nobody"
     assert flow.runs() is None
 
 
@@ -171,7 +175,7 @@ def test_a_task_that_fell_silent_without_a_last_word_may_come_back_for_a_while()
     flow = _Flow(STOPPED)
     flow.group()
     flow.say((0, True), (1, False))
-    assert under_way(flow.picture, NOW + 14_999) == [1]
+    assert active_tasks(flow.picture, NOW + 14_999) == [1]
     assert flow.runs(NOW + 14_999) == "of its tasks, 1 have not said that they have ended"
     assert flow.runs(NOW + 15_000) is None, "it was killed, or its lease has ended"
     flow.say((1, True))
@@ -195,9 +199,9 @@ def test_how_long_a_task_has_been_silent_is_told_by_its_leaders_clock() -> None:
     flow.group("n")
     flow.say((0, True), (1, False))
     an_hour = 3_600_000
-    assert under_way(flow.picture, NOW + an_hour) == [1], "the node's clock is behind"
+    assert active_tasks(flow.picture, NOW + an_hour) == [1], "the node's clock is behind"
     flow.lease(at_ms=NOW + 15_000)
-    assert not under_way(flow.picture, NOW - an_hour), "the node's clock is ahead"
+    assert not active_tasks(flow.picture, NOW - an_hour), "the node's clock is ahead"
 
 
 def test_a_last_word_is_read_as_it_was_written() -> None:

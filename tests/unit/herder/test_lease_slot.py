@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mm2.core.leadership.leadership_events import Claim, Release, Renew
-from mm2.herder.election.pending_lease import LeaseSlot, LeaseWord
+from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
 
 
 @pytest.mark.parametrize("waiting", [Release(3), Claim(3)])
 async def test_a_renewal_takes_the_place_of_nothing_weightier(waiting: LeaseWord) -> None:
-    slot = LeaseSlot()
+    slot = PendingLeaseWrite()
     slot.put(waiting)
     slot.put(Renew(2))
     assert await slot.take() == waiting
@@ -18,7 +18,7 @@ async def test_a_renewal_takes_the_place_of_nothing_weightier(waiting: LeaseWord
 
 @pytest.mark.parametrize("later", [Release(3), Claim(3)])
 async def test_what_comes_later_makes_a_renewal_needless(later: LeaseWord) -> None:
-    slot = LeaseSlot()
+    slot = PendingLeaseWrite()
     slot.put(Renew(2))
     slot.put(later)
     assert await slot.take() == later
@@ -27,7 +27,7 @@ async def test_what_comes_later_makes_a_renewal_needless(later: LeaseWord) -> No
 
 
 async def test_what_was_given_up_is_not_written() -> None:
-    slot = LeaseSlot()
+    slot = PendingLeaseWrite()
     slot.put(Renew(2))
     slot.clear()
     slot.put(Claim(4))
@@ -35,7 +35,7 @@ async def test_what_was_given_up_is_not_written() -> None:
 
 
 def test_a_word_that_was_taken_waits_no_more() -> None:
-    slot = LeaseSlot()
+    slot = PendingLeaseWrite()
     slot.put(Renew(2))
     assert slot.is_full
     assert [slot.next(), slot.next()] == [Renew(2), None]

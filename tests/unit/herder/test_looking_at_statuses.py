@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.status.status_interval import Looks
-from mm2.herder.view.flow_snapshot import FlowPicture, SeenPartition
-from mm2.protocol.control_records import FlowState, Wanted
+from mm2.herder.status.status_interval import AdaptiveInterval
+from mm2.herder.view.flow_snapshot import FlowSnapshot, SeenPartition
+from mm2.protocol.control_records import DesiredFlowState, FlowState
 from mm2.protocol.progress_records import PartitionProgress
 from tests.support.virtual_time import run
 
 
-def _picture(partitions: int) -> FlowPicture:
-    picture = FlowPicture()
+def _picture(partitions: int) -> FlowSnapshot:
+    picture = FlowSnapshot()
     for number in range(partitions):
         last = PartitionProgress(topic="t", partition=number, remote="A.t")
         picture.partitions[TopicPartition(TopicName("t"), number)] = SeenPartition(last, 0)
     return picture
 
 
-async def _looks_within(seconds: float, looks: Looks, picture: FlowPicture) -> int:
+async def _looks_within(seconds: float, looks: AdaptiveInterval, picture: FlowSnapshot) -> int:
     loop = asyncio.get_running_loop()
     end, count = loop.time() + seconds, 0
     while loop.time() < end:
@@ -29,21 +29,21 @@ async def _looks_within(seconds: float, looks: Looks, picture: FlowPicture) -> i
     return count
 
 
-async def _calm(looks: Looks, picture: FlowPicture) -> None:
+async def _calm(looks: AdaptiveInterval, picture: FlowSnapshot) -> None:
     """As at a start, where it is looked at each second for a while."""
     assert await _looks_within(20, looks, picture) == 20
 
 
 def test_a_small_flow_is_looked_at_each_second() -> None:
     async def work() -> None:
-        assert await _looks_within(60, Looks(), _picture(500)) == 60
+        assert await _looks_within(60, AdaptiveInterval(), _picture(500)) == 60
 
     run(work())
 
 
 def test_a_large_flow_in_which_nothing_happens_is_looked_at_less_often() -> None:
     async def work() -> None:
-        looks, picture = Looks(), _picture(5000)
+        looks, picture = AdaptiveInterval(), _picture(5000)
         await _calm(looks, picture)
         assert await _looks_within(60, looks, picture) == 6
 
@@ -52,7 +52,7 @@ def test_a_large_flow_in_which_nothing_happens_is_looked_at_less_often() -> None
 
 def test_what_fails_or_is_to_rest_is_looked_at_within_a_second_and_until_it_is_over() -> None:
     async def work() -> None:
-        looks, picture = Looks(), _picture(5000)
+        looks, picture = AdaptiveInterval(), _picture(5000)
         await _calm(looks, picture)
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -60,7 +60,7 @@ def test_what_fails_or_is_to_rest_is_looked_at_within_a_second_and_until_it_is_o
         await looks.until_due(picture)
         assert loop.time() - began == 4
         assert await _looks_within(19, looks, picture) == 19
-        picture.steering = picture.steering.then(Wanted(state=FlowState.STOPPED))
+        picture.steering = picture.steering.then(DesiredFlowState(state=FlowState.STOPPED))
         assert await _looks_within(20, looks, picture) == 20
         assert await _looks_within(60, looks, picture) == 6
 

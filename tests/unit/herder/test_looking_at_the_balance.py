@@ -7,13 +7,13 @@ import asyncio
 from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
-from mm2.herder.election.group_election import Election, NodeShare
+from mm2.herder.election.group_election import Election, NodeAssignments
 from mm2.protocol.member_metadata import Decision, decode_member, encode_decision
 
 _RAW = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
 
 
-def _election(share: NodeShare, *, may_lead: bool = True) -> Election:
+def _election(share: NodeAssignments, *, may_lead: bool = True) -> Election:
     maker = MirrorMakerConfig(raw=_RAW, lines=dict.fromkeys(_RAW, 1), environment={})
     return Election(
         flow_config(maker, SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))),
@@ -27,7 +27,7 @@ def _election(share: NodeShare, *, may_lead: bool = True) -> Election:
 
 def test_a_node_looks_again_when_another_one_has_got_a_flow() -> None:
     """It may have become the one with the most."""
-    share = NodeShare(could=frozenset({"A->B"}))
+    share = NodeAssignments(could=frozenset({"A->B"}))
     election = _election(share)
     looks = []
     for leader in ("n2", "n2", "n3"):
@@ -39,21 +39,21 @@ def test_a_node_looks_again_when_another_one_has_got_a_flow() -> None:
 
 def test_a_node_that_leaves_says_at_once_that_it_leads_no_more() -> None:
     """So the flow's next leader is known before this one has drained."""
-    share = NodeShare(could=frozenset({"A->B", "B->A"}))
+    share = NodeAssignments(could=frozenset({"A->B", "B->A"}))
     for flow in ("A->B", "B->A"):
         share.give(flow, 3)
     election = _election(share)
     said = decode_member(election._voter.says(), "id")
     assert (dict(said.leads), set(said.could)) == ({"A->B": 3, "B->A": 3}, {"A->B", "B->A"})
-    share.withdraw("A->B")
+    share.unregister("A->B")
     said = decode_member(election._voter.says(), "id")
     assert (dict(said.leads), set(said.could)) == ({"B->A": 3}, {"B->A"})
-    share.offer("A->B")
+    share.register("A->B")
     assert decode_member(election._voter.says(), "id").could == {"A->B", "B->A"}
 
 
 def test_a_node_that_may_not_lead_claims_nothing() -> None:
-    share = NodeShare(could=frozenset({"A->B", "B->A"}))
+    share = NodeAssignments(could=frozenset({"A->B", "B->A"}))
     share.give("A->B", 3)
     said = decode_member(_election(share, may_lead=False)._voter.says(), "id")
     assert not said.leads
@@ -61,9 +61,9 @@ def test_a_node_that_may_not_lead_claims_nothing() -> None:
 
 
 def test_a_node_says_whether_it_is_warm() -> None:
-    share = NodeShare(could=frozenset({"A->B"}), warm=asyncio.Event())
+    share = NodeAssignments(could=frozenset({"A->B"}), warm=asyncio.Event())
     election = _election(share)
     assert not decode_member(election._voter.says(), "id").is_warm
     share.warm.set()
     assert decode_member(election._voter.says(), "id").is_warm
-    assert decode_member(_election(NodeShare(could=frozenset()))._voter.says(), "id").is_warm
+    assert decode_member(_election(NodeAssignments(could=frozenset()))._voter.says(), "id").is_warm

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mm2.core.connect.status_records import RunState, Status, TaskKey, encode_status
-from mm2.herder.status.status_diff import StatusLedger
+from mm2.herder.status.status_diff import StatusDiff
 from mm2.herder.status.status_topic import StatusTopic
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
 from mm2.protocol.control_records import Lease, encode_lease
@@ -29,12 +29,12 @@ async def test_a_node_that_ends_takes_back_what_it_has_written_just_now(
 ) -> None:
     """It was RUNNING for good in the eyes of others if nobody came after it."""
     monkeypatch.setattr("mm2.kafka.reconnecting_writer.Writer", _Cluster)
-    picture = FlowPicture()
+    picture = FlowSnapshot()
     key, value = encode_lease(Lease(epoch=7, owner="n"))
-    picture.take_control(
+    picture.apply_control(
         Record(topic="t", partition=0, offset=0, timestamp_ms=NOW, key=key, value=value)
     )
-    ledger = StatusLedger(flow_of, owner="n", worker_id="w", release="0.1")
+    ledger = StatusDiff(flow_of, owner="n", worker_id="w", release="0.1")
     topic, task = StatusTopic(flow_of), TaskKey(SOURCE, 0)
     status = Status(state=RunState.RUNNING, worker_id="w", generation=7)
     await topic.write(picture, [encode_status(task, status)])

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from mm2.errors import Mm2Error
-from mm2.supervision import every
+from mm2.supervision import run_periodically
 from tests.support.virtual_time import run
 
 Job = Callable[[], Awaitable[None]]
@@ -54,7 +54,7 @@ def test_runs_have_a_fixed_rate_and_the_first_is_now_or_after_one_interval(
     record = _Record()
 
     async def jobs() -> None:
-        await _for(25, every(10, record.taking(3), name="job", at_once=at_once))
+        await _for(25, run_periodically(10, record.taking(3), name="job", at_once=at_once))
 
     run(jobs())
     assert record.began == pytest.approx(began)
@@ -69,7 +69,7 @@ def test_runs_of_a_job_never_overlap_and_those_missed_are_not_made_up_for() -> N
         async def job() -> None:
             await record.taking(next(lengths))()
 
-        await _for(60, every(10, job, name="job", at_once=True))
+        await _for(60, run_periodically(10, job, name="job", at_once=True))
 
     run(jobs())
     assert record.began == pytest.approx([0, 35, 45, 55])
@@ -83,8 +83,8 @@ def test_a_long_job_does_not_hold_up_the_others() -> None:
     async def jobs() -> None:
         await _for(
             35,
-            every(10, slow.taking(1_000), name="slow", at_once=True),
-            every(10, quick.taking(0), name="quick", at_once=True),
+            run_periodically(10, slow.taking(1_000), name="slow", at_once=True),
+            run_periodically(10, quick.taking(0), name="quick", at_once=True),
         )
 
     run(jobs())
@@ -101,7 +101,7 @@ def test_a_run_that_fails_is_told_with_its_reason_and_the_next_comes_in_time() -
         raise Mm2Error("no answer")
 
     async def jobs() -> None:
-        await _for(25, every(10, job, name="refresh-topics", at_once=True))
+        await _for(25, run_periodically(10, job, name="refresh-topics", at_once=True))
 
     with capture_logs() as logs:
         run(jobs())
@@ -115,7 +115,7 @@ def test_closing_ends_the_run_that_is_under_way_and_begins_no_other() -> None:
     record = _Record()
 
     async def jobs() -> None:
-        await _for(12, every(10, record.taking(5), name="job", at_once=True))
+        await _for(12, run_periodically(10, record.taking(5), name="job", at_once=True))
         await asyncio.sleep(100)
 
     run(jobs())

@@ -26,7 +26,7 @@ class _Flow:
 
 
 async def _hold(slots: FlowSlots, bundle: int, until: asyncio.Event) -> None:
-    async with slots.one_for(bundle):
+    async with slots.acquire(bundle):
         await until.wait()
 
 
@@ -113,7 +113,7 @@ def test_where_there_is_no_end_of_slots_all_get_what_they_want() -> None:
         slots, flow = Slots(None), _Flow()
         own = flow.join(slots)
         assert own.want(5000) == 5000
-        async with own.one_for(0), own.one_for(1):
+        async with own.acquire(0), own.acquire(1):
             own.leave()
         assert (flow.changes, flow.refused) == (0, [])
 

@@ -19,8 +19,8 @@ from mm2.core.connect.status_records import (
     encode_topic,
 )
 from mm2.core.model import TopicName, TopicPartition
-from mm2.herder.status.status_diff import StatusLedger, Written
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.status.status_diff import StatusDiff, Written
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.logs.records import Record
 from mm2.protocol.checkpoint_progress import (
     CheckpointLatency,
@@ -43,12 +43,12 @@ from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE, flow_of
 class _Leader:
     """A leader, its ledger and the topics that it reads."""
 
-    picture: FlowPicture = field(default_factory=FlowPicture)
+    picture: FlowSnapshot = field(default_factory=FlowSnapshot)
     offsets: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
-        self.ledger = StatusLedger(flow_of, owner="n", worker_id="h/A->B/1", release="0.1")
-        self.picture.take_control(self.record(*encode_lease(Lease(epoch=7, owner="n"))))
+        self.ledger = StatusDiff(flow_of, owner="n", worker_id="h/A->B/1", release="0.1")
+        self.picture.apply_control(self.record(*encode_lease(Lease(epoch=7, owner="n"))))
         self.assign(0, 1)
 
     def record(self, key: bytes, value: bytes | None) -> Record:
@@ -71,7 +71,7 @@ class _Leader:
                 state=BundleState.RUNNING,
                 partitions=places if index in bundles else {},
             )
-            self.picture.take_control(self.record(*encode_assignment(assignment)))
+            self.picture.apply_control(self.record(*encode_assignment(assignment)))
             self.report(index)
 
     def report(self, bundle: int, *, records: int = 0, error: str | None = None) -> None:
@@ -81,17 +81,17 @@ class _Leader:
         report = BundleProgress(
             bundle=bundle, epoch=7, generation=1, time_ms=NOW, pid=1, partitions=(partition,)
         )
-        self.picture.take_progress(self.record(*encode_progress(report)))
+        self.picture.apply_progress(self.record(*encode_progress(report)))
 
     def stands(self, key: ConnectorKey | TaskKey, status: Status | None) -> None:
         """Somebody has written this to the status topic."""
-        self.picture.take_status(self.record(*encode_status(key, status)))
+        self.picture.apply_status(self.record(*encode_status(key, status)))
 
     def written(self, now_ms: int = NOW) -> list[Written]:
         """What is written now; it is read back before the next look."""
         found = self.ledger.changes(self.picture, now_ms)
         for key, value in found:
-            self.picture.take_status(self.record(key, value))
+            self.picture.apply_status(self.record(key, value))
         return found
 
     def states(self, now_ms: int = NOW) -> dict[str, str | None]:
@@ -138,9 +138,9 @@ def test_who_does_not_lead_is_silent(leader: _Leader) -> None:
     leader.written()
     leader.report(0, error="no")
     lease = encode_lease(Lease(epoch=8, owner="other"))
-    leader.picture.take_control(leader.record(*lease))
+    leader.picture.apply_control(leader.record(*lease))
     assert leader.written() == leader.ledger.ends(leader.picture) == []
-    assert leader.ledger.changes(FlowPicture(), NOW) == [], "nobody leads yet"
+    assert leader.ledger.changes(FlowSnapshot(), NOW) == [], "nobody leads yet"
 
 
 def test_a_partition_that_stands_and_goes_on(leader: _Leader) -> None:
@@ -188,7 +188,7 @@ def test_a_topic_that_was_reset_is_named_again_when_it_is_written_to_again(leade
     leader.report(1, records=3)
     leader.written()
     reset = encode_topic(TopicKey(SOURCE, "A.t"), None)
-    leader.picture.take_status(leader.record(*reset))
+    leader.picture.apply_status(leader.record(*reset))
     assert leader.written() == []
     leader.report(1, records=3)
     assert leader.written() == []
@@ -199,9 +199,9 @@ def test_a_topic_that_was_reset_is_named_again_when_it_is_written_to_again(leade
 def test_topics_of_heartbeats_and_checkpoints_are_named(leader: _Leader) -> None:
     leader.written()
     beats = HeartbeatProgress(time_ms=NOW, last_ms=NOW, ways=())
-    leader.picture.take_progress(leader.record(*encode_heartbeats(beats)))
+    leader.picture.apply_progress(leader.record(*encode_heartbeats(beats)))
     idle = CheckpointProgress(time_ms=NOW, groups=1)
-    leader.picture.take_progress(leader.record(*encode_checkpoint_progress(idle)))
+    leader.picture.apply_progress(leader.record(*encode_checkpoint_progress(idle)))
     assert [key for key, _ in leader.written()] == [
         b"status-topic-heartbeats:connector-MirrorHeartbeatConnector"
     ]
@@ -209,7 +209,7 @@ def test_topics_of_heartbeats_and_checkpoints_are_named(leader: _Leader) -> None
         group="g", topic="A.t", partition=0, last_ms=1, min_ms=1, max_ms=1, avg_ms=1.0
     )
     busy = CheckpointProgress(time_ms=NOW, groups=1, latencies=(latency,))
-    leader.picture.take_progress(leader.record(*encode_checkpoint_progress(busy)))
+    leader.picture.apply_progress(leader.record(*encode_checkpoint_progress(busy)))
     assert [key for key, _ in leader.written()] == [
         b"status-topic-A.checkpoints.internal:connector-MirrorCheckpointConnector"
     ]

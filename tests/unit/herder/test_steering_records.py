@@ -13,26 +13,32 @@ from mm2.errors import ConfigErrors, SchemaError
 from mm2.herder.control.alteration_writer import known_alterations
 from mm2.herder.control.desired_state import (
     ControlBacklog,
-    Steering,
+    DesiredState,
+    desired_state_of,
     newer_alterations,
-    steering_of,
 )
 from mm2.kafka.logs.read_log import Record
 from mm2.protocol.command_records import (
     Alterations,
     ConnectorState,
-    ConnectorWanted,
+    DesiredConnectorState,
     LiveSettings,
-    Restart,
+    RestartCommand,
     SteeringEntry,
-    decode_steering,
-    encode_steering,
+    decode_command,
+    encode_command,
 )
-from mm2.protocol.control_records import FlowState, NewerRecord, Wanted, decode, encode_wanted
+from mm2.protocol.control_records import (
+    DesiredFlowState,
+    FlowState,
+    NewerRecord,
+    decode,
+    encode_desired_state,
+)
 
 _entries: st.SearchStrategy[SteeringEntry] = st.one_of(
     st.builds(
-        ConnectorWanted,
+        DesiredConnectorState,
         connector=st.sampled_from(CONNECTORS),
         state=st.sampled_from(ConnectorState),
         reason=st.text(),
@@ -44,7 +50,7 @@ _entries: st.SearchStrategy[SteeringEntry] = st.one_of(
         time_ms=st.integers(0, 1 << 50),
     ),
     st.builds(
-        Restart,
+        RestartCommand,
         connector=st.sampled_from(CONNECTORS),
         task=st.none() | st.integers(0, 1000),
         id=st.text(),
@@ -62,60 +68,60 @@ _entries: st.SearchStrategy[SteeringEntry] = st.one_of(
 
 @given(_entries)
 def test_every_kind_survives_and_is_nothing_to_older_releases(entry: SteeringEntry) -> None:
-    key, value = encode_steering(entry)
-    assert decode_steering(key, value) == entry
+    key, value = encode_command(entry)
+    assert decode_command(key, value) == entry
     assert decode(key, value) is None
 
 
 @given(_entries, st.text(min_size=1).filter(lambda name: name not in {"id", "task"}))
 def test_fields_of_newer_releases_are_passed_over(entry: SteeringEntry, name: str) -> None:
-    key, value = encode_steering(entry)
-    assert decode_steering(key, json.dumps({name: 1, **json.loads(value)}).encode()) == entry
+    key, value = encode_command(entry)
+    assert decode_command(key, json.dumps({name: 1, **json.loads(value)}).encode()) == entry
 
 
 @pytest.mark.parametrize("key", [None, b"lease", b"bundle-0", b"flow", b"limit", b"configs"])
 def test_other_kinds_are_left_to_others(key: bytes | None) -> None:
-    assert decode_steering(key, b'{"version":1}') is None
+    assert decode_command(key, b'{"version":1}') is None
 
 
 def test_a_tombstone_says_nothing() -> None:
-    assert decode_steering(b"config", None) is None
+    assert decode_command(b"config", None) is None
 
 
 @pytest.mark.parametrize("key", [b"config", b"settings", b"restart-X", b"connector-X"])
 @pytest.mark.parametrize("value", [b"", b"{}", b"[]", b"7", b'{"state":"odd","changes":[]}'])
 def test_damage_is_said(key: bytes, value: bytes) -> None:
     with pytest.raises(SchemaError, match="control record"):
-        decode_steering(key, value)
+        decode_command(key, value)
 
 
 @pytest.mark.parametrize("key", [b"config", b"connector-X"])
 def test_what_holds_in_a_newer_release_is_told_from_damage(key: bytes) -> None:
-    """Who does not understand it must not lead (``ControlBoard.newer``)."""
+    """Who does not understand it must not lead (``ControlTopicState.newer``)."""
     with pytest.raises(NewerRecord, match="version 2"):
-        decode_steering(key, b'{"version":2,"changes":{},"state":"running"}')
+        decode_command(key, b'{"version":2,"changes":{},"state":"running"}')
 
 
 @pytest.mark.parametrize("key", [b"settings", b"restart-X"])
 def test_what_passes_in_a_newer_release_is_passed_over(key: bytes) -> None:
     with pytest.raises(SchemaError, match="version 2") as caught:
-        decode_steering(key, b'{"version":2,"id":"1","epoch":1}')
+        decode_command(key, b'{"version":2,"id":"1","epoch":1}')
     assert not isinstance(caught.value, NewerRecord)
 
 
-def _wanted(connector: str, state: ConnectorState, reason: str = "") -> ConnectorWanted:
-    return ConnectorWanted(connector=connector, state=state, reason=reason)
+def _wanted(connector: str, state: ConnectorState, reason: str = "") -> DesiredConnectorState:
+    return DesiredConnectorState(connector=connector, state=state, reason=reason)
 
 
 def test_everything_runs_until_somebody_says_something() -> None:
-    steering = Steering()
+    steering = DesiredState()
     assert {steering.state_of(each) for each in CONNECTORS} == {ConnectorState.RUNNING}
     assert steering.reason_of(SOURCE_CONNECTOR) == ""
     assert steering.then(None) == steering
 
 
 def test_the_last_word_about_each_connector_counts() -> None:
-    steering = Steering()
+    steering = DesiredState()
     for state in (ConnectorState.STOPPED, ConnectorState.PAUSED):
         steering = steering.then(_wanted(CHECKPOINT_CONNECTOR, state, state.value))
     assert steering.state_of(CHECKPOINT_CONNECTOR) is ConnectorState.PAUSED
@@ -125,14 +131,14 @@ def test_the_last_word_about_each_connector_counts() -> None:
 
 def test_a_stopped_flow_stops_its_source_connector_only() -> None:
     steering = (
-        Steering()
+        DesiredState()
         .then(_wanted(SOURCE_CONNECTOR, ConnectorState.PAUSED, "p"))
-        .then(Wanted(state=FlowState.STOPPED, reason="s"))
+        .then(DesiredFlowState(state=FlowState.STOPPED, reason="s"))
     )
     assert steering.state_of(SOURCE_CONNECTOR) is ConnectorState.STOPPED
     assert steering.reason_of(SOURCE_CONNECTOR) == "s"
     assert steering.state_of(CHECKPOINT_CONNECTOR) is ConnectorState.RUNNING
-    resumed = steering.then(Wanted(state=FlowState.RUNNING))
+    resumed = steering.then(DesiredFlowState(state=FlowState.RUNNING))
     assert resumed.state_of(SOURCE_CONNECTOR) is ConnectorState.PAUSED
     assert resumed.reason_of(SOURCE_CONNECTOR) == "p"
 
@@ -140,9 +146,9 @@ def test_a_stopped_flow_stops_its_source_connector_only() -> None:
 def test_commands_and_damage_leave_what_holds_alone() -> None:
     altered = Alterations(changes={"tasks.max": "3"}, time_ms=5)
     pairs = [
-        encode_wanted(Wanted(state=FlowState.STOPPED, reason="r")),
-        encode_steering(altered),
-        encode_steering(Restart(connector=SOURCE_CONNECTOR, id="1")),
+        encode_desired_state(DesiredFlowState(state=FlowState.STOPPED, reason="r")),
+        encode_command(altered),
+        encode_command(RestartCommand(connector=SOURCE_CONNECTOR, id="1")),
         (b"config", b"damaged"),
         (b"bundle-0", b"damaged"),
     ]
@@ -150,7 +156,7 @@ def test_commands_and_damage_leave_what_holds_alone() -> None:
         Record(topic="t", partition=0, offset=n, timestamp_ms=0, key=key, value=value, headers=())
         for n, (key, value) in enumerate(pairs)
     ]
-    steering = steering_of(records)
+    steering = desired_state_of(records)
     assert steering.alterations == altered
     assert steering.flow.reason == "r"
 

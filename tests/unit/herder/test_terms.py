@@ -7,17 +7,19 @@ from collections.abc import Iterable
 
 import pytest
 
-from mm2.herder.control.control_topic import ControlBoard
-from mm2.herder.election.leadership_term import Term
-from mm2.herder.status.status_diff import StatusLedger, Written
+from mm2.herder.control.control_topic import ControlTopicState
+from mm2.herder.election.leadership_term import LeadershipTerm
+from mm2.herder.status.status_diff import StatusDiff, Written
 from mm2.herder.status.status_keeper import StatusKeeper
-from mm2.herder.view.flow_snapshot import FlowPicture
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.writer import Writer
 from tests.support.seen_flow import flow_of
 
 
-def _term() -> Term:
-    return Term(ControlBoard("B", {}, "control"), Writer("B", {}), epoch=1, advance=lambda: None)
+def _term() -> LeadershipTerm:
+    return LeadershipTerm(
+        ControlTopicState("B", {}, "control"), Writer("B", {}), epoch=1, advance=lambda: None
+    )
 
 
 class _Work:
@@ -76,13 +78,13 @@ class _Store:
     def __init__(self) -> None:
         self.writes = 0
 
-    async def look(self, picture: FlowPicture) -> None:
+    async def look(self, picture: FlowSnapshot) -> None:
         """Nothing is to be done."""
 
-    def last_words(self, picture: FlowPicture, ledger: StatusLedger) -> Iterable[Written]:
+    def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
         return ()
 
-    async def write(self, picture: FlowPicture, records: Iterable[Written]) -> None:
+    async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
         self.writes += 1
 
     async def close(self) -> None:
@@ -101,5 +103,5 @@ async def test_the_last_words_of_a_term_in_doubt_are_not_written(
         if is_in_doubt:
             term.suspend()
 
-    await keeper.beside(lead(), term)
+    await keeper.run_alongside(lead(), term)
     assert store.writes == writes
