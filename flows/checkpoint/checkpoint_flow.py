@@ -17,16 +17,16 @@ from typing import Final
 
 import structlog
 
-from flows.checkpoint.checkpoint_reporter import Latencies, Reporter
+from flows.checkpoint.checkpoint_reporter import CheckpointReporter, Latencies
 from flows.checkpoint.checkpoint_store import CheckpointStore, load_checkpoints, sync_store
 from flows.checkpoint.commit_follower import CommitFollower, RecentCommits
 from flows.checkpoint.deleted_groups import DeletedGroups
-from flows.checkpoint.emission import Choice, Emission
+from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync, StoreNotes
-from flows.checkpoint.outbox import Outbox
+from flows.checkpoint.outbox import CheckpointOutbox
 from flows.checkpoint.recreated_topics import RecreatedTopics
-from flows.checkpoint.reverse_flow import Directions, directions
+from flows.checkpoint.reverse_flow import TranslationDirections, build_directions
 from flows.checkpoint.translation_followers import translation_followers
 from mm2.client.live_topic_ids import LiveLogs
 from mm2.config.clients import data_producer_properties
@@ -85,7 +85,9 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
     known = await load_checkpoints(config.checkpoint, topic, group_filter)
     syncs, runs = sync_store(known), RunStore()
     live = LiveLogs(config, clusters.source, clusters.target)
-    ways = directions(config, clusters, policy, OffsetTranslation(syncs, runs, live.ids), live)
+    ways = build_directions(
+        config, clusters, policy, OffsetTranslation(syncs, runs, live.ids), live
+    )
     work = _Work(config, clusters, known or (), ways)
     followers = translation_followers(config, clusters, syncs, runs)
     if not config.checkpoint.enabled:
@@ -106,7 +108,7 @@ class _Work:
         config: FlowConfig,
         clusters: FlowClusters,
         known: Iterable[Checkpoint],
-        ways: Directions,
+        ways: TranslationDirections,
     ) -> None:
         self._config = config
         settings, source = config.checkpoint, config.flow.source
@@ -115,7 +117,7 @@ class _Work:
         latencies = Latencies()
         self._groups = _groups(config, clusters.source, store, ways.topic_filter)
         self._renaming = ways.renaming
-        self.outbox = Outbox(
+        self.outbox = CheckpointOutbox(
             config.flow.target,
             data_producer_properties(config.worker, settings.properties, 0).properties,
             policy.checkpoints_topic(source),
@@ -126,14 +128,14 @@ class _Work:
             clusters.source,
             clusters.target,
             groups=self._groups,
-            choice=Choice(ways.renaming, ways.translator, store, ways.returning),
+            choice=CheckpointSelector(ways.renaming, ways.translator, store, ways.returning),
             outbox=self.outbox,
             until_told=ways.until_told,
         )
         self._recreated = RecreatedTopics(ways.recreated, store)
         notes = StoreNotes(store, self._emission.one_at_a_time, self.outbox.write)
         self._sync = GroupOffsetSync(clusters.target, self._groups, store, ways.returning, notes)
-        self._reporter = Reporter(
+        self._reporter = CheckpointReporter(
             config.herder.names.progress_topic, self.outbox, self._groups, latencies, self._sync
         )
 
@@ -178,7 +180,7 @@ def _groups(
         interval=settings.refresh_groups,
     )
     if settings.takes_back:
-        groups.look_for(store.groups, DeletedGroups(store).look)
+        groups.look_for(store.groups, DeletedGroups(store).tombstone_missing)
     return groups
 
 

@@ -12,7 +12,7 @@ import structlog
 
 from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
-from flows.checkpoint.outbox import Outbox
+from flows.checkpoint.outbox import CheckpointOutbox
 from mm2.core.codec import Checkpoint
 from mm2.core.latency import Latency
 from mm2.core.model import GroupId, TopicPartition
@@ -69,7 +69,7 @@ class Latencies:
         )
 
 
-class Reporter:
+class CheckpointReporter:
     """
     Writes progress records with the key ``checkpoint``.
 
@@ -84,7 +84,7 @@ class Reporter:
     def __init__(
         self,
         topic: str,
-        outbox: Outbox,
+        outbox: CheckpointOutbox,
         groups: FollowedGroups,
         latencies: Latencies,
         sync: GroupOffsetSync,
@@ -118,7 +118,7 @@ class Reporter:
                 latencies=tuple(some),
             )
             try:
-                await self._outbox.tell(self._topic, *encode_checkpoint_progress(progress))
+                await self._outbox.write_report(self._topic, *encode_checkpoint_progress(progress))
             except ClusterError as error:
                 log.warning("checkpoint.report_failed", error=str(error))
                 return

@@ -29,7 +29,7 @@ class DeletedGroups:
         self._store = store
         self._absent: frozenset[GroupId] = frozenset()
 
-    def look(self, absent: frozenset[GroupId]) -> None:
+    def tombstone_missing(self, absent: frozenset[GroupId]) -> None:
         """Takes in which groups do not exist now."""
         for group in sorted(absent & self._absent & self._store.groups()):
             records = self._store.delete(group, time.time_ns() // 1_000_000)

@@ -40,14 +40,14 @@ _GROUPS_AT_ONCE: Final = 500
 UntilTold = Callable[[], Awaitable[bool]]
 
 
-class Outgoing(Protocol):
+class CheckpointWriter(Protocol):
     """What writes the checkpoints that are due."""
 
     async def write(self) -> int:
         """Writes all that is due, and returns how many records that were."""
 
 
-class Choice:
+class CheckpointSelector:
     """
     Chooses what is to be emitted.
 
@@ -183,8 +183,8 @@ class Emission:
         target: Offsets,
         *,
         groups: FollowedGroups,
-        choice: Choice,
-        outbox: Outgoing,
+        choice: CheckpointSelector,
+        outbox: CheckpointWriter,
         until_told: UntilTold | None = None,
     ) -> None:
         self.one_at_a_time = asyncio.Lock()

@@ -24,7 +24,7 @@ _BATCH_BYTES: Final = 256 << 10
 """Hundreds of thousands of checkpoints may be due; each is small, and larger than none of these."""
 
 
-class Outbox:
+class CheckpointOutbox:
     """
     Writes what is due in a store.
 
@@ -73,7 +73,7 @@ class Outbox:
             await self._write(due[first : first + _AT_ONCE])
         return len(due)
 
-    async def tell(self, topic: str, key: bytes, value: bytes) -> None:
+    async def write_report(self, topic: str, key: bytes, value: bytes) -> None:
         """
         Writes a record about the checkpoints to another topic.
 

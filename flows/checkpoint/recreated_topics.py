@@ -33,7 +33,7 @@ _PARTITIONS_IN_A_SECOND: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Translated:
+class TrackedFlow:
     """
     A flow whose translations make checkpoints.
 
@@ -71,7 +71,7 @@ class RecreatedTopics:
         store: has the checkpoints.
     """
 
-    def __init__(self, flows: Iterable[Translated], store: CheckpointStore) -> None:
+    def __init__(self, flows: Iterable[TrackedFlow], store: CheckpointStore) -> None:
         self._flows = list(flows)
         self._store = store
 
@@ -85,7 +85,7 @@ class RecreatedTopics:
         """Looks once; returns how many checkpoints are due because of what was seen."""
         return sum([await self._look(flow) for flow in self._flows])
 
-    async def _look(self, flow: Translated) -> int:
+    async def _look(self, flow: TrackedFlow) -> int:
         changed = await flow.live.look(flow.translation.topics)
         former, news = flow.translation.former(), flow.news()
         if not former and not news:

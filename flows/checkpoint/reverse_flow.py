@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.emission import UntilTold
-from flows.checkpoint.recreated_topics import Translated
+from flows.checkpoint.recreated_topics import TrackedFlow
 from flows.checkpoint.translation_followers import Job, translation_followers
 from mm2.client.live_topic_ids import LiveLogs
 from mm2.client.pending_returns import copies_of, note
@@ -47,7 +47,7 @@ _LOOKS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Directions:
+class TranslationDirections:
     """
     Which offsets a checkpoint flow translates, and how.
 
@@ -66,17 +66,17 @@ class Directions:
     translator: Translator
     returning: Returning | None = None
     until_told: UntilTold | None = None
-    recreated: tuple[Translated, ...] = ()
+    recreated: tuple[TrackedFlow, ...] = ()
     jobs: dict[str, Job] = field(default_factory=dict)
 
 
-def directions(
+def build_directions(
     config: FlowConfig,
     clusters: FlowClusters,
     policy: ReplicationPolicy,
     onward: OffsetTranslation,
     live: LiveLogs,
-) -> Directions:
+) -> TranslationDirections:
     """
     Both directions if the flow has an opposite to lead groups back from, else the one onward.
 
@@ -91,16 +91,16 @@ def directions(
     """
     mirrored = build_topic_filter(config.checkpoint.properties)
     upstream = partial(upstream_partition, policy, config.flow)
-    flows = (Translated(onward, live, upstream),)
+    flows = (TrackedFlow(onward, live, upstream),)
     if config.reverse is None:
         renaming = Renaming(config.flow, policy, mirrored)
-        return Directions(
+        return TranslationDirections(
             topic_filter=mirrored, renaming=renaming, translator=onward, recreated=flows
         )
     opposite = FlowClusters(source=clusters.target, target=clusters.source)
-    way_back = WayBack(config.reverse, opposite)
+    way_back = ReverseFlow(config.reverse, opposite)
     either = EitherTopic(mirrored if config.checkpoint.enabled else None, way_back.copies)
-    return Directions(
+    return TranslationDirections(
         topic_filter=either,
         renaming=RenamingBothWays(config.flow, policy, either, way_back.copies),
         translator=BothWays(onward, way_back.translation, way_back.copies),
@@ -108,13 +108,13 @@ def directions(
         until_told=way_back.until_told,
         recreated=(
             *flows,
-            Translated(way_back.translation, way_back.live, _itself, is_back=True),
+            TrackedFlow(way_back.translation, way_back.live, _itself, is_back=True),
         ),
         jobs=way_back.jobs(),
     )
 
 
-class WayBack:
+class ReverseFlow:
     """
     What is known of the copies that a flow has made.
 

@@ -16,16 +16,16 @@ import structlog
 from flows.source.commit.position_commits import Committer
 from flows.source.commit.resume import Resumed, read_positions
 from flows.source.fetch.fetcher import Fetcher
-from flows.source.fetch.memory_budget import Budget
-from flows.source.forward.error_policy import Tolerance
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.overlap import Overlap
 from flows.source.forward.tails import Tails
-from flows.source.mirrored_partition import Mirrored
-from flows.source.monitor.topic_monitor import Watch
-from flows.source.publish.translation_publisher import OffsetMaps
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.monitor.topic_monitor import TopicMonitor
+from flows.source.publish.translation_publisher import TranslationPublisher
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing, Verdict
-from flows.source.task_reporter import Reporter
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
+from flows.source.task_reporter import TaskReporter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import FlowError, Unavailable
 from mm2.kafka.wire.wire_client import WireClient
@@ -50,7 +50,7 @@ def now_ms() -> int:
 
 
 @dataclass(slots=True, kw_only=True)
-class Assigned:
+class AssignedPartitions:
     """
     Carries out assignments.
 
@@ -73,21 +73,21 @@ class Assigned:
     """
 
     spec: BundleSpec
-    partitions: MutableMapping[TopicPartition, Mirrored]
+    partitions: MutableMapping[TopicPartition, MirroredPartition]
     source: WireClient
     target: WireClient
-    budget: Budget
+    budget: MemoryBudget
     producer: Producer
     positions: Committer
     fetcher: Fetcher
     tails: Tails
-    watch: Watch
-    reporter: Reporter
-    maps: OffsetMaps
-    tolerance: Tolerance
+    watch: TopicMonitor
+    reporter: TaskReporter
+    maps: TranslationPublisher
+    tolerance: ErrorPolicy
     records: int = 0
     bytes: int = 0
-    _lanes: dict[TopicPartition, Lane] = field(default_factory=dict)
+    _lanes: dict[TopicPartition, PartitionSender] = field(default_factory=dict)
     _giving_up: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def carry_out(self, assignment: Assignment) -> None:
@@ -180,23 +180,23 @@ class Assigned:
 
     def _mirrored(
         self, source: TopicPartition, target: TopicPartition, generation: int
-    ) -> Mirrored:
+    ) -> MirroredPartition:
         # A lane lives as long as its producer id: the broker remembers its sequence numbers.
-        lane = self._lanes.setdefault(target, Lane(target, merges=True))
-        mirrored = Mirrored(source, lane)
+        lane = self._lanes.setdefault(target, PartitionSender(target, merges=True))
+        mirrored = MirroredPartition(source, lane)
         mirrored.runs = self.maps.tracker(generation)
 
-        def acknowledged(batch: Outgoing) -> None:
-            self.budget.give(batch.size)
+        def acknowledged(batch: OutgoingBatch) -> None:
+            self.budget.release(batch.size)
             mirrored.landed(batch)
             self.fetcher.acknowledged()
             self.positions.appended(mirrored, batch)
 
-        def dropped(batches: Sequence[Outgoing]) -> None:
-            self.budget.give(mirrored.dropped(batches))
+        def dropped(batches: Sequence[OutgoingBatch]) -> None:
+            self.budget.release(mirrored.dropped(batches))
             self.fetcher.acknowledged()
 
-        def refused(batch: Outgoing, code: int) -> Verdict:
+        def refused(batch: OutgoingBatch, code: int) -> SendState:
             return self.tolerance.refused(mirrored, batch, code)
 
         lane.on_ack, lane.on_dropped, lane.on_refused = acknowledged, dropped, refused

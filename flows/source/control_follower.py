@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import structlog
 
 from flows.source.fetch.rate_limit import RateLimit
-from flows.source.superseded import entry_of, refuse_if_outranked
+from flows.source.superseded import entry_of, raise_if_superseded
 from flows.source.task_lease import TaskLease
 from mm2.core.balancing.rate_division import FlowRate
 from mm2.core.model import SOURCE_CONNECTOR
@@ -152,7 +152,7 @@ class ControlFollower:
             return
         if entry is None or isinstance(entry, MissingTopic) or entry.epoch < self._spec.epoch:
             return
-        refuse_if_outranked(self._spec, entry)
+        raise_if_superseded(self._spec, entry)
         if isinstance(entry, Assignment):
             self._assigned(entry)
         else:

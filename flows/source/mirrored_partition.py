@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 
 from flows.source.forward.overlap import Overlap
-from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 from mm2.config.text.expressions import hide
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH, Lineage
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 
 @dataclass(slots=True, eq=False)
-class Mirrored:
+class MirroredPartition:
     """
     The state of one source partition in a task.
 
@@ -73,7 +73,7 @@ class Mirrored:
     """
 
     source: TopicPartition
-    lane: Lane
+    lane: PartitionSender
     position: int | None = None
     mirrored: int = NO_OFFSET
     committed: int | None = None
@@ -130,7 +130,7 @@ class Mirrored:
         reached = self.mirrored + 1
         return max(reached, self.position or 0) if self.is_at_rest else reached
 
-    def behind(self, batch: Outgoing) -> int:
+    def behind(self, batch: OutgoingBatch) -> int:
         """As ``reached`` will be when its landed batches, the last of them this one, count."""
         reached = max(self.mirrored, batch.offsets[-1]) + 1
         return max(reached, self.position or 0) if self.lane.is_idle else reached
@@ -140,13 +140,13 @@ class Mirrored:
         """Whether nothing is under way: neither unanswered nor in an open transaction."""
         return self.lane.is_idle and not self.uncommitted
 
-    def hears_of_end(self, now_s: float) -> bool:
+    def is_end_current(self, now_s: float) -> bool:
         """Whether it is fetched, with nothing in the way, and so hears when its log moves on."""
         is_fetched = self.is_settled and self.error is None and self.pause_until <= now_s
         return is_fetched and self.is_at_rest
 
     @property
-    def waits_to_settle(self) -> bool:
+    def awaits_validation(self) -> bool:
         """Whether it must be compared with the source's log before it is fetched."""
         return not self.is_settled and self.is_remote_there and self.error is None
 
@@ -185,7 +185,7 @@ class Mirrored:
         self.leader_epoch, self.remote_end = lineage.leader_epoch, lineage.remote_end
         self.cut_at = lineage.cut_at
         self.catching_up.begin(offset + 1, lineage.caught_up_ms)
-        self._tell_from(offset + 1)
+        self._begin_runs(offset + 1)
 
     def begin_at(self, offset: int, now_ms: int) -> None:
         """Copies from ``offset`` on, whatever was copied before; only if nothing is under way."""
@@ -196,7 +196,7 @@ class Mirrored:
         self.leader_epoch, self.remote_end, self.overlap = UNKNOWN_EPOCH, NO_OFFSET, None
         self.cut_at = None
         self.catching_up.begin(offset, now_ms)
-        self._tell_from(offset)
+        self._begin_runs(offset)
 
     def found(self, offset: int, remote_end: int) -> None:
         """The target has a record already, before its ``remote_end``: it is not copied again."""
@@ -206,7 +206,7 @@ class Mirrored:
         if self.runs is not None:
             self.runs.add(Run(offset, remote_end - 1, 1), self.logs)
 
-    def note_rest(self) -> None:
+    def advance_past_skipped(self) -> None:
         """
         Lets what was passed over count as mirrored, once nothing before it is under way.
 
@@ -243,37 +243,37 @@ class Mirrored:
         self.lane.last_error, self.error, self.retry_at = self.error, None, None
         self.corrupt = 0
 
-    def skip(self, batch: Outgoing) -> None:
+    def skip(self, batch: OutgoingBatch) -> None:
         """Passes over a batch that the target does not take."""
         self.queued -= batch.size
         self.mirrored = batch.offsets[-1]
         self.skipped += len(batch.offsets)
-        self.note_rest()
+        self.advance_past_skipped()
 
     def pass_over(self, offsets: range) -> None:
         """Passes over offsets at its position that cannot be read, and goes on."""
         self.position = offsets.stop
         self.skipped += len(offsets)
         self.pause_until, self.corrupt = 0.0, 0
-        self.note_rest()
+        self.advance_past_skipped()
 
-    def landed(self, batch: Outgoing) -> None:
+    def landed(self, batch: OutgoingBatch) -> None:
         """Counts a batch that the target has, if only in an open transaction."""
         self.queued -= batch.size
         self.uncommitted += 1
         self._look_whether_cut_off(batch)
 
-    def dropped(self, batches: Sequence[Outgoing]) -> int:
+    def dropped(self, batches: Sequence[OutgoingBatch]) -> int:
         """Goes back to the first record of batches that must be sent again; gives their bytes."""
         size = sum(batch.size for batch in batches)
         self.queued -= size
         self.position = next((b.offsets[0] for b in batches if b.offsets), self.position)
         return size
 
-    def acknowledge(self, batch: Outgoing, now_ms: int) -> None:
+    def acknowledge(self, batch: OutgoingBatch, now_ms: int) -> None:
         """Counts a batch that the target has for good."""
         self._look_whether_cut_off(batch)
-        self._tell(batch)
+        self._record_runs(batch)
         self.uncommitted -= 1
         # A record behind it may have been skipped already, in the same transaction.
         self.mirrored = max(self.mirrored, batch.offsets[-1])
@@ -282,19 +282,19 @@ class Mirrored:
         self.bytes += batch.size
         if batch.oldest_ms >= 0:
             self.latency_ms = max(self.latency_ms, now_ms - batch.oldest_ms)
-        self.note_rest()
+        self.advance_past_skipped()
 
-    def _look_whether_cut_off(self, batch: Outgoing) -> None:
+    def _look_whether_cut_off(self, batch: OutgoingBatch) -> None:
         """What is lost is stored with the next position, which is committed at once."""
         at = batch.base_offset
         if NO_OFFSET < at < self.remote_end and (self.cut_at is None or at < self.cut_at):
             self.cut_at, self.committed = at, None
 
-    def _tell_from(self, offset: int) -> None:
+    def _begin_runs(self, offset: int) -> None:
         if self.runs is not None:
             self.runs.begin(offset)
 
-    def _tell(self, batch: Outgoing) -> None:
+    def _record_runs(self, batch: OutgoingBatch) -> None:
         if self.runs is None:
             return
         if batch.base_offset == NO_OFFSET or batch.base_offset < self.remote_end:

@@ -22,28 +22,28 @@ from contextlib import AsyncExitStack
 import structlog
 import uvloop
 
-from flows.source.assigned_partitions import Assigned, now_ms
+from flows.source.assigned_partitions import AssignedPartitions, now_ms
 from flows.source.commit.committer import make_committer
 from flows.source.commit.draining import drain
 from flows.source.commit.group_retention import with_refresh
 from flows.source.connections import Connect, Connections, open_connections
 from flows.source.control_follower import ControlFollower
 from flows.source.fetch.fetcher import Fetcher
-from flows.source.fetch.memory_budget import Budget
+from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.fetch.rate_limit import RateLimit
-from flows.source.forward.error_policy import Tolerance
-from flows.source.forward.forwarder import Intake
-from flows.source.forward.grouping import Policy
+from flows.source.forward.error_policy import ErrorPolicy
+from flows.source.forward.forwarder import BatchForwarder
+from flows.source.forward.grouping import MergePolicy
 from flows.source.forward.tails import Tails
-from flows.source.mirrored_partition import Mirrored
-from flows.source.monitor.gap_detection import Continuity
-from flows.source.publish.translation_publisher import OffsetMaps
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.monitor.gap_detection import GapDetection
+from flows.source.publish.translation_publisher import TranslationPublisher
 from flows.source.send.producer import REQUEST_TIMEOUT_MS, Producer
 from flows.source.send.producer_id import renew_transactional_id
-from flows.source.send.send_queue import Outgoing
+from flows.source.send.send_queue import OutgoingBatch
 from flows.source.send.transaction_gate import TransactionGate
 from flows.source.task_lease import TaskLease
-from flows.source.task_reporter import Reporter
+from flows.source.task_reporter import TaskReporter
 from mm2.config.text.expressions import RESOLVED
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
@@ -105,9 +105,9 @@ class SourceTask:
         self._control = control
         self._connections = connections
         self._lease, limit = control.lease, control.limit
-        self._partitions: dict[TopicPartition, Mirrored] = {}
+        self._partitions: dict[TopicPartition, MirroredPartition] = {}
         source, target = connections.source, connections.target
-        self._maps = OffsetMaps(
+        self._maps = TranslationPublisher(
             spec,
             connections.syncs_writer,
             self._partitions,
@@ -115,7 +115,7 @@ class SourceTask:
             target=target,
             producer_epoch=connections.identity.epoch,
         )
-        self._reporter = Reporter(
+        self._reporter = TaskReporter(
             spec,
             self._partitions,
             connections.writer,
@@ -126,20 +126,20 @@ class SourceTask:
                 target_throttled_ms=target.throttle.total_ms,
             ),
         )
-        policy = Policy(
+        policy = MergePolicy(
             compression=spec.compression,
             most_bytes=spec.merge_bytes,
             most_plain=spec.most_plain,
         )
-        self._writes_with(connections, policy)
+        self._build_writers(connections, policy)
         control.pace(self._positions.keep_pace)
-        self._reads_with(connections, policy, limit)
+        self._build_readers(connections, policy, limit)
 
-    def _writes_with(self, connections: Connections, policy: Policy) -> None:
+    def _build_writers(self, connections: Connections, policy: MergePolicy) -> None:
         """Makes what sends, and what has it count."""
         spec = self._spec
         gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
-        self._budget = Budget(spec.buffer_memory)
+        self._budget = MemoryBudget(spec.buffer_memory)
         self._producer = Producer(
             flow=str(spec.flow),
             client=connections.target,
@@ -151,7 +151,7 @@ class SourceTask:
             may_send=lambda: self._lease.is_valid,
         )
         self._lease.on_resumed = self._producer.wake
-        self._tolerance = Tolerance(
+        self._tolerance = ErrorPolicy(
             spec.errors,
             task=spec.index,
             most_plain=spec.most_plain,
@@ -171,17 +171,19 @@ class SourceTask:
             now_ms=now_ms,
         )
 
-    def _reads_with(self, connections: Connections, policy: Policy, limit: RateLimit) -> None:
+    def _build_readers(
+        self, connections: Connections, policy: MergePolicy, limit: RateLimit
+    ) -> None:
         """Makes what fetches, what watches that nothing is missed, and what tells both of work."""
         spec, source, target = self._spec, connections.source, connections.target
-        intake = Intake(
+        intake = BatchForwarder(
             self._producer,
             self._budget,
             self._tolerance,
             read_committed=spec.fetch.read_committed,
             policy=policy,
         )
-        self._continuity = Continuity(
+        self._continuity = GapDetection(
             spec,
             self._partitions,
             source=source,
@@ -202,11 +204,11 @@ class SourceTask:
             settler=self._continuity.settler,
             limit=limit,
             heard=self._reporter.touched,
-            take=intake.take,
+            take=intake.forward,
             stop=self._tolerance.stop,
         )
         self._tails = Tails(target, self._partitions, self._fetcher.acknowledged)
-        self._assigned = Assigned(
+        self._assigned = AssignedPartitions(
             spec=spec,
             partitions=self._partitions,
             source=source,
@@ -222,7 +224,7 @@ class SourceTask:
             tolerance=self._tolerance,
         )
 
-    def _settled(self, partition: Mirrored, batch: Outgoing) -> None:
+    def _settled(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """What the target has for good is counted, and Java's clients may learn its offset."""
         partition.acknowledge(batch, now_ms())
         self._reporter.touched(partition)
@@ -280,7 +282,10 @@ class SourceTask:
 
     def totals(self) -> Mapping[str, int]:
         """What was mirrored in this run, of partitions that were given up meanwhile too."""
-        parts: list[Assigned | Mirrored] = [self._assigned, *self._partitions.values()]
+        parts: list[AssignedPartitions | MirroredPartition] = [
+            self._assigned,
+            *self._partitions.values(),
+        ]
         return {
             "records": sum(part.records for part in parts),
             "bytes": sum(part.bytes for part in parts),
@@ -298,7 +303,7 @@ class SourceTask:
         await self._reporter.report()
         # Whoever reads that we have ended may change positions; none of ours may be on its way.
         if drained.is_complete:
-            await self._reporter.last_word()
+            await self._reporter.final_report()
         log.info("source.stopped", positions=drained.positions, **self.totals())
 
     async def _obey(self) -> None:

@@ -30,7 +30,7 @@ def entry_of(record: Record) -> Entry | None:
         return error.lease
 
 
-def refuse_if_outranked(spec: BundleSpec, entry: Lease | Assignment) -> None:
+def raise_if_superseded(spec: BundleSpec, entry: Lease | Assignment) -> None:
     """
     Ends the task whose leader leads no more.
 
@@ -43,7 +43,7 @@ def refuse_if_outranked(spec: BundleSpec, entry: Lease | Assignment) -> None:
         raise Fenced(str(spec.flow), f"epoch {entry.epoch} leads the flow no more")
 
 
-async def look_who_leads(spec: BundleSpec) -> None:
+async def check_leader(spec: BundleSpec) -> None:
     """
     Reads who leads the flow now.
 
@@ -59,4 +59,4 @@ async def look_who_leads(spec: BundleSpec) -> None:
             # Who follows the topic says so.
             continue
         if isinstance(entry, Lease | Assignment):
-            refuse_if_outranked(spec, entry)
+            raise_if_superseded(spec, entry)

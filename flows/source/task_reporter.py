@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
@@ -55,7 +55,7 @@ _Pulse: TypeAlias = tuple[object, ...]
 _Change: TypeAlias = tuple[_Pulse, PartitionProgress]
 
 
-class Reporter:
+class TaskReporter:
     """
     Reports the progress of a task.
 
@@ -70,7 +70,7 @@ class Reporter:
     def __init__(
         self,
         spec: BundleSpec,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         writer: Writer,
         now_ms: Callable[[], int],
         *,
@@ -84,7 +84,7 @@ class Reporter:
         # By partition: its pulse when it was told of, and when that was.
         self._reported: dict[TopicPartition, tuple[_Pulse, int]] = {}
         self._told: tuple[int, PaceProgress] | None = None
-        self._lively: dict[TopicPartition, Mirrored] = {}
+        self._lively: dict[TopicPartition, MirroredPartition] = {}
         self._all_at_ms = 0
         self._wake = asyncio.Event()
         self.generation = 0
@@ -94,7 +94,7 @@ class Reporter:
         self._all_at_ms = 0
         self._wake.set()
 
-    def touched(self, partition: Mirrored) -> None:
+    def touched(self, partition: MirroredPartition) -> None:
         """Something happened to a partition, or comes to be under way."""
         self._lively[partition.source] = partition
 
@@ -123,7 +123,7 @@ class Reporter:
             if not await self._write(changed[first : first + _MOST_IN_ONE_RECORD]):
                 return
 
-    async def last_word(self) -> None:
+    async def final_report(self) -> None:
         """Says, after all else, that everything is committed: who waits for that need not guess."""
         await self._write([], is_last=True)
 
@@ -151,7 +151,7 @@ class Reporter:
                 partition.latency_ms = 0
         return True
 
-    def _news(self) -> Iterator[tuple[_Pulse, Mirrored]]:
+    def _news(self) -> Iterator[tuple[_Pulse, MirroredPartition]]:
         """The partitions of which something changed, or that were last told of long ago."""
         now_ms = self._now_ms()
         self._look_at_all_now_and_then(now_ms)
@@ -190,7 +190,7 @@ _state = attrgetter(
 )
 
 
-def _pulse(partition: Mirrored) -> _Pulse:
+def _pulse(partition: MirroredPartition) -> _Pulse:
     """
     What differs whenever a partition's progress does, and costs less to make.
 

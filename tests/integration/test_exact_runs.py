@@ -17,10 +17,10 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 
 from flows.checkpoint.translation_followers import feed_all_runs
-from flows.source.mirrored_partition import Mirrored
-from flows.source.publish.run_cleanup import RunTidying
-from flows.source.publish.run_publisher import OffsetRuns
-from flows.source.send.send_queue import Lane
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.publish.run_cleanup import RunCleanup
+from flows.source.publish.run_publisher import RunPublisher
+from flows.source.send.send_queue import PartitionSender
 from mm2.client.load_translation import read_translation
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
@@ -349,8 +349,8 @@ async def _tidy_of_others(bench: Bench, *topics: str) -> list[int]:
             for block in [Block(start, start + 5, Runs([Run(start, start, 5)]))]
         ]
         await writer.send_all(spec.runs_topic, blocks, partition=0)
-        runs = OffsetRuns(spec.runs_topic, writer, {}, is_transactional=False)
-        tidying = RunTidying(spec, runs, {}, source=source, target=target)
+        runs = RunPublisher(spec.runs_topic, writer, {}, is_transactional=False)
+        tidying = RunCleanup(spec, runs, {}, source=source, target=target)
         return [await tidying.tidy() for _ in range(3)]
 
 
@@ -365,11 +365,11 @@ async def _tidy(bench: Bench, where: TopicPartition) -> int:
     """What a task does after some minutes."""
     spec = bench.changes["offset_syncs"]
     remote = TopicPartition(TopicName(bench.remote(where.topic)), where.partition)
-    partitions = {where: Mirrored(where, Lane(remote))}
+    partitions = {where: MirroredPartition(where, PartitionSender(remote))}
     async with (
         wire(bench.source.bootstrap, where.topic) as source,
         wire(bench.target.bootstrap, remote.topic) as target,
         Writer(spec.cluster, spec.properties) as writer,
     ):
-        runs = OffsetRuns(spec.runs_topic, writer, partitions, is_transactional=False)
-        return await RunTidying(spec, runs, partitions, source=source, target=target).tidy()
+        runs = RunPublisher(spec.runs_topic, writer, partitions, is_transactional=False)
+        return await RunCleanup(spec, runs, partitions, source=source, target=target).tidy()

@@ -11,8 +11,8 @@ from functools import partial
 
 import pytest
 
-from flows.source.forward.batch import restamp
-from flows.source.forward.recode import Record, encode, keyed_body
+from flows.source.forward.batch import rewrite_header
+from flows.source.forward.recode import DecodedRecord, encode, keyed_body
 from flows.source.send.producer_id import renew_transactional_id
 from flows.source.source_task import _run
 from mm2.config.flow_config import FlowConfig, flow_config
@@ -42,8 +42,8 @@ async def _append(
     client: WireClient, topic: str, who: ProducerIdentity, *, sequence: int = 0
 ) -> int:
     """What the broker answers to one plain batch of a producer."""
-    data = encode([Record(0, 1_700_000_000_000, keyed_body(b"k", b"v"))], UNCOMPRESSED).data
-    batch = restamp(data, producer_id=who.producer_id, epoch=who.epoch, sequence=sequence)
+    data = encode([DecodedRecord(0, 1_700_000_000_000, keyed_body(b"k", b"v"))], UNCOMPRESSED).data
+    batch = rewrite_header(data, producer_id=who.producer_id, epoch=who.epoch, sequence=sequence)
     node = client.leader(TopicPartition(TopicName(topic), 0))
     assert node is not None
     answer = await client.produce(node, [(topic, 0, batch)], timeout_ms=10_000)

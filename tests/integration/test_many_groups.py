@@ -17,10 +17,10 @@ import pytest
 
 from flows.checkpoint.checkpoint_reporter import Latencies
 from flows.checkpoint.checkpoint_store import CheckpointStore
-from flows.checkpoint.emission import Choice, Emission, Found
+from flows.checkpoint.emission import CheckpointSelector, Emission, Found
 from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
-from flows.checkpoint.outbox import Outbox
+from flows.checkpoint.outbox import CheckpointOutbox
 from mm2.core.codec import OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import GroupId, TopicName, TopicPartition
@@ -233,7 +233,7 @@ class _Round:
     pair: Pair
     groups: FollowedGroups
     emission: Emission
-    outbox: Outbox
+    outbox: CheckpointOutbox
     sync: GroupOffsetSync
 
     def jobs(self) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
@@ -294,7 +294,7 @@ class _Timed:
         return timed
 
 
-class _TimedChoice(Choice):
+class _TimedChoice(CheckpointSelector):
     parts: _Parts
 
     def found(
@@ -304,7 +304,7 @@ class _TimedChoice(Choice):
             return super().found(group, committed)
 
 
-class _TimedOutbox(Outbox):
+class _TimedOutbox(CheckpointOutbox):
     parts: _Parts
 
     async def write(self) -> int:

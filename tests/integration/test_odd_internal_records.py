@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
-from flows.source.forward.recode import Record, encode, keyed_body
+from flows.source.forward.recode import DecodedRecord, encode, keyed_body
 from mm2.cli.mm2 import main
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
@@ -40,7 +40,7 @@ _KEYLESS: Final = (keyed_body(None, None, _HEADERS), keyed_body(None, b"odd"))
 
 
 def _odd(*bodies: bytes) -> bytes:
-    records = [Record(n, 1_700_000_000_000 + n, body) for n, body in enumerate(bodies)]
+    records = [DecodedRecord(n, 1_700_000_000_000 + n, body) for n, body in enumerate(bodies)]
     return bytes(encode(records, Compression(GZIP)).data)
 
 

@@ -17,7 +17,7 @@ from flows.source.forward.batch import (
     TRANSACTIONAL,
     CorruptBatch,
     assemble,
-    restamp,
+    rewrite_header,
     split,
 )
 from tests.support.batches import Plain, read_batch, read_header, write_batch
@@ -70,7 +70,7 @@ def test_a_restamped_batch_holds_the_same_records_for_a_client(
     """C209, C210."""
     data = _built(rows, codec, transactional=transactional)
     producer_id, epoch, sequence = stamp
-    stamped = restamp(data, producer_id=producer_id, epoch=epoch, sequence=sequence)
+    stamped = rewrite_header(data, producer_id=producer_id, epoch=epoch, sequence=sequence)
     assert _client_view(stamped) == _client_view(data)
 
 
@@ -93,7 +93,7 @@ def test_a_stamp_changes_only_what_the_target_asks_for(
 ) -> None:
     data = write_batch(_contiguous(records, base), codec_number=codec, attributes=bits)
     producer_id, epoch, sequence = stamp
-    stamped = restamp(
+    stamped = rewrite_header(
         data,
         producer_id=producer_id,
         epoch=epoch,

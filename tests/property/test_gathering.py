@@ -8,10 +8,10 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.source.fetch.fetch_linger import SELDOM, Gathering
-from flows.source.fetch.reading import Reading
-from flows.source.mirrored_partition import Mirrored
-from flows.source.send.send_queue import Lane
+from flows.source.fetch.fetch_linger import SELDOM, FetchLinger
+from flows.source.fetch.reading import NodeReading
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.fetch import FetchedPartition
 from tests.support.virtual_time import run
@@ -36,8 +36,10 @@ class _World:
         self.written = [ticks * _TICK_S for ticks in written]
         self.lags = [ticks * _TICK_S for ticks in lags]
         where = TopicPartition(TopicName("t"), 0)
-        self.partition = Mirrored(where, Lane(where), position=0, is_remote_there=True)
-        self.reading = Reading(1 << 20, lambda _: True)
+        self.partition = MirroredPartition(
+            where, PartitionSender(where), position=0, is_remote_there=True
+        )
+        self.reading = NodeReading(1 << 20, lambda _: True)
         self.reading.assign([self.partition], 0, 0.0)
         self.freed = asyncio.Event()
         self.taken_at: list[float] = []
@@ -46,13 +48,13 @@ class _World:
     async def copied(self) -> list[float]:
         """When each record was taken."""
         loop = asyncio.get_running_loop()
-        gathering = Gathering(self.reading, self.freed)
+        gathering = FetchLinger(self.reading, self.freed)
         while len(self.taken_at) < len(self.written):
             self.reading.sort()
             began = loop.time()
             await asyncio.sleep(max(0.0, self.written[len(self.taken_at)] - began))
             self._take()
-            await gathering.gather(since=began)
+            await gathering.wait(since=began)
         return self.taken_at
 
     def _take(self) -> None:

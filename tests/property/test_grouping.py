@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flows.source.fetch.contiguous_batches import each_batch, pieces
+from flows.source.fetch.contiguous_batches import each_batch, slices
 from flows.source.forward.batch import (
     CONTROL,
     DELETE_HORIZON,
@@ -18,7 +18,7 @@ from flows.source.forward.batch import (
     TRANSACTIONAL,
     split,
 )
-from flows.source.forward.grouping import Policy
+from flows.source.forward.grouping import MergePolicy
 from flows.source.forward.recode import recode, recode_bytes
 from mm2.kafka.wire.codecs import Compression
 from tests.support.batches import Plain, read_batch, read_header, write_batch, write_legacy
@@ -154,7 +154,7 @@ def _marker(producer: int, offset: int) -> bytes:
 
 
 _policies = st.builds(
-    Policy,
+    MergePolicy,
     compression=st.none() | st.builds(Compression, st.integers(0, 4)),
     most_bytes=st.sampled_from([1, 300, 2_000, 128 << 10]),
 )
@@ -168,7 +168,7 @@ _policies = st.builds(
     cuts=st.lists(st.floats(0, 1), max_size=2),
 )
 def test_what_a_consumer_sees_is_sent_once_and_in_order(
-    log: RandomLog, policy: Policy, read_committed: bool, skipped: int, cuts: list[float]
+    log: RandomLog, policy: MergePolicy, read_committed: bool, skipped: int, cuts: list[float]
 ) -> None:
     """C206, C208, C209, C210, C211, C228; answers end anywhere and begin before the position."""
     first = split_offset(log.entries[0])
@@ -214,7 +214,7 @@ def test_strips_hold_the_batches_in_order(
     log: RandomLog, transactional: bool, limit: int, cut: float
 ) -> None:
     data = memoryview(log.data[: int(len(log.data) * cut)])
-    found = list(pieces(data, transactional=transactional, limit=limit))
+    found = list(slices(data, transactional=transactional, limit=limit))
     assert each_batch(found) == list(split(data))
     for piece in found:
         if len(each_batch([piece])) > 1:

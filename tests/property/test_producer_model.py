@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import MAX_IN_FLIGHT, Lane, Outgoing, Verdict
+from flows.source.send.send_queue import MAX_IN_FLIGHT, OutgoingBatch, PartitionSender, SendState
 from flows.source.send.send_recovery import SequenceLost
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import root_cause
@@ -79,8 +79,8 @@ class Sent:
     """One lane in a run."""
 
     script: Script
-    lane: Lane
-    acked: list[Outgoing] = field(default_factory=list)
+    lane: PartitionSender
+    acked: list[OutgoingBatch] = field(default_factory=list)
     refusals: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
 
@@ -135,23 +135,25 @@ async def _copy(
 
 
 def _sent(number: int, script: Script) -> Sent:
-    acked: list[Outgoing] = []
+    acked: list[OutgoingBatch] = []
     target = TopicPartition(TopicName("t"), number)
     return Sent(
-        script, Lane(target, acked.append, sequence=script.sequence, merges=script.merges), acked
+        script,
+        PartitionSender(target, acked.append, sequence=script.sequence, merges=script.merges),
+        acked,
     )
 
 
 def _decide(producer: Producer, each: Sent) -> None:
     """Has the lane go on without a refused record, or stop there."""
 
-    def refused(batch: Outgoing, code: int) -> Verdict:
+    def refused(batch: OutgoingBatch, code: int) -> SendState:
         each.refusals.append(code)
         each.refused += batch.offsets
         if not each.script.skips:
-            return Verdict.STOP
+            return SendState.STOP
         asyncio.get_running_loop().call_later(0.05, producer.skip, each.lane, batch)
-        return Verdict.WAIT
+        return SendState.WAIT
 
     each.lane.on_refused = refused
 

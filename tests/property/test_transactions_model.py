@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from flows.source.commit.position_commits import PositionsTopic, has_moved
 from flows.source.commit.transactional_commits import Transactions
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.positions.exactly_once import Boundary
@@ -48,8 +48,8 @@ class _Task:
     def __init__(self, cluster: TransactionalCluster, logs: Sequence[int], most_s: float) -> None:
         self._cluster = cluster
         self._logs = logs
-        self.settled: list[Outgoing] = []
-        self.partitions: dict[TopicPartition, Mirrored] = {}
+        self.settled: list[OutgoingBatch] = []
+        self.partitions: dict[TopicPartition, MirroredPartition] = {}
         client, identity = cast("WireClient", cluster), cluster.new_task()
         gate = TransactionGate("id")
         self._producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
@@ -74,23 +74,25 @@ class _Task:
 
     def _take_on(self, number: int, found: dict[TopicPartition, int]) -> None:
         source = TopicPartition(TopicName("s"), number)
-        mirrored = Mirrored(source, Lane(TopicPartition(TopicName("t"), number)))
+        mirrored = MirroredPartition(
+            source, PartitionSender(TopicPartition(TopicName("t"), number))
+        )
         mirrored.position = 0
         if source in found:
             mirrored.position = found[source] + 1
             mirrored.mirrored = mirrored.committed = found[source]
 
-        def appended(batch: Outgoing) -> None:
+        def appended(batch: OutgoingBatch) -> None:
             mirrored.landed(batch)
             self.transactions.appended(mirrored, batch)
 
-        def dropped(batches: Sequence[Outgoing]) -> None:
+        def dropped(batches: Sequence[OutgoingBatch]) -> None:
             mirrored.dropped(batches)
 
         mirrored.lane.on_ack, mirrored.lane.on_dropped = appended, dropped
         self.partitions[source] = mirrored
 
-    def _settle(self, partition: Mirrored, batch: Outgoing) -> None:
+    def _settle(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         partition.acknowledge(batch, 0)
         self.settled.append(batch)
 
@@ -115,7 +117,7 @@ class _Task:
             return False
         return True
 
-    def _mirrored(self) -> list[Mirrored]:
+    def _mirrored(self) -> list[MirroredPartition]:
         return list(self.partitions.values())
 
     def _is_done(self) -> bool:
@@ -124,7 +126,7 @@ class _Task:
             mirrored.mirrored == end - 1 and not has_moved(mirrored) for mirrored, end in ends
         )
 
-    async def _fetch(self, mirrored: Mirrored) -> None:
+    async def _fetch(self, mirrored: MirroredPartition) -> None:
         """Reads on, batch by batch, again what was dropped; passes markers over."""
         end = self._logs[mirrored.source.partition]
         while True:
@@ -136,7 +138,7 @@ class _Task:
                 if records:
                     self._producer.send(mirrored.lane, write_batch(records), offsets)
                 mirrored.position = at + count
-                mirrored.note_rest()
+                mirrored.advance_past_skipped()
             await asyncio.sleep(0.01 + 0.02 * (at % 2))
 
 

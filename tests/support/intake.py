@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from flows.source.fetch.memory_budget import Budget
-from flows.source.forward.error_policy import Tolerance
-from flows.source.forward.forwarder import Intake
-from flows.source.forward.grouping import Policy
-from flows.source.mirrored_partition import Mirrored
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.forward.error_policy import ErrorPolicy
+from flows.source.forward.forwarder import BatchForwarder
+from flows.source.forward.grouping import MergePolicy
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.identity import ProducerIdentity
@@ -37,17 +37,17 @@ class IntakeBench:
         position: int | None = 0,
         *,
         read_committed: bool = False,
-        policy: Policy | None = None,
+        policy: MergePolicy | None = None,
         errors: ErrorSpec | None = None,
     ) -> None:
-        self.lane = Lane(_TARGET)
-        self.partition = Mirrored(_SOURCE, self.lane, position=position)
-        self.budget = Budget(1 << 20)
+        self.lane = PartitionSender(_TARGET)
+        self.partition = MirroredPartition(_SOURCE, self.lane, position=position)
+        self.budget = MemoryBudget(1 << 20)
         cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
         producer = Producer(
             flow="A->B", client=cast("WireClient", cluster), identity=ProducerIdentity(5, 1)
         )
-        tolerance = Tolerance(
+        tolerance = ErrorPolicy(
             errors or ErrorSpec(),
             task=0,
             producer=producer,
@@ -55,14 +55,14 @@ class IntakeBench:
             partitions={_SOURCE: self.partition},
             changed=lambda: None,
         )
-        self.intake = Intake(
+        self.intake = BatchForwarder(
             producer, self.budget, tolerance, read_committed=read_committed, policy=policy
         )
 
     def take(self, *batches: bytes, aborted: tuple[tuple[int, int], ...] = ()) -> None:
         """One answer of the source."""
         data = memoryview(b"".join(batches))
-        self.intake.take(self.partition, FetchedPartition("t", 0, 0, 90, 80, 0, aborted, data))
+        self.intake.forward(self.partition, FetchedPartition("t", 0, 0, 90, 80, 0, aborted, data))
 
     @property
     def sent(self) -> list[list[int]]:

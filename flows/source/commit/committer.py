@@ -13,7 +13,7 @@ from flows.source.commit.position_commits import (
 )
 from flows.source.commit.transactional_commits import Transactions
 from flows.source.connections import Connections
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import TopicName, TopicPartition
@@ -27,7 +27,7 @@ def make_committer(
     *,
     gate: TransactionGate | None,
     producer: Producer,
-    partitions: Mapping[TopicPartition, Mirrored],
+    partitions: Mapping[TopicPartition, MirroredPartition],
     on_settled: Settled,
     before_commit: BeforeCommit | None,
     now_ms: Callable[[], int],

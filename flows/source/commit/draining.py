@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from flows.source.commit.position_commits import Committer, has_moved
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 
 log = structlog.get_logger()
@@ -31,7 +31,11 @@ class Drained:
 
 
 async def drain(
-    partitions: Sequence[Mirrored], producer: Producer, positions: Committer, *, within_s: float
+    partitions: Sequence[MirroredPartition],
+    producer: Producer,
+    positions: Committer,
+    *,
+    within_s: float,
 ) -> Drained:
     """
     Waits for copies that are under way, and commits.

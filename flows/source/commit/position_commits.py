@@ -17,10 +17,10 @@ from typing import Final, Protocol
 
 import structlog
 
-from flows.source.forward.recode import Record, encode, keyed_body
-from flows.source.mirrored_partition import Mirrored
+from flows.source.forward.recode import DecodedRecord, encode, keyed_body
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing, Verdict
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
 from mm2.core.connect.offset_records import SourcePartition, encode_key
 from mm2.core.connect.offset_records import encode_offset as encode_position
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicName, TopicPartition
@@ -35,24 +35,26 @@ log = structlog.get_logger()
 
 _COMMIT_WITHIN_S: Final = 5.0
 
-Position = tuple[Mirrored, int, Lineage]
+Position = tuple[MirroredPartition, int, Lineage]
 """A partition, the offset of its last mirrored record, and the logs that this speaks of."""
 
-Settled = Callable[[Mirrored, Outgoing], None]
+Settled = Callable[[MirroredPartition, OutgoingBatch], None]
 """Learns of each batch that will not be undone any more, in order."""
 
-BeforeCommit = Callable[[Iterable[Mirrored]], Awaitable[None]]
+BeforeCommit = Callable[[Iterable[MirroredPartition]], Awaitable[None]]
 """Must have had its turn before the positions of some partitions are written."""
 
 
-def has_moved(partition: Mirrored) -> bool:
+def has_moved(partition: MirroredPartition) -> bool:
     """Whether the target's position of a partition is not the one that we are at."""
     if partition.mirrored == NO_OFFSET:
         return partition.begins_empty and partition.committed != NO_OFFSET
     return partition.mirrored != partition.committed
 
 
-def position_of(partition: Mirrored, offset: int, last: Outgoing | None = None) -> Position:
+def position_of(
+    partition: MirroredPartition, offset: int, last: OutgoingBatch | None = None
+) -> Position:
     """
     The position at ``offset``, to be stored as it is now whatever happens meanwhile.
 
@@ -70,7 +72,7 @@ def position_of(partition: Mirrored, offset: int, last: Outgoing | None = None) 
 class Committer(Protocol):
     """Makes what the target has count."""
 
-    def appended(self, partition: Mirrored, batch: Outgoing) -> None:
+    def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Takes note of a batch that the target has."""
 
     def keep_pace(self, settings: LiveSettings) -> None:
@@ -79,10 +81,10 @@ class Committer(Protocol):
     async def run(self) -> None:
         """Commits again and again, until cancelled."""
 
-    async def commit(self, partitions: Iterable[Mirrored]) -> int:
+    async def commit(self, partitions: Iterable[MirroredPartition]) -> int:
         """Commits now; returns how many partitions' positions are up to date."""
 
-    async def abort(self, lane: Lane) -> None:
+    async def abort(self, lane: PartitionSender) -> None:
         """Aborts what an earlier transaction may have left open in a partition."""
 
 
@@ -119,19 +121,19 @@ class PositionsTopic:
         self._topic = topic
         self._partitions = partitions
         self._count = 0
-        self._lanes: dict[int, Lane] = {}
-        self._places: dict[TopicPartition, tuple[bytes, Lane]] = {}
+        self._lanes: dict[int, PartitionSender] = {}
+        self._places: dict[TopicPartition, tuple[bytes, PartitionSender]] = {}
         self.refusal: int | None = None
 
-    def lane_of(self, partition: TopicPartition) -> Lane:
+    def lane_of(self, partition: TopicPartition) -> PartitionSender:
         """The way that the positions of a source partition take."""
         return self._place(partition)[1]
 
-    def write(self, lane: Lane, positions: Iterable[Position]) -> None:
+    def write(self, lane: PartitionSender, positions: Iterable[Position]) -> None:
         """Sends positions, which must be of this lane, as one batch."""
         now = self._now_ms()
         records = [
-            Record(
+            DecodedRecord(
                 number,
                 max(now, each.elsewhere_ms + 1),
                 _body(self._place(each.source)[0], offset, lineage),
@@ -153,7 +155,7 @@ class PositionsTopic:
                 flow, f"the positions topic answers {code_name(self.refusal)}: see its limits"
             )
 
-    def _place(self, partition: TopicPartition) -> tuple[bytes, Lane]:
+    def _place(self, partition: TopicPartition) -> tuple[bytes, PartitionSender]:
         """Key and lane; they are asked for at each commit, and change if the topic grows."""
         self._look_how_many()
         if (place := self._places.get(partition)) is None:
@@ -162,9 +164,9 @@ class PositionsTopic:
             self._places[partition] = place
         return place
 
-    def _lane(self, number: int) -> Lane:
+    def _lane(self, number: int) -> PartitionSender:
         if (lane := self._lanes.get(number)) is None:
-            lane = Lane(TopicPartition(self._topic, number), on_refused=self._refuse)
+            lane = PartitionSender(TopicPartition(self._topic, number), on_refused=self._refuse)
             self._lanes[number] = lane
         return lane
 
@@ -178,9 +180,9 @@ class PositionsTopic:
         self._count = count
         self._places.clear()
 
-    def _refuse(self, _batch: Outgoing, code: int) -> Verdict:
+    def _refuse(self, _batch: OutgoingBatch, code: int) -> SendState:
         self.refusal = code
-        return Verdict.STOP
+        return SendState.STOP
 
 
 class Positions:
@@ -203,7 +205,7 @@ class Positions:
         self,
         topic: PositionsTopic,
         producer: Producer,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         *,
         flow: str,
         interval_s: float,
@@ -221,7 +223,7 @@ class Positions:
         self._has_new = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
 
-    def appended(self, partition: Mirrored, batch: Outgoing) -> None:
+    def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Takes note of a batch that the target has."""
         self._on_settled(partition, batch)
         if partition.committed is None:
@@ -260,7 +262,7 @@ class Positions:
             self._has_new.clear()
             await self.commit(p for p in self._partitions.values() if p.committed is None)
 
-    async def commit(self, partitions: Iterable[Mirrored]) -> int:
+    async def commit(self, partitions: Iterable[MirroredPartition]) -> int:
         """
         Writes the positions that moved; returns how many the target has.
 
@@ -273,12 +275,12 @@ class Positions:
         async with self._one_at_a_time:
             return await self._commit(list(partitions))
 
-    async def abort(self, lane: Lane) -> None:
+    async def abort(self, lane: PartitionSender) -> None:
         """Nothing: there are no transactions."""
 
-    async def _commit(self, partitions: list[Mirrored]) -> int:
-        moved: list[tuple[Mirrored, int, Lane]] = []
-        entries: dict[Lane, list[Position]] = {}
+    async def _commit(self, partitions: list[MirroredPartition]) -> int:
+        moved: list[tuple[MirroredPartition, int, PartitionSender]] = []
+        entries: dict[PartitionSender, list[Position]] = {}
         for partition in filter(has_moved, partitions):
             lane = self._topic.lane_of(partition.source)
             if lane.is_idle or lane in entries:

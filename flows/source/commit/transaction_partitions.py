@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import structlog
 
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import NotAuthorized
@@ -22,7 +22,7 @@ def now_s() -> float:
     return asyncio.get_running_loop().time()
 
 
-class Enrolment:
+class TransactionPartitions:
     """
     Makes partitions and the group's offsets part of a transaction; the first of them begins it.
 
@@ -53,7 +53,7 @@ class Enrolment:
         self.began_s: float | None = None
         self.is_offset_sent = False
 
-    async def add(self, lanes: Iterable[Lane], limit: asyncio.Timeout) -> None:
+    async def add(self, lanes: Iterable[PartitionSender], limit: asyncio.Timeout) -> None:
         """
         Adds partitions; those that the target does not have must wait, and try again.
 
@@ -72,7 +72,7 @@ class Enrolment:
                 if code != Code.OPERATION_NOT_ATTEMPTED:
                     lane = new.pop(where)
                     lane.last_error = f"the target answers {code_name(code)}"
-                    self._gate.bar(lane)
+                    self._gate.block(lane)
 
     async def add_group(self) -> None:
         """Adds the group's offsets, once, if a transaction is open."""

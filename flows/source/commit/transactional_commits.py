@@ -30,10 +30,10 @@ from flows.source.commit.position_commits import (
     has_moved,
     position_of,
 )
-from flows.source.commit.transaction_partitions import Enrolment, now_s
-from flows.source.mirrored_partition import Mirrored
+from flows.source.commit.transaction_partitions import TransactionPartitions, now_s
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import TopicPartition
 from mm2.errors import FlowError, Mm2Error
@@ -83,7 +83,7 @@ class Transactions:
         producer: Producer,
         coordinators: TransactionalProducer,
         topic: PositionsTopic,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         on_settled: Settled,
     ) -> None:
         self._spec = spec
@@ -94,16 +94,18 @@ class Transactions:
         self._partitions = partitions
         self._on_settled = on_settled
         self._limit_s = _OF_TIMEOUT * spec.timeout_ms / 1000
-        self._open = Enrolment(gate, coordinators, group=spec.group, limit_s=self._limit_s)
-        self._landed: dict[Mirrored, list[Outgoing]] = {}
+        self._open = TransactionPartitions(
+            gate, coordinators, group=spec.group, limit_s=self._limit_s
+        )
+        self._landed: dict[MirroredPartition, list[OutgoingBatch]] = {}
         self._size = 0
         self._has_letters = False
-        self._moved: dict[Mirrored, None] = {}
+        self._moved: dict[MirroredPartition, None] = {}
         self._waiting: list[asyncio.Future[None]] = []
-        self._to_abort: list[tuple[Lane, asyncio.Future[None]]] = []
+        self._to_abort: list[tuple[PartitionSender, asyncio.Future[None]]] = []
         self._looked = self._refreshed = now_s()
 
-    def appended(self, partition: Mirrored, batch: Outgoing) -> None:
+    def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Takes note of a batch that the target has in the open transaction."""
         self._landed.setdefault(partition, []).append(batch)
         self._size += batch.size
@@ -117,7 +119,7 @@ class Transactions:
             boundary = replace(self._spec.boundary, most_s=settings.transaction_s)
             self._spec = replace(self._spec, boundary=boundary)
 
-    async def commit(self, partitions: Iterable[Mirrored]) -> int:
+    async def commit(self, partitions: Iterable[MirroredPartition]) -> int:
         """
         Ends the open transaction; returns how many positions the target has then.
 
@@ -138,7 +140,7 @@ class Transactions:
                 raise TransactionStuck(self._flow, self._doubts()) from error
         return sum(not has_moved(partition) for partition in partitions)
 
-    async def abort(self, lane: Lane) -> None:
+    async def abort(self, lane: PartitionSender) -> None:
         """
         Aborts what an earlier transaction has left open in a partition whose end was cut off.
 
@@ -225,7 +227,7 @@ class Transactions:
             self._refreshed = now
             known = (p for p in self._partitions.values() if p.committed is not None)
             self._moved |= dict.fromkeys(known)
-        if self._gate.unbar():
+        if self._gate.unblock():
             self._producer.wake()
 
     async def _take_in(self, limit: asyncio.Timeout) -> None:
@@ -260,9 +262,11 @@ class Transactions:
             if not each.done():
                 each.set_result(None)
 
-    async def _write(self, offsets: Mapping[Mirrored, int], limit: asyncio.Timeout) -> None:
+    async def _write(
+        self, offsets: Mapping[MirroredPartition, int], limit: asyncio.Timeout
+    ) -> None:
         """Positions, in both places."""
-        lanes: dict[Lane, list[Position]] = {}
+        lanes: dict[PartitionSender, list[Position]] = {}
         for partition, offset in offsets.items():
             lane = self._topic.lane_of(partition.source)
             last = self._landed[partition][-1] if partition in self._landed else None
@@ -283,7 +287,7 @@ class Transactions:
     def _are_batches_settled(self) -> bool:
         return all(lane.is_settled for lane in self._gate.members)
 
-    def _settle(self, offsets: Mapping[Mirrored, int]) -> None:
+    def _settle(self, offsets: Mapping[MirroredPartition, int]) -> None:
         landed, self._landed = self._landed, {}
         for partition, batches in landed.items():
             for batch in batches:

@@ -36,7 +36,7 @@ _CRC_FROM: Final = 21
 _MAGIC: Final = 2
 
 
-class Strip(NamedTuple):
+class ContiguousBatches(NamedTuple):
     """
     At least two batches in a row, each with a checksum that is right.
 
@@ -53,7 +53,7 @@ class Strip(NamedTuple):
     leader_epoch: int
 
 
-Piece: TypeAlias = Batch | Strip
+Piece: TypeAlias = Batch | ContiguousBatches
 
 
 def each_batch(parts: Iterable[Piece]) -> list[Batch]:
@@ -61,11 +61,11 @@ def each_batch(parts: Iterable[Piece]) -> list[Batch]:
     return [
         batch
         for part in parts
-        for batch in (split(part.data) if isinstance(part, Strip) else [part])
+        for batch in (split(part.data) if isinstance(part, ContiguousBatches) else [part])
     ]
 
 
-def pieces(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Piece]:
+def slices(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Piece]:
     """
     The whole batches of a fetch response in order, those in strips together.
 
@@ -113,6 +113,6 @@ def _strip(
     data: memoryview, number: int, records: int, last_offset: int, epoch: int
 ) -> Iterator[Piece]:
     if number > 1:
-        yield Strip(data, records, last_offset, epoch)
+        yield ContiguousBatches(data, records, last_offset, epoch)
     else:
         yield from split(data)

@@ -14,7 +14,7 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
-from flows.source.fetch.reading import Reading
+from flows.source.fetch.reading import NodeReading
 from mm2.core.token_bucket import TokenBucket
 
 TRICKLE_BYTES: Final = 16 << 10
@@ -28,7 +28,7 @@ _MOST_S: Final = 0.005
 """From one fetch to the next: the target may be far away, or refuse what came."""
 
 
-class Gathering:
+class FetchLinger:
     """
     Puts off fetches from one node.
 
@@ -37,13 +37,13 @@ class Gathering:
         freed: set whenever the target has something more; cleared here.
     """
 
-    def __init__(self, reading: Reading, freed: asyncio.Event) -> None:
+    def __init__(self, reading: NodeReading, freed: asyncio.Event) -> None:
         self._reading = reading
         self._freed = freed
         self._clock = asyncio.get_running_loop().time
         self._seldom = TokenBucket(SELDOM, _BURST_S, self._clock())
 
-    async def gather(self, *, since: float) -> None:
+    async def wait(self, *, since: float) -> None:
         """
         Waits until the target has what came, for a moment at most.
 

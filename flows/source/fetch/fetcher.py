@@ -15,13 +15,13 @@ from typing import Final
 
 import structlog
 
-from flows.source.fetch.fetch_linger import TRICKLE_BYTES, Gathering
-from flows.source.fetch.memory_budget import Budget
-from flows.source.fetch.position_check import Settler
+from flows.source.fetch.fetch_linger import TRICKLE_BYTES, FetchLinger
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.fetch.position_check import PositionValidator
 from flows.source.fetch.rate_limit import RateLimit
 from flows.source.fetch.read_replicas import NO_NODE, ReadReplicas
-from flows.source.fetch.reading import LOOKED_AT_IN_A_SECOND, Reading
-from flows.source.mirrored_partition import Mirrored
+from flows.source.fetch.reading import LOOKED_AT_IN_A_SECOND, NodeReading
+from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
@@ -66,14 +66,14 @@ class Fetcher:
         self,
         *,
         client: WireClient,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         spec: FetchSpec,
-        budget: Budget,
-        settler: Settler,
+        budget: MemoryBudget,
+        settler: PositionValidator,
         limit: RateLimit,
-        heard: Callable[[Mirrored], None],
-        take: Callable[[Mirrored, FetchedPartition], None],
-        stop: Callable[[Mirrored, str], None],
+        heard: Callable[[MirroredPartition], None],
+        take: Callable[[MirroredPartition, FetchedPartition], None],
+        stop: Callable[[MirroredPartition, str], None],
     ) -> None:
         self._client = client
         self._partitions = partitions
@@ -128,13 +128,13 @@ class Fetcher:
 
     async def _follow(self, node: int) -> None:
         """Fetches from one broker for as long as something is read from it."""
-        reading = Reading(self._spec.max_partition_bytes, self._has_room)
-        gathering = Gathering(reading, self._freed)
+        reading = NodeReading(self._spec.max_partition_bytes, self._has_room)
+        gathering = FetchLinger(reading, self._freed)
         async with asyncio.TaskGroup() as group:
             settling: asyncio.Task[None] | None = None
             while self._is_read(node, reading):
                 # Never with a fetch under way of what is settled: that is left out of the next.
-                open_ = self._settler.open(reading.lively)
+                open_ = self._settler.pending(reading.lively)
                 if open_ and (settling is None or settling.done()):
                     job = self._settle(node, open_)
                     settling = group.create_task(job, name=f"settle-{node}")
@@ -143,7 +143,7 @@ class Fetcher:
                 settling.cancel()
         self.changed()
 
-    async def _read(self, node: int, reading: Reading, gathering: Gathering) -> None:
+    async def _read(self, node: int, reading: NodeReading, gathering: FetchLinger) -> None:
         """Fetches once, or waits until there is something that may be fetched."""
         try:
             await asyncio.sleep(self._client.throttle.delay(node))
@@ -159,10 +159,10 @@ class Fetcher:
                 log.warning("source.fetch_failed", broker=node, error=str(error))
             await self._back_off(node)
 
-    async def _settle(self, node: int, partitions: Sequence[Mirrored]) -> None:
+    async def _settle(self, node: int, partitions: Sequence[MirroredPartition]) -> None:
         """Settles some partitions, of which those that are settled already are not to notice."""
         try:
-            await self._settler.settle(partitions)
+            await self._settler.validate(partitions)
         except Unavailable as error:
             if node not in self._unsettled:
                 self._unsettled.add(node)
@@ -178,7 +178,7 @@ class Fetcher:
         self._replicas.forsake_node(node)
         await asyncio.sleep(_BACKOFF_S)
 
-    def _is_read(self, node: int, reading: Reading) -> bool:
+    def _is_read(self, node: int, reading: NodeReading) -> bool:
         now = time.monotonic()
         if not reading.is_due(self._generation, now):
             return True
@@ -198,12 +198,12 @@ class Fetcher:
             async with asyncio.timeout(_BACKOFF_S):
                 await self._freed.wait()
 
-    def _is_wanted(self, partition: Mirrored) -> bool:
+    def _is_wanted(self, partition: MirroredPartition) -> bool:
         """Whether it is still ours, goes on, and is known to be of the log that it was of."""
         is_ours = self._partitions.get(partition.source) is partition
         return is_ours and partition.error is None and partition.is_settled
 
-    def _has_room(self, partition: Mirrored) -> bool:
+    def _has_room(self, partition: MirroredPartition) -> bool:
         return (
             self._is_wanted(partition)
             and partition.pause_until <= time.monotonic()
@@ -213,9 +213,9 @@ class Fetcher:
         )
 
     async def _fetch(
-        self, node: int, reading: Reading, gathering: Gathering, *, most: float
+        self, node: int, reading: NodeReading, gathering: FetchLinger, *, most: float
     ) -> None:
-        reserved = await self._budget.reserve(int(min(most, self._share())))
+        reserved = await self._budget.acquire(int(min(most, self._share())))
         step = reading.session.next()
         answer, takes_ids = None, True
         began = asyncio.get_running_loop().time()
@@ -239,7 +239,7 @@ class Fetcher:
             takes_ids = False
             raise
         finally:
-            self._budget.give(reserved)
+            self._budget.release(reserved)
             reading.session.answered(answer, takes_ids=takes_ids)
         size = sum(len(each.records) for each in answer.partitions)
         self._limit.spend(size)
@@ -250,14 +250,14 @@ class Fetcher:
             # Not at once again, whatever had the broker answer without any record.
             await asyncio.sleep(began + _LEAST_S - asyncio.get_running_loop().time())
         elif size < min(TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
-            await gathering.gather(since=began)
+            await gathering.wait(since=began)
 
     def _share(self) -> int:
         """Bytes to ask one broker for: idle fetches must not take all memory from each other."""
         brokers = sum(not task.done() for task in self._loops.values())
         return min(self._spec.max_bytes, max(self._budget.limit // (2 * brokers), 1))
 
-    async def _accept(self, node: int, reading: Reading, answer: FetchedPartition) -> None:
+    async def _accept(self, node: int, reading: NodeReading, answer: FetchedPartition) -> None:
         partition = reading.answered(answer)
         if partition is None or not self._is_wanted(partition):
             return
@@ -273,7 +273,7 @@ class Fetcher:
         else:
             self._look_again(partition, answer.error)
 
-    def _look_again(self, partition: Mirrored, error: int) -> None:
+    def _look_again(self, partition: MirroredPartition, error: int) -> None:
         """Asks again later; what is not known to pass may do so as well, with another leader."""
         reason = f"the source answers {code_name(error)}"
         partition.is_settled = False

@@ -16,7 +16,7 @@ from mm2.kafka.wire.wire_client import WireClient
 log = structlog.get_logger()
 
 
-class Starts:
+class InitialOffsets:
     """
     Asks the source where places are.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 
-class Budget:
+class MemoryBudget:
     """
     Counts bytes in use against a limit.
 
@@ -22,21 +22,21 @@ class Budget:
         self._room = asyncio.Event()
         self._room.set()
 
-    def take(self, size: int) -> None:
+    def charge(self, size: int) -> None:
         """Counts bytes as used."""
         self.used += size
         if self.used >= self.limit:
             self._room.clear()
 
-    def give(self, size: int) -> None:
+    def release(self, size: int) -> None:
         """Counts bytes as free again."""
         self.used -= size
         if self.used < self.limit:
             self._room.set()
 
-    async def reserve(self, most: int) -> int:
+    async def acquire(self, most: int) -> int:
         """Waits until there is room, then takes and returns up to ``most`` bytes of it."""
         await self._room.wait()
         size = max(1, min(most, self.limit - self.used))
-        self.take(size)
+        self.charge(size)
         return size

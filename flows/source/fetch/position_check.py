@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from flows.source.fetch.initial_offsets import Starts
-from flows.source.mirrored_partition import Mirrored
+from flows.source.fetch.initial_offsets import InitialOffsets
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH
@@ -35,7 +35,7 @@ _NO_ANSWER: Final = RETRIABLE - {Code.TOPIC_AUTHORIZATION_FAILED, Code.CLUSTER_A
 """Old brokers want more rights for the question than it takes to read: then they are not asked."""
 
 
-class Settler:
+class PositionValidator:
     """
     Compares positions with the logs that they speak of.
 
@@ -61,36 +61,36 @@ class Settler:
         self._gaps = gaps
         self._now_ms = now_ms
         self._forget = forget
-        self._starts = Starts(client, read_committed=spec.read_committed, now_ms=now_ms)
+        self._starts = InitialOffsets(client, read_committed=spec.read_committed, now_ms=now_ms)
 
     @staticmethod
-    def open(partitions: Iterable[Mirrored]) -> list[Mirrored]:
+    def pending(partitions: Iterable[MirroredPartition]) -> list[MirroredPartition]:
         """Those of some partitions that can be settled now."""
         now = time.monotonic()
-        return [each for each in partitions if each.waits_to_settle and each.pause_until <= now]
+        return [each for each in partitions if each.awaits_validation and each.pause_until <= now]
 
-    async def settle(self, partitions: Sequence[Mirrored]) -> None:
+    async def validate(self, partitions: Sequence[MirroredPartition]) -> None:
         """
         Settles those that are not, as far as brokers answer and nothing of them is under way.
 
         Raises:
             Unavailable: the source does not answer.
         """
-        if not (open_ := self.open(partitions)):
+        if not (open_ := self.pending(partitions)):
             return
         topics = await self._client.describe({p.source.topic for p in open_})
         there = [p for p in open_ if self._is_there(p, topics)]
         await self._locate([p for p in there if p.position is None], topics)
         await self._compare([p for p in there if p.position is not None], topics)
 
-    def observe(self, partition: Mirrored, answer: FetchedPartition) -> None:
+    def observe(self, partition: MirroredPartition, answer: FetchedPartition) -> None:
         """Learns from a fetch what transactions hold back."""
         if not self._spec.read_committed:
             return
         if partition.pinned.see(answer.last_stable, answer.high_watermark, time.monotonic()):
             self._gaps.closed(partition, GapKind.TRANSACTION_HANGING)
 
-    async def out_of_range(self, partition: Mirrored) -> None:
+    async def out_of_range(self, partition: MirroredPartition) -> None:
         """
         A broker says that the position is outside of its log: finds out why, and where to go on.
 
@@ -101,7 +101,7 @@ class Settler:
             partition.pause_until = time.monotonic() + _PAUSE_S
             return
         position, partition.is_settled = partition.position, False
-        await self.settle([partition])
+        await self.validate([partition])
         if position is None or partition.position != position or not partition.is_settled:
             return
         start = (await self._client.list_offsets([partition.source], EARLIEST)).get(
@@ -123,7 +123,7 @@ class Settler:
         self._go_on(partition, gap)
 
     @staticmethod
-    def _is_there(partition: Mirrored, topics: Mapping[str, TopicMetadata]) -> bool:
+    def _is_there(partition: MirroredPartition, topics: Mapping[str, TopicMetadata]) -> bool:
         topic = topics.get(partition.source.topic)
         found = None if topic is None else topic.partitions.get(partition.source.partition)
         if found is not None and found.leader >= 0:
@@ -134,7 +134,7 @@ class Settler:
         return False
 
     async def _locate(
-        self, partitions: Sequence[Mirrored], topics: Mapping[str, TopicMetadata]
+        self, partitions: Sequence[MirroredPartition], topics: Mapping[str, TopicMetadata]
     ) -> None:
         """Gives partitions without a position one, as ``auto.offset.reset`` and rules say."""
         starts = {p.source: self._spec.start(p.source) for p in partitions}
@@ -153,7 +153,7 @@ class Settler:
                 self._settled(partition, topics[partition.source.topic])
 
     async def _compare(
-        self, partitions: Sequence[Mirrored], topics: Mapping[str, TopicMetadata]
+        self, partitions: Sequence[MirroredPartition], topics: Mapping[str, TopicMetadata]
     ) -> None:
         if not partitions:
             return
@@ -178,7 +178,7 @@ class Settler:
                 self._decide(partition, topic, start, epoch_end)
 
     def _decide(
-        self, partition: Mirrored, topic: TopicMetadata, start: int, epoch_end: int
+        self, partition: MirroredPartition, topic: TopicMetadata, start: int, epoch_end: int
     ) -> None:
         position = partition.position or 0
         if topic.topic_id is not None and topic.topic_id == partition.former_id:
@@ -203,7 +203,7 @@ class Settler:
                 partition.known_end = NO_OFFSET
             self._settled(partition, topic)
 
-    def _go_on(self, partition: Mirrored, gap: Gap) -> bool:
+    def _go_on(self, partition: MirroredPartition, gap: Gap) -> bool:
         if not self._gaps.found(partition, gap) or partition.error is not None:
             return False
         partition.begin_at(gap.resume, self._now_ms())
@@ -211,7 +211,7 @@ class Settler:
         return True
 
     @staticmethod
-    def _settled(partition: Mirrored, topic: TopicMetadata) -> None:
+    def _settled(partition: MirroredPartition, topic: TopicMetadata) -> None:
         if partition.topic_id is None and topic.topic_id is not None:
             partition.topic_id, partition.committed = topic.topic_id, None
         leader_epoch = topic.partitions[partition.source.partition].leader_epoch
@@ -228,10 +228,10 @@ class Settler:
             partition.lane.last_error = None
 
 
-def _is_as_asked(partition: Mirrored, position: int | None) -> bool:
+def _is_as_asked(partition: MirroredPartition, position: int | None) -> bool:
     """
     Whether answers about a position still concern the partition.
 
     While a leader changes, the loops of two brokers settle it: the other one may have been faster.
     """
-    return partition.waits_to_settle and partition.position == position
+    return partition.awaits_validation and partition.position == position

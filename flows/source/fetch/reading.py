@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import TopicPartition
 from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.sessions import FetchSession
@@ -22,7 +22,7 @@ LOOKED_AT_IN_A_SECOND: Final = 50
 """Thousands of partitions are all looked at less often: what changes tells so by itself."""
 
 
-class Reading:
+class NodeReading:
     """
     The partitions that one node is asked for.
 
@@ -35,12 +35,14 @@ class Reading:
         are_waiting: whether some partitions cannot be fetched just now.
     """
 
-    def __init__(self, max_partition_bytes: int, may_fetch: Callable[[Mirrored], bool]) -> None:
+    def __init__(
+        self, max_partition_bytes: int, may_fetch: Callable[[MirroredPartition], bool]
+    ) -> None:
         self.session = FetchSession(max_partition_bytes)
         self.are_waiting = False
         self._may_fetch = may_fetch
-        self._all: dict[TopicPartition, Mirrored] = {}
-        self._lively: dict[TopicPartition, Mirrored] = {}
+        self._all: dict[TopicPartition, MirroredPartition] = {}
+        self._lively: dict[TopicPartition, MirroredPartition] = {}
         self._generation = -1
         self._seen_all_at = 0.0
 
@@ -49,7 +51,7 @@ class Reading:
         every_s = _ALL_EVERY_S + len(self._all) / LOOKED_AT_IN_A_SECOND
         return generation != self._generation or now >= self._seen_all_at + every_s
 
-    def assign(self, partitions: Iterable[Mirrored], generation: int, now: float) -> bool:
+    def assign(self, partitions: Iterable[MirroredPartition], generation: int, now: float) -> bool:
         """All partitions of the node, to be looked at; False if there are none."""
         self._all = {partition.source: partition for partition in partitions}
         self._lively = dict(self._all)
@@ -58,7 +60,7 @@ class Reading:
         return bool(self._all)
 
     @property
-    def lively(self) -> list[Mirrored]:
+    def lively(self) -> list[MirroredPartition]:
         """The partitions to look at."""
         return list(self._lively.values())
 
@@ -85,7 +87,7 @@ class Reading:
                 self.session.drop(source)
                 self.are_waiting |= partition.error is None and partition.is_remote_there
 
-    def answered(self, answer: FetchedPartition) -> Mirrored | None:
+    def answered(self, answer: FetchedPartition) -> MirroredPartition | None:
         """
         The partition of an answer, which is to be looked at again.
 

@@ -196,7 +196,7 @@ def plain(batch: Batch, records: bytes) -> bytes:
     return bytes(head) + records
 
 
-def restamp(
+def rewrite_header(
     data: bytes | bytearray | memoryview,
     *,
     producer_id: int,

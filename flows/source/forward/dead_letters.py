@@ -12,7 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from flows.source.forward.recode import Recoded, Record, encode, nullable, read_varint, varint
+from flows.source.forward.recode import (
+    DecodedRecord,
+    Recoded,
+    encode,
+    nullable,
+    read_varint,
+    varint,
+)
 from mm2.core.model import TopicPartition
 from mm2.kafka.wire.codecs import UNCOMPRESSED
 from mm2.kafka.wire.codes import Code, code_name
@@ -77,10 +84,10 @@ def context_headers(failure: Failure, *, connector: str, task: int) -> list[tupl
     return [(_PREFIX + name, text.encode()) for name, text in texts.items()]
 
 
-def dead_letter(record: Record, headers: Sequence[tuple[str, bytes]]) -> Recoded:
+def dead_letter(record: DecodedRecord, headers: Sequence[tuple[str, bytes]]) -> Recoded:
     """A batch of this one record, with more headers after its own."""
     body = with_headers(record.body, headers)
-    return encode([Record(record.offset, record.timestamp, body)], UNCOMPRESSED)
+    return encode([DecodedRecord(record.offset, record.timestamp, body)], UNCOMPRESSED)
 
 
 def with_headers(body: bytes, headers: Sequence[tuple[str, bytes]]) -> bytes:

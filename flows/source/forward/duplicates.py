@@ -8,14 +8,17 @@ from flows.source.fetch.aborted_transactions import AbortedTransactions
 from flows.source.forward.batch import split
 from flows.source.forward.overlap import Overlap
 from flows.source.forward.recode import records_of
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from mm2.kafka.wire.codecs import MOST_PLAIN
 
 log = structlog.get_logger()
 
 
-def pass_by(
-    partition: Mirrored, records: memoryview, aborted: AbortedTransactions, most: int = MOST_PLAIN
+def skip_already_copied(
+    partition: MirroredPartition,
+    records: memoryview,
+    aborted: AbortedTransactions,
+    most: int = MOST_PLAIN,
 ) -> None:
     """
     Moves a partition's position past records of a fetch answer that the target has already.
@@ -53,7 +56,7 @@ def pass_by(
         partition.leader_epoch = batch.leader_epoch
 
 
-def _end(partition: Mirrored, overlap: Overlap) -> None:
+def _end(partition: MirroredPartition, overlap: Overlap) -> None:
     partition.overlap = None
     log.info(
         "source.overlap_passed",

@@ -22,7 +22,7 @@ from typing import Final
 
 import structlog
 
-from flows.source.fetch.memory_budget import Budget
+from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.batch import split
 from flows.source.forward.damaged_batch import damaged_batch
 from flows.source.forward.dead_letters import (
@@ -34,10 +34,10 @@ from flows.source.forward.dead_letters import (
     key_and_value,
     with_headers,
 )
-from flows.source.forward.recode import Record, keyed_body, records_of
-from flows.source.mirrored_partition import Mirrored
+from flows.source.forward.recode import DecodedRecord, keyed_body, records_of
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing, Verdict
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.kafka.wire.codecs import MOST_PLAIN
 from mm2.kafka.wire.codes import RECORD_AT_FAULT, Code, code_name
@@ -51,7 +51,7 @@ _SHOWN_BYTES: Final = 1_000
 """Of keys and values in the log."""
 
 
-class Tolerance:
+class ErrorPolicy:
     """
     Decides about records that cannot be mirrored.
 
@@ -71,8 +71,8 @@ class Tolerance:
         *,
         task: int,
         producer: Producer,
-        budget: Budget,
-        partitions: Mapping[TopicPartition, Mirrored],
+        budget: MemoryBudget,
+        partitions: Mapping[TopicPartition, MirroredPartition],
         changed: Callable[[], None],
         most_plain: int = MOST_PLAIN,
     ) -> None:
@@ -83,11 +83,11 @@ class Tolerance:
         self._partitions = partitions
         self._changed = changed
         self._most_plain = most_plain
-        self._refused: dict[Mirrored, tuple[int, float]] = {}
-        self._stopped: set[Mirrored] = set()
+        self._refused: dict[MirroredPartition, tuple[int, float]] = {}
+        self._stopped: set[MirroredPartition] = set()
         self._has_stopped = asyncio.Event()
         self._letters: deque[tuple[Callable[[], None], Callable[[str], None]]] = deque()
-        self._lane = Lane(
+        self._lane = PartitionSender(
             TopicPartition(TopicName(spec.dead_letter_topic or ""), 0),
             on_ack=lambda _: self._delivered(),
             on_refused=self._letter_refused,
@@ -112,20 +112,20 @@ class Tolerance:
                 partition.retry()
                 self._changed()
 
-    def refused(self, partition: Mirrored, batch: Outgoing, code: int) -> Verdict:
+    def refused(self, partition: MirroredPartition, batch: OutgoingBatch, code: int) -> SendState:
         """Decides about the first batch of a partition's lane, which the target refuses."""
         if code not in RECORD_AT_FAULT or not self._spec.tolerates:
             self.stop(partition, _refusal(batch, code))
-            return Verdict.STOP
+            return SendState.STOP
         if self._is_worth_another(partition, batch.offsets[0]):
-            return Verdict.RETRY
+            return SendState.RETRY
         failure = Failure(
             source=partition.source, offset=batch.offsets[0], stage=PRODUCED, code=code
         )
 
         def delivered() -> None:
             if self._producer.skip(partition.lane, batch):
-                self._budget.give(batch.size)
+                self._budget.release(batch.size)
                 partition.skip(batch)
 
         def failed(reason: str) -> None:
@@ -133,9 +133,9 @@ class Tolerance:
             self.stop(partition, f"{_refusal(batch, code)}; {reason}")
 
         self._report(failure, _record_of(batch, self._most_plain), delivered, failed)
-        return Verdict.WAIT
+        return SendState.WAIT
 
-    def _is_worth_another(self, partition: Mirrored, offset: int) -> bool:
+    def _is_worth_another(self, partition: MirroredPartition, offset: int) -> bool:
         """Whether a record has been refused for less than ``errors.retry.timeout``."""
         now = time.monotonic()
         refused, since = self._refused.get(partition, (offset, now))
@@ -143,7 +143,7 @@ class Tolerance:
         self._refused[partition] = offset, since
         return now - since < self._spec.retry_timeout_s
 
-    def unreadable(self, partition: Mirrored, records: memoryview, reason: str) -> None:
+    def unreadable(self, partition: MirroredPartition, records: memoryview, reason: str) -> None:
         """
         Decides about a batch of the source that cannot be read, again and again.
 
@@ -171,7 +171,7 @@ class Tolerance:
 
         self._report(
             failure,
-            Record(position, _NO_TIMESTAMP, keyed_body(None, found.data)),
+            DecodedRecord(position, _NO_TIMESTAMP, keyed_body(None, found.data)),
             lambda: partition.pass_over(found.offsets),
             failed,
         )
@@ -179,7 +179,7 @@ class Tolerance:
     def _report(
         self,
         failure: Failure,
-        record: Record,
+        record: DecodedRecord,
         delivered: Callable[[], None],
         failed: Callable[[str], None],
     ) -> None:
@@ -201,14 +201,14 @@ class Tolerance:
         delivered()
         self._changed()
 
-    def _letter_refused(self, batch: Outgoing, code: int) -> Verdict:
+    def _letter_refused(self, batch: OutgoingBatch, code: int) -> SendState:
         """The partition whose letter is refused stops; the letters behind it are still sent."""
         _, failed = self._letters.popleft()
         failed(f"the dead-letter topic {self._lane.target.topic} answers {code_name(code)}")
         asyncio.get_running_loop().call_soon(self._producer.skip, self._lane, batch)
-        return Verdict.WAIT
+        return SendState.WAIT
 
-    def stop(self, partition: Mirrored, reason: str) -> None:
+    def stop(self, partition: MirroredPartition, reason: str) -> None:
         """Stops a partition, and lets it try again after ``errors.retry.delay.max.ms``."""
         partition.fail(reason)
         partition.retry_at = time.monotonic() + self._spec.retry_delay_s
@@ -216,7 +216,7 @@ class Tolerance:
         self._has_stopped.set()
         self._changed()
 
-    def _log(self, failure: Failure, record: Record) -> None:
+    def _log(self, failure: Failure, record: DecodedRecord) -> None:
         message: dict[str, object] = {}
         if self._spec.logs_messages:
             key, value = key_and_value(record.body)
@@ -236,17 +236,17 @@ class Tolerance:
         )
 
 
-def _record_of(batch: Outgoing, most: int) -> Record:
+def _record_of(batch: OutgoingBatch, most: int) -> DecodedRecord:
     """The refused record; what cannot be read is one record, whose value is its bytes."""
     try:
         (entry,) = split(memoryview(batch.data))
         (record,) = records_of(entry, most)
         with_headers(record.body, ())  # whether its body is one
     except ValueError:
-        return Record(batch.offsets[0], _NO_TIMESTAMP, keyed_body(None, bytes(batch.data)))
+        return DecodedRecord(batch.offsets[0], _NO_TIMESTAMP, keyed_body(None, bytes(batch.data)))
     return record
 
 
-def _refusal(batch: Outgoing, code: int) -> str:
+def _refusal(batch: OutgoingBatch, code: int) -> str:
     what = "record" if code in RECORD_AT_FAULT else "batch"
     return f"the target refuses the {what} at offset {batch.offsets[0]} for good: {code_name(code)}"

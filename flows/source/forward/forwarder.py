@@ -9,13 +9,13 @@ from math import inf
 from typing import Final
 
 from flows.source.fetch.aborted_transactions import AbortedTransactions
-from flows.source.fetch.contiguous_batches import Piece, each_batch, pieces
-from flows.source.fetch.memory_budget import Budget
-from flows.source.forward.duplicates import pass_by
-from flows.source.forward.error_policy import Tolerance
-from flows.source.forward.grouping import Policy, groups
+from flows.source.fetch.contiguous_batches import Piece, each_batch, slices
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.forward.duplicates import skip_already_copied
+from flows.source.forward.error_policy import ErrorPolicy
+from flows.source.forward.grouping import MergePolicy, plan_merges
 from flows.source.forward.recode import recode
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH
 from mm2.kafka.wire.codecs import Compression, TooLarge
@@ -25,7 +25,7 @@ _MOST_CORRUPT_READS: Final = 5
 _FIRST_PAUSE_S: Final = 0.1
 
 
-class Intake:
+class BatchForwarder:
     """
     Takes fetched batches to the producer, in order.
 
@@ -40,19 +40,19 @@ class Intake:
     def __init__(
         self,
         producer: Producer,
-        budget: Budget,
-        tolerance: Tolerance,
+        budget: MemoryBudget,
+        tolerance: ErrorPolicy,
         *,
         read_committed: bool,
-        policy: Policy | None = None,
+        policy: MergePolicy | None = None,
     ) -> None:
         self._producer = producer
         self._tolerance = tolerance
         self._budget = budget
         self._read_committed = read_committed
-        self._policy = policy or Policy()
+        self._policy = policy or MergePolicy()
 
-    def take(self, partition: Mirrored, fetched: FetchedPartition) -> None:
+    def forward(self, partition: MirroredPartition, fetched: FetchedPartition) -> None:
         """
         Sends all whole batches from the partition's position on, and moves the position.
 
@@ -69,11 +69,11 @@ class Intake:
             self._pass_by(partition, fetched)
         if not partition.waits_for_tail:
             self._forward(partition, partition.position, fetched, aborted)
-        partition.note_rest()
+        partition.advance_past_skipped()
 
     def _forward(
         self,
-        partition: Mirrored,
+        partition: MirroredPartition,
         start: int,
         fetched: FetchedPartition,
         aborted: AbortedTransactions,
@@ -81,10 +81,10 @@ class Intake:
         limit = min(self._policy.most_bytes, partition.lane.most_bytes)
         found = _continuing(
             partition,
-            pieces(fetched.records, transactional=not aborted.are_known, limit=limit),
+            slices(fetched.records, transactional=not aborted.are_known, limit=limit),
         )
         try:
-            for group in groups(found, start, self._policy, aborted=aborted, limit=limit):
+            for group in plan_merges(found, start, self._policy, aborted=aborted, limit=limit):
                 self._pass_on(partition, group.pieces, group.compression)
                 partition.position, partition.leader_epoch = group.end, group.leader_epoch
                 partition.corrupt = 0
@@ -96,13 +96,15 @@ class Intake:
             if partition.corrupt >= _MOST_CORRUPT_READS:
                 self._tolerance.unreadable(partition, fetched.records, str(error))
 
-    def _pass_by(self, partition: Mirrored, fetched: FetchedPartition) -> None:
+    def _pass_by(self, partition: MirroredPartition, fetched: FetchedPartition) -> None:
         """Leaves out what the target has already; damage is met again on the usual way."""
         aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
         with suppress(ValueError):
-            pass_by(partition, fetched.records, aborted, self._policy.most_plain)
+            skip_already_copied(partition, fetched.records, aborted, self._policy.most_plain)
 
-    def _pass_on(self, partition: Mirrored, pieces: Sequence[Piece], how: Compression) -> None:
+    def _pass_on(
+        self, partition: MirroredPartition, pieces: Sequence[Piece], how: Compression
+    ) -> None:
         """Sends the records of some pieces, as one batch if possible."""
         position = partition.position or 0
         if not pieces:
@@ -129,17 +131,17 @@ class Intake:
 
     def _send(
         self,
-        partition: Mirrored,
+        partition: MirroredPartition,
         data: bytearray | memoryview,
         offsets: Sequence[int],
     ) -> None:
         partition.overlap = None  # from here on the remote partition ends with what we send
         partition.queued += len(data)
-        self._budget.take(len(data))
+        self._budget.charge(len(data))
         self._producer.send(partition.lane, data, offsets)
 
 
-def _continuing(partition: Mirrored, found: Iterable[Piece]) -> Iterator[Piece]:
+def _continuing(partition: MirroredPartition, found: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces up to one that may be of another log than what was taken before."""
     newest = UNKNOWN_EPOCH
     for piece in found:

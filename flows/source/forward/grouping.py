@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeGuard
 
 from flows.source.fetch.aborted_transactions import AbortedTransactions
-from flows.source.fetch.contiguous_batches import MOST_RECORDS, Piece, Strip
+from flows.source.fetch.contiguous_batches import MOST_RECORDS, ContiguousBatches, Piece
 from flows.source.forward.batch import Batch, CorruptBatch
 from mm2.kafka.wire.codecs import GZIP, MOST_PLAIN, NONE, UNCOMPRESSED, Compression
 
@@ -40,7 +40,7 @@ _MOST_COMPRESSED: Final = 128 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class MergePolicy:
     """
     What the target shall get.
 
@@ -58,7 +58,7 @@ class Policy:
         """How the records of a piece are to be compressed."""
         if self.compression is not None:
             return self.compression
-        return UNCOMPRESSED if isinstance(piece, Strip) else Compression(piece.codec)
+        return UNCOMPRESSED if isinstance(piece, ContiguousBatches) else Compression(piece.codec)
 
     def is_forwardable(self, piece: Piece, position: int) -> TypeGuard[Batch]:
         """Whether this is a batch that may go as it is."""
@@ -77,24 +77,24 @@ class Policy:
 
 
 def _count(piece: Piece) -> int:
-    return piece.records if isinstance(piece, Strip) else piece.count
+    return piece.records if isinstance(piece, ContiguousBatches) else piece.count
 
 
 def _most_bytes(piece: Piece, limit: int) -> int:
     """Of a group with this piece in it."""
-    is_plain = isinstance(piece, Strip) or piece.codec == NONE
+    is_plain = isinstance(piece, ContiguousBatches) or piece.codec == NONE
     return limit if is_plain else min(limit, _MOST_COMPRESSED)
 
 
 def _is_large(piece: Piece) -> bool:
-    if isinstance(piece, Strip):
+    if isinstance(piece, ContiguousBatches):
         return False
     if piece.codec == GZIP:
         return piece.count > _GZIP_COUNT or len(piece.data) > _GZIP_BYTES
     return piece.count > _MERGED_COUNT or len(piece.data) > _MERGED_BYTES
 
 
-class Group(NamedTuple):
+class BatchGroup(NamedTuple):
     """
     What becomes one batch.
 
@@ -111,14 +111,14 @@ class Group(NamedTuple):
     leader_epoch: int
 
 
-def groups(
+def plan_merges(
     pieces: Iterable[Piece],
     position: int,
-    policy: Policy,
+    policy: MergePolicy,
     *,
     aborted: AbortedTransactions,
     limit: int,
-) -> Iterator[Group]:
+) -> Iterator[BatchGroup]:
     """
     The pieces from ``position`` on, grouped by what becomes one batch.
 
@@ -149,11 +149,11 @@ def groups(
                 piece.verify()
             if not is_void:
                 kind = policy.kind(piece, position)
-                both = together(common, kind)
+                both = common_codec(common, kind)
                 size, records = size + len(piece.data), records + _count(piece)
                 most = min(most, _most_bytes(piece, limit))
                 if group and (both is None or size > most or records > MOST_RECORDS):
-                    yield Group(group, common or policy.of(group[0]), end, epoch)
+                    yield BatchGroup(group, common or policy.of(group[0]), end, epoch)
                     group, both = [], kind
                     size, records = len(piece.data), _count(piece)
                     most = _most_bytes(piece, limit)
@@ -163,12 +163,12 @@ def groups(
     except CorruptBatch as error:
         trouble = error
     if end > position:
-        yield Group(group, common or UNCOMPRESSED, end, epoch)
+        yield BatchGroup(group, common or UNCOMPRESSED, end, epoch)
     if trouble is not None:
         raise trouble
 
 
-def together(one: Compression | None, other: Compression | None) -> Compression | None:
+def common_codec(one: Compression | None, other: Compression | None) -> Compression | None:
     """How batches of two kinds are compressed when they become one; None if they may not."""
     if one is None or other is None:
         return None

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from flows.source.forward.batch import Batch, split
-from flows.source.forward.recode import Record, each_record
+from flows.source.forward.recode import DecodedRecord, each_record
 from mm2.core.model import NO_OFFSET
 from mm2.kafka.wire.codecs import TooLarge
 
@@ -63,7 +63,7 @@ class Overlap:
         """Whether all were found."""
         return self._at == len(self._prints) and not self.unread
 
-    def holds_next(self, record: Record) -> bool:
+    def holds_next(self, record: DecodedRecord) -> bool:
         """
         Whether the target has this record next; if so, the one behind it is next.
 
@@ -100,7 +100,7 @@ class Overlap:
             unread = range(0)
         self._prints, self._ends, self._at, self.unread = prints, ends, 0, unread
 
-    def _records(self, batch: Batch) -> Iterator[Record]:
+    def _records(self, batch: Batch) -> Iterator[DecodedRecord]:
         if batch.is_control:
             return
         most = max(self.most, _BATCH_BYTES)
@@ -112,5 +112,5 @@ class Overlap:
                 yield record
 
 
-def _fingerprint(record: Record) -> int:
+def _fingerprint(record: DecodedRecord) -> int:
     return hash((record.timestamp, record.body))

@@ -15,16 +15,16 @@ from itertools import chain
 from typing import Final
 
 from flows.source.forward.batch import Batch, read
-from flows.source.forward.grouping import Policy, together
+from flows.source.forward.grouping import MergePolicy, common_codec
 from flows.source.forward.recode import recode
-from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 
 _SMALL_COUNT: Final = 64
 _SMALL_BYTES: Final = 16 << 10
 """More would take longer to re-encode than to send."""
 
 
-def merged(lane: Lane, policy: Policy) -> Outgoing | None:
+def merge_queued(lane: PartitionSender, policy: MergePolicy) -> OutgoingBatch | None:
     """
     One batch, not stamped, in the place of the first ones queued; takes those off the queue.
 
@@ -38,7 +38,7 @@ def merged(lane: Lane, policy: Policy) -> Outgoing | None:
     outgoing = [each for each, _ in waiting]
     compression = policy.of(waiting[0][1])
     for _, batch in waiting:
-        compression = together(compression, policy.of(batch)) or compression
+        compression = common_codec(compression, policy.of(batch)) or compression
     try:
         recoded = recode([batch for _, batch in waiting], 0, compression, policy.most_plain)
     except ValueError:
@@ -58,7 +58,7 @@ def merged(lane: Lane, policy: Policy) -> Outgoing | None:
     )
 
 
-def _waiting(lane: Lane, policy: Policy) -> Iterator[tuple[Outgoing, Batch]]:
+def _waiting(lane: PartitionSender, policy: MergePolicy) -> Iterator[tuple[OutgoingBatch, Batch]]:
     """The batches at the head of the queue that may become one."""
     room = min(policy.most_bytes, lane.most_bytes)
     compression = None
@@ -70,13 +70,13 @@ def _waiting(lane: Lane, policy: Policy) -> Iterator[tuple[Outgoing, Batch]]:
         if batch is None:
             return
         kind = policy.of(batch)
-        compression = kind if compression is None else together(compression, kind)
+        compression = kind if compression is None else common_codec(compression, kind)
         if compression is None:
             return
         yield each, batch
 
 
-def _is_small(batch: Outgoing) -> bool:
+def _is_small(batch: OutgoingBatch) -> bool:
     return len(batch.data) <= _SMALL_BYTES and len(batch.offsets) <= _SMALL_COUNT
 
 

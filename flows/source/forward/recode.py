@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from flows.source.fetch.contiguous_batches import MOST_RECORDS, Piece, Strip, each_batch
+from flows.source.fetch.contiguous_batches import MOST_RECORDS, ContiguousBatches, Piece, each_batch
 from flows.source.forward.batch import (
     HEADER_SIZE,
     LOG_APPEND_TIME,
@@ -39,7 +39,7 @@ _OF_RECORD: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class DecodedRecord:
     """
     One record: where and when, and the rest as bytes.
 
@@ -67,7 +67,7 @@ class Recoded(NamedTuple):
     offsets: Sequence[int]
 
 
-def records_of(batch: Batch, most: int = MOST_PLAIN) -> list[Record]:
+def records_of(batch: Batch, most: int = MOST_PLAIN) -> list[DecodedRecord]:
     """
     The records that a consumer of the source would see, in order.
 
@@ -96,7 +96,7 @@ def _check_count(batch: Batch, most: int) -> None:
         )
 
 
-def each_record(batch: Batch, most: int = MOST_PLAIN) -> Iterator[Record]:
+def each_record(batch: Batch, most: int = MOST_PLAIN) -> Iterator[DecodedRecord]:
     """
     What ``records_of`` returns, one by one.
 
@@ -110,7 +110,7 @@ def each_record(batch: Batch, most: int = MOST_PLAIN) -> Iterator[Record]:
     """
     if _is_old(batch):
         for old, timestamp, key, value in read_legacy(batch.data, most):
-            yield Record(old, timestamp, keyed_body(key, value))
+            yield DecodedRecord(old, timestamp, keyed_body(key, value))
         return
     payload = decompress(batch.codec, batch.data[HEADER_SIZE:], most=most)
     append_time = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME else None
@@ -128,11 +128,11 @@ def each_record(batch: Batch, most: int = MOST_PLAIN) -> Iterator[Record]:
             raise ValueError(
                 f"a record at offset {batch.base_offset + offset} has no possible time"
             )
-        yield Record(batch.base_offset + offset, timestamp, payload[body:end])
+        yield DecodedRecord(batch.base_offset + offset, timestamp, payload[body:end])
         at = end
 
 
-def encode(records: Sequence[Record], how: Compression) -> Recoded:
+def encode(records: Sequence[DecodedRecord], how: Compression) -> Recoded:
     """One batch of these records, at least one, with offsets from 0 and create time."""
     timestamps = [record.timestamp for record in records]
     first = timestamps[0]
@@ -193,7 +193,7 @@ def _joined(parts: Sequence[Piece], most: int) -> bytes | memoryview:
 
 
 def _plain(part: Piece, most: int) -> memoryview | bytes:
-    if isinstance(part, Strip):
+    if isinstance(part, ContiguousBatches):
         return part.data
     if _is_old(part):
         raise NotCarried("the records are of an old format")
@@ -233,7 +233,7 @@ def halve(
     """
     (batch,) = split(memoryview(data))
     records = [
-        Record(offset, record.timestamp, record.body)
+        DecodedRecord(offset, record.timestamp, record.body)
         for offset, record in zip(offsets, records_of(batch, most), strict=True)
     ]
     middle, how = len(records) // 2, Compression(batch.codec)
@@ -254,7 +254,7 @@ def first_of(data: bytes | bytearray, offsets: Sequence[int], most: int = MOST_P
     """
     (batch,) = split(memoryview(data))
     record = next(each_record(batch, most))
-    alone = Record(offsets[0], record.timestamp, record.body)
+    alone = DecodedRecord(offsets[0], record.timestamp, record.body)
     return encode([alone], Compression(batch.codec))
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from flows.source.forward.overlap import Overlap
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.codes import Code
@@ -44,7 +44,7 @@ class Tails:
     def __init__(
         self,
         target: WireClient,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         supplied: Callable[[], None],
     ) -> None:
         self._target = target
@@ -84,7 +84,7 @@ class Tails:
             if not waiting:
                 await self._wake.wait()
 
-    async def _read(self, partition: Mirrored) -> None:
+    async def _read(self, partition: MirroredPartition) -> None:
         overlap = partition.overlap
         if overlap is None:
             return

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from flows.source.commit.position_commits import Committer
-from flows.source.fetch.position_check import Settler
-from flows.source.mirrored_partition import Mirrored
+from flows.source.fetch.position_check import PositionValidator
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from flows.source.monitor.remote_ends import RemoteEnds
 from flows.source.monitor.remote_topics import RemoteTopics
-from flows.source.monitor.topic_monitor import Watch
-from flows.source.publish.translation_publisher import OffsetMaps
+from flows.source.monitor.topic_monitor import TopicMonitor
+from flows.source.publish.translation_publisher import TranslationPublisher
 from flows.source.send.producer import Producer
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.wire_client import WireClient
@@ -21,7 +21,7 @@ from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.control_records import MissingTopic, encode_missing
 
 
-class Continuity:
+class GapDetection:
     """
     Watches the partitions of a task.
 
@@ -46,13 +46,13 @@ class Continuity:
     def __init__(
         self,
         spec: BundleSpec,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         *,
         source: WireClient,
         target: WireClient,
         producer: Producer,
         writer: Writer,
-        maps: OffsetMaps,
+        maps: TranslationPublisher,
         committer: Committer,
         now_ms: Callable[[], int],
         changed: Callable[[], None],
@@ -61,7 +61,7 @@ class Continuity:
         self._spec = spec
         self._writer = writer
         self._gaps = Gaps(spec, writer, now_ms=now_ms, wake=report)
-        self.settler = Settler(
+        self.settler = PositionValidator(
             client=source, spec=spec.fetch, gaps=self._gaps, now_ms=now_ms, forget=maps.forget
         )
         ends = RemoteEnds(
@@ -85,7 +85,7 @@ class Continuity:
             ask_for=self._ask_for,
             forget=maps.forget,
         )
-        self.watch = Watch(
+        self.watch = TopicMonitor(
             partitions=partitions,
             source=source,
             remote=remote,

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.positions.source_gaps import Gap, GapKind
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
@@ -53,7 +53,7 @@ class Gaps:
         self._wake = wake
         self._unwritten: asyncio.Queue[tuple[bytes, bytes]] = asyncio.Queue()
 
-    def found(self, partition: Mirrored, gap: Gap) -> bool:
+    def found(self, partition: MirroredPartition, gap: Gap) -> bool:
         """Takes note of a gap; whether the partition may go on at ``gap.resume``."""
         fails = self._fails(gap.kind)
         partition.lost += gap.lost
@@ -75,7 +75,7 @@ class Gaps:
             partition.fail(f"{gap.kind.value}: offsets {gap.first} to {gap.end}")
         return not fails
 
-    def closed(self, partition: Mirrored, kind: GapKind) -> None:
+    def closed(self, partition: MirroredPartition, kind: GapKind) -> None:
         """Takes note that what was reported as open is over."""
         report = partition.gaps.get(kind)
         if report is None or not report.is_open:
@@ -108,7 +108,7 @@ class Gaps:
         return self._spec.gaps.fails
 
     def _report(
-        self, partition: Mirrored, kind: GapKind, first: int, end: int, *, is_open: bool
+        self, partition: MirroredPartition, kind: GapKind, first: int, end: int, *, is_open: bool
     ) -> None:
         report = GapReport(
             kind=kind.value, first=first, end=end, time_ms=self._now_ms(), is_open=is_open

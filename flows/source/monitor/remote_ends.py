@@ -10,23 +10,25 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.source_gaps import is_cut_off, remote_truncated
 from mm2.core.translation.partition_runs import PartitionRuns
 from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
 from mm2.kafka.wire.wire_client import WireClient
 
-StoredRuns = Callable[[Iterable[Mirrored]], Awaitable[Mapping[TopicPartition, PartitionRuns]]]
+StoredRuns = Callable[
+    [Iterable[MirroredPartition]], Awaitable[Mapping[TopicPartition, PartitionRuns]]
+]
 """Reads what is published of the runs of some partitions."""
 
 
 class Aborts(Protocol):
     """Ends what transactions left open."""
 
-    async def abort(self, lane: Lane) -> None:
+    async def abort(self, lane: PartitionSender) -> None:
         """Aborts what an earlier transaction may have left open in a partition."""
 
 
@@ -87,12 +89,12 @@ class RemoteEnds:
         self._runs = runs
         self._committer = committer
         self._is_transactional = is_transactional
-        self._doubted: set[Mirrored] = set()
+        self._doubted: set[MirroredPartition] = set()
         self.is_unsure = False
 
     async def look(
-        self, partitions: Iterable[Mirrored], withdraw: Callable[[Mirrored], bool]
-    ) -> set[Mirrored]:
+        self, partitions: Iterable[MirroredPartition], withdraw: Callable[[MirroredPartition], bool]
+    ) -> set[MirroredPartition]:
         """
         Those that may be written: nothing is missing, or they have gone back to copy it again.
 
@@ -105,7 +107,7 @@ class RemoteEnds:
         """
         partitions = list(partitions)
         ends = await self._ends(partitions)
-        doubted, self._doubted, cut_off = self._doubted, set(), dict[Mirrored, _End]()
+        doubted, self._doubted, cut_off = self._doubted, set(), dict[MirroredPartition, _End]()
         for partition in partitions:
             end = ends.get(partition)
             if not _is_doubtful(partition, end):
@@ -123,7 +125,7 @@ class RemoteEnds:
         gone_back = await self._go_back(cut_off) if cut_off else set()
         return gone_back | (set(partitions) - self._doubted - cut_off.keys())
 
-    async def _ends(self, partitions: Iterable[Mirrored]) -> dict[Mirrored, _End]:
+    async def _ends(self, partitions: Iterable[MirroredPartition]) -> dict[MirroredPartition, _End]:
         """Those of remote logs of which it is known how far they were written."""
         known = {p.lane.target: (p, p.remote_end) for p in partitions if p.remote_end != NO_OFFSET}
         found = stable = await self._target.list_offsets(known, LATEST)
@@ -137,7 +139,7 @@ class RemoteEnds:
         cut_at = {p: p.cut_at for p in ends if p.cut_at is not None}
         return ends | {p: _End(at + 1, at, at) for p, at in cut_at.items()}
 
-    async def _go_back(self, cut_off: Mapping[Mirrored, _End]) -> set[Mirrored]:
+    async def _go_back(self, cut_off: Mapping[MirroredPartition, _End]) -> set[MirroredPartition]:
         """Has copied again what the target has lost; those for which that is done."""
         starts = await self._source.list_offsets([each.source for each in cut_off], EARLIEST)
         stored = await self._runs(cut_off)
@@ -157,7 +159,7 @@ class RemoteEnds:
         return done
 
     def _copy_again(
-        self, partition: Mirrored, end: _End, runs: PartitionRuns | None, start: int
+        self, partition: MirroredPartition, end: _End, runs: PartitionRuns | None, start: int
     ) -> bool:
         """Whether it may."""
         place = min(end.end, end.stable)
@@ -172,7 +174,7 @@ class RemoteEnds:
         return True
 
 
-def _is_doubtful(partition: Mirrored, end: _End | None) -> bool:
+def _is_doubtful(partition: MirroredPartition, end: _End | None) -> bool:
     """Whether copies may be lost, or nobody has said yet that they are not."""
     is_written = partition.is_remote_there
     if end is None:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from flows.source.monitor.remote_ends import RemoteEnds
 from flows.source.send.producer import Producer
@@ -78,7 +78,7 @@ class RemoteTopics:
         """Whether to look again soon."""
         return self._ends.is_unsure
 
-    async def look(self, partitions: Sequence[Mirrored]) -> None:
+    async def look(self, partitions: Sequence[MirroredPartition]) -> None:
         """
         Looks at all remote topics once.
 
@@ -87,7 +87,7 @@ class RemoteTopics:
         """
         topics = await self._target.describe({p.lane.target.topic for p in partitions})
         gone = {name for name, topic in topics.items() if _is_gone(topic)}
-        same: dict[Mirrored, UUID | None] = {}
+        same: dict[MirroredPartition, UUID | None] = {}
         for partition in partitions:
             topic = topics.get(partition.lane.target.topic)
             if topic is None or partition.error is not None:
@@ -108,7 +108,7 @@ class RemoteTopics:
         missed = {p.lane.target.topic for p in partitions if not p.is_missing}
         await self._note_missing(missed & gone)
 
-    def _hold(self, partition: Mirrored) -> None:
+    def _hold(self, partition: MirroredPartition) -> None:
         """Writes nothing more, so that nothing of the middle gets into a new, empty topic."""
         partition.is_remote_there = partition.is_settled = False
         if not self._producer.withdraw(partition.lane):
@@ -119,12 +119,12 @@ class RemoteTopics:
         if self._fails and is_certain and not partition.is_missing:
             partition.fail(f"the remote topic {topic} was deleted")
 
-    def _withdraw(self, partition: Mirrored) -> bool:
+    def _withdraw(self, partition: MirroredPartition) -> bool:
         """Has nothing more written to a partition; whether nothing of it is under way any more."""
         partition.is_remote_there = partition.is_settled = False
         return self._producer.withdraw(partition.lane) and partition.is_at_rest
 
-    async def _begin_again(self, partition: Mirrored, found: UUID | None) -> None:
+    async def _begin_again(self, partition: MirroredPartition, found: UUID | None) -> None:
         starts = await self._source.list_offsets([partition.source], EARLIEST)
         if (start := starts.get(partition.source)) is None:
             return
@@ -136,7 +136,7 @@ class RemoteTopics:
             partition.remote_id = None
             self._accept(partition, found)
 
-    def _accept(self, partition: Mirrored, found: UUID | None) -> None:
+    def _accept(self, partition: MirroredPartition, found: UUID | None) -> None:
         if partition.remote_id is None and found is not None:
             partition.remote_id, partition.committed = found, None
         if not partition.is_remote_there:
@@ -163,7 +163,7 @@ class RemoteTopics:
                 self._asked[topic] = now_ms + pause_ms, min(2 * pause_ms, _ASK_AT_LEAST_MS)
 
 
-def _is_same(partition: Mirrored, topic: TopicMetadata) -> bool:
+def _is_same(partition: MirroredPartition, topic: TopicMetadata) -> bool:
     return None in (partition.remote_id, topic.topic_id) or partition.remote_id == topic.topic_id
 
 

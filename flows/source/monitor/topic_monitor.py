@@ -15,7 +15,7 @@ from typing import Final
 
 import structlog
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from flows.source.monitor.remote_topics import RemoteTopics
 from mm2.core.model import TopicName, TopicPartition
@@ -38,7 +38,7 @@ _LOOKS_BETWEEN: Final = 2
 """Shorter retention than so many looks is not told apart: a copy cannot be known to be in time."""
 
 
-class Watch:
+class TopicMonitor:
     """
     Keeps an eye on both clusters for a task.
 
@@ -55,7 +55,7 @@ class Watch:
     def __init__(
         self,
         *,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         source: WireClient,
         remote: RemoteTopics,
         gaps: Gaps,
@@ -99,7 +99,7 @@ class Watch:
         """Longer with thousands of partitions, so that looking costs no more than a few ms/s."""
         return self._spec.look_every_s + len(self._partitions) / _LOOKED_AT_IN_A_SECOND
 
-    async def _look(self, partitions: Sequence[Mirrored]) -> None:
+    async def _look(self, partitions: Sequence[MirroredPartition]) -> None:
         if not partitions:
             return
         # Each cluster is looked at by itself: one may be away.
@@ -109,14 +109,14 @@ class Watch:
             except ClusterError as error:
                 log.debug("source.look_failed", error=str(error))
 
-    async def _look_at_remotes(self, partitions: Sequence[Mirrored]) -> None:
+    async def _look_at_remotes(self, partitions: Sequence[MirroredPartition]) -> None:
         before = [(p.is_remote_there, p.is_settled) for p in partitions]
         await self._remote.look(partitions)
         # One that begins again in a new remote topic is there as it was before.
         if before != [(p.is_remote_there, p.is_settled) for p in partitions]:
             self._changed()
 
-    async def _look_at_topics(self, partitions: Sequence[Mirrored]) -> None:
+    async def _look_at_topics(self, partitions: Sequence[MirroredPartition]) -> None:
         ends = [partition.end for partition in partitions]
         topics = await self._source.describe({p.source.topic for p in partitions})
         missing = {n for n, t in topics.items() if t.error == Code.UNKNOWN_TOPIC_OR_PARTITION}
@@ -139,17 +139,17 @@ class Watch:
             self._changed()
 
     @staticmethod
-    def _is_another(partition: Mirrored, topic: TopicMetadata) -> bool:
+    def _is_another(partition: MirroredPartition, topic: TopicMetadata) -> bool:
         """Whether the topic or its leader may not be what the position was compared with."""
         if topic.topic_id is not None and partition.topic_id not in (None, topic.topic_id):
             return True
         found = topic.partitions.get(partition.source.partition)
         return found is not None and found.leader_epoch > partition.settled_epoch
 
-    async def _look_at_ends(self, partitions: Sequence[Mirrored]) -> None:
+    async def _look_at_ends(self, partitions: Sequence[MirroredPartition]) -> None:
         now_s = time.monotonic()
         for partition in partitions:
-            if not partition.hears_of_end(now_s):
+            if not partition.is_end_current(now_s):
                 partition.pinned.restart(now_s)
             gap = partition.pinned.overdue(after_s=self._spec.hanging_after_s, now_s=now_s)
             if gap is not None:
@@ -165,7 +165,7 @@ class Watch:
             if (end := ends.get(partition.source)) is not None:
                 self._note_end(partition, end, self._retention_ms[partition.source.topic] or 0)
 
-    def _note_end(self, partition: Mirrored, end: int, retention_ms: int) -> None:
+    def _note_end(self, partition: MirroredPartition, end: int, retention_ms: int) -> None:
         now_ms, behind = self._now_ms(), partition.catching_up
         seen_ms = int(_LOOKS_BETWEEN * self._interval_s * 1000)
         kept_ms = max(retention_ms, seen_ms)

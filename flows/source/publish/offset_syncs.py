@@ -14,8 +14,8 @@ from typing import Final
 
 import structlog
 
-from flows.source.mirrored_partition import Mirrored
-from flows.source.send.send_queue import Outgoing
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.send_queue import OutgoingBatch
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicPartition
 from mm2.core.translation.offset_sync import OffsetSyncQueue
@@ -45,7 +45,7 @@ class OffsetSyncs:
         self._due = asyncio.Event()
         self._one_round = asyncio.Lock()
 
-    def acknowledged(self, partition: Mirrored, batch: Outgoing) -> None:
+    def acknowledged(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Learns that the target has a batch, at the offset where it put it."""
         for upstream, downstream, count in batch.runs():
             self._queue.acknowledged(partition.source, upstream, downstream, count)

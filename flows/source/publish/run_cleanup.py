@@ -9,8 +9,8 @@ from typing import Final
 
 import structlog
 
-from flows.source.mirrored_partition import Mirrored
-from flows.source.publish.run_publisher import OffsetRuns
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.publish.run_publisher import RunPublisher
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.run_codec import decode_key, decode_value
 from mm2.core.translation.run_retention import StoredRuns
@@ -36,7 +36,7 @@ _REST_S: Final = 0.001
 """After each block, so that copying goes on; a million of them have no hurry."""
 
 
-class RunTidying:
+class RunCleanup:
     """
     Takes blocks of runs back that nobody needs.
 
@@ -54,8 +54,8 @@ class RunTidying:
     def __init__(
         self,
         spec: OffsetSyncSpec,
-        runs: OffsetRuns,
-        partitions: Mapping[TopicPartition, Mirrored],
+        runs: RunPublisher,
+        partitions: Mapping[TopicPartition, MirroredPartition],
         *,
         source: WireClient,
         target: WireClient,
@@ -90,7 +90,7 @@ class RunTidying:
             records = records_to_end(
                 self._spec.cluster, self._spec.properties, self._runs.topic, partitions=[0]
             )
-            stored = Stored(self._partitions, self._missing)
+            stored = StoredBlocks(self._partitions, self._missing)
             await stored.read(records)
             due: Due = {
                 **await self._due(stored.runs),
@@ -112,7 +112,7 @@ class RunTidying:
             if where in self._partitions and where in upstream and remote in downstream
         }
 
-    async def _of_missing(self, stored: Stored) -> Due:
+    async def _of_missing(self, stored: StoredBlocks) -> Due:
         """Tombstones for topics that are not there, and were not when last looked for."""
         answers = await self._source.describe(stored.others) if stored.others else {}
         gone = {n for n, each in answers.items() if each.error == Code.UNKNOWN_TOPIC_OR_PARTITION}
@@ -125,7 +125,7 @@ class RunTidying:
         }
 
 
-class Stored:
+class StoredBlocks:
     """
     What the topic has.
 
@@ -140,7 +140,7 @@ class Stored:
     """
 
     def __init__(
-        self, partitions: Mapping[TopicPartition, Mirrored], missing: frozenset[TopicName]
+        self, partitions: Mapping[TopicPartition, MirroredPartition], missing: frozenset[TopicName]
     ) -> None:
         self._partitions = partitions
         self._missing = missing

@@ -21,7 +21,7 @@ from typing import Final
 
 import structlog
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import TopicPartition
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.run_tracker import RunTracker
@@ -55,7 +55,7 @@ _PAUSE_S: Final = 5.0
 """After a failure."""
 
 
-class OffsetRuns:
+class RunPublisher:
     """
     Publishes the runs of a task.
 
@@ -72,7 +72,7 @@ class OffsetRuns:
         self,
         topic: str,
         writer: Writer,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         *,
         is_transactional: bool,
         epoch: int = 0,
@@ -87,7 +87,7 @@ class OffsetRuns:
         self._one_at_a_time = asyncio.Lock()
         self._pause_until = 0.0
         self._lately: set[tuple[TopicPartition, BlockName]] | None = None
-        self._copied: dict[TopicPartition, Mirrored] = {}
+        self._copied: dict[TopicPartition, MirroredPartition] = {}
         self._all_at = self._count_at = 0.0
         self._given_up = 0
 
@@ -103,7 +103,7 @@ class OffsetRuns:
         )
         return RunTracker(is_transactional=self._is_transactional, term=term)
 
-    def wake(self, partition: Mirrored | None = None) -> None:
+    def wake(self, partition: MirroredPartition | None = None) -> None:
         """Publishes soon what there is of a partition, or of all."""
         if partition is None:
             self._all_at = 0.0
@@ -127,7 +127,7 @@ class OffsetRuns:
         else:
             await self._due.wait()
 
-    async def settle(self, partitions: Iterable[Mirrored]) -> None:
+    async def settle(self, partitions: Iterable[MirroredPartition]) -> None:
         """Publishes before positions are committed, if that does not take long."""
         partitions = list(partitions)
         try:
@@ -188,11 +188,13 @@ class OffsetRuns:
         runs = sum(len(block.runs) for block in blocks)
         return max(_ROUND_S, len(blocks) / _BLOCKS_IN_A_SECOND, runs / _RUNS_IN_A_SECOND)
 
-    def _lively(self) -> list[Mirrored]:
+    def _lively(self) -> list[MirroredPartition]:
         """The partitions of which something was copied since all of that was published."""
         return [each for at, each in self._copied.items() if self._partitions.get(at) is each]
 
-    async def _publish(self, partitions: Iterable[Mirrored], *, grown: bool = False) -> list[Block]:
+    async def _publish(
+        self, partitions: Iterable[MirroredPartition], *, grown: bool = False
+    ) -> list[Block]:
         """Publishes what is new of some partitions, and returns it; by one at a time only."""
         partitions = list(partitions)
         if _now() < self._pause_until:
@@ -211,7 +213,7 @@ class OffsetRuns:
             raise
         return [block for _, blocks in taken for block in blocks]
 
-    async def _write(self, taken: Iterable[tuple[Mirrored, list[Block]]]) -> None:
+    async def _write(self, taken: Iterable[tuple[MirroredPartition, list[Block]]]) -> None:
         records = [
             (encode_key(partition.source, *block.name), encode_value(block))
             for partition, blocks in taken
@@ -221,7 +223,7 @@ class OffsetRuns:
             self._lately |= {(p.source, block.name) for p, blocks in taken for block in blocks}
         await self._writer.send_all(self._topic, records, partition=0)
 
-    def _leave_out(self, partitions: Iterable[Mirrored]) -> None:
+    def _leave_out(self, partitions: Iterable[MirroredPartition]) -> None:
         self._copied.update((each.source, each) for each in partitions)
 
     def _failed(self, error: str) -> None:
@@ -229,7 +231,7 @@ class OffsetRuns:
         self._due.set()
         log.warning("offset_runs.failed", topic=self._topic, error=error)
 
-    def _count_given_up(self, partitions: Iterable[Mirrored]) -> None:
+    def _count_given_up(self, partitions: Iterable[MirroredPartition]) -> None:
         """Says so, not too often, if some were too fast for their runs to be written."""
         for tracker in (each.runs for each in partitions if each.runs is not None):
             self._given_up += tracker.given_up
@@ -243,14 +245,14 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _take(partition: Mirrored, *, grown: bool) -> list[Block]:
+def _take(partition: MirroredPartition, *, grown: bool) -> list[Block]:
     if partition.runs is None:
         return []
     partition.runs.cover(partition.told)
     return partition.runs.take(grown=grown)
 
 
-def _give_back(taken: Iterable[tuple[Mirrored, list[Block]]]) -> None:
+def _give_back(taken: Iterable[tuple[MirroredPartition, list[Block]]]) -> None:
     for partition, blocks in taken:
         if partition.runs is not None:
             partition.runs.give_back(blocks)

@@ -12,11 +12,11 @@ from typing import Final
 
 import structlog
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.publish.offset_syncs import OffsetSyncs
-from flows.source.publish.run_cleanup import RunTidying, Stored
-from flows.source.publish.run_publisher import OffsetRuns
-from flows.source.send.send_queue import Outgoing
+from flows.source.publish.run_cleanup import RunCleanup, StoredBlocks
+from flows.source.publish.run_publisher import RunPublisher
+from flows.source.send.send_queue import OutgoingBatch
 from mm2.core.model import TopicPartition
 from mm2.core.translation.partition_runs import PartitionRuns
 from mm2.core.translation.run_tracker import RunTracker
@@ -32,7 +32,7 @@ _PROMOTE_EVERY_S: Final = 60.0
 """Java promotes delayed offset syncs at each commit of positions, every 60 s by default."""
 
 
-class OffsetMaps:
+class TranslationPublisher:
     """
     Publishes where the target has the records of a task.
 
@@ -49,7 +49,7 @@ class OffsetMaps:
         self,
         spec: BundleSpec,
         writer: Writer | None,
-        partitions: Mapping[TopicPartition, Mirrored],
+        partitions: Mapping[TopicPartition, MirroredPartition],
         *,
         source: WireClient,
         target: WireClient,
@@ -57,14 +57,14 @@ class OffsetMaps:
     ) -> None:
         self._cluster = spec.offset_syncs
         self._syncs: OffsetSyncs | None = None
-        self._runs: OffsetRuns | None = None
-        self._tidying: RunTidying | None = None
+        self._runs: RunPublisher | None = None
+        self._tidying: RunCleanup | None = None
         syncs = spec.offset_syncs
         if syncs is None or writer is None:
             return
         self._syncs = OffsetSyncs(syncs, writer)
         if syncs.runs_topic is not None:
-            self._runs = OffsetRuns(
+            self._runs = RunPublisher(
                 syncs.runs_topic,
                 writer,
                 partitions,
@@ -72,7 +72,7 @@ class OffsetMaps:
                 epoch=spec.epoch,
                 producer_epoch=producer_epoch,
             )
-            self._tidying = RunTidying(syncs, self._runs, partitions, source=source, target=target)
+            self._tidying = RunCleanup(syncs, self._runs, partitions, source=source, target=target)
 
     def tracker(self, generation: int) -> RunTracker | None:
         """What gathers the runs of a partition assigned then; None if nobody wants to know them."""
@@ -83,14 +83,14 @@ class OffsetMaps:
         if self._runs is not None:
             self._runs.wake()
 
-    def settled(self, partition: Mirrored, batch: Outgoing) -> None:
+    def settled(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Learns that the target has a batch for good."""
         if self._syncs is not None:
             self._syncs.acknowledged(partition, batch)
         if self._runs is not None:
             self._runs.wake(partition)
 
-    async def settle(self, partitions: Iterable[Mirrored]) -> None:
+    async def settle(self, partitions: Iterable[MirroredPartition]) -> None:
         """Publishes the runs of some partitions before their positions are committed."""
         if self._runs is not None:
             await self._runs.settle(partitions)
@@ -100,7 +100,9 @@ class OffsetMaps:
         if self._syncs is not None:
             self._syncs.forget(partition)
 
-    async def stored(self, partitions: Iterable[Mirrored]) -> dict[TopicPartition, PartitionRuns]:
+    async def stored(
+        self, partitions: Iterable[MirroredPartition]
+    ) -> dict[TopicPartition, PartitionRuns]:
         """
         What is published of the runs of some partitions; nothing if it cannot be read.
 
@@ -113,7 +115,7 @@ class OffsetMaps:
         await self._runs.settle(wanted.values())
         cluster, topic = self._cluster, self._runs.topic
         records = records_to_end(cluster.cluster, cluster.properties, topic, partitions=[0])
-        stored = Stored(wanted, frozenset())
+        stored = StoredBlocks(wanted, frozenset())
         try:
             await stored.read(records)
         except Unavailable:

@@ -9,7 +9,7 @@ from flows.source.send.send_queue import MAX_IN_FLIGHT
 from mm2.kafka.wire.throttle import Throttle
 
 
-class UnderWay:
+class InFlightLimits:
     """
     Counts the requests that are under way to each broker.
 

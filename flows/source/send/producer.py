@@ -16,13 +16,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
-from flows.source.forward.batch import oldest_timestamp, restamp
-from flows.source.forward.grouping import Policy
-from flows.source.forward.queue_merge import merged
-from flows.source.send.in_flight import UnderWay
-from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.forward.batch import oldest_timestamp, rewrite_header
+from flows.source.forward.grouping import MergePolicy
+from flows.source.forward.queue_merge import merge_queued
+from flows.source.send.in_flight import InFlightLimits
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 from flows.source.send.send_recovery import Recovery, SequenceLost, after
-from flows.source.send.target_leaders import Leaders
+from flows.source.send.target_leaders import TargetLeaders
 from mm2.core.model import NO_OFFSET
 from mm2.errors import Unavailable
 from mm2.kafka.wire.codes import Code
@@ -41,7 +41,7 @@ class Gate(Protocol):
 
     transactional_id: str
 
-    def admits(self, lane: Lane) -> bool:
+    def admits(self, lane: PartitionSender) -> bool:
         """Whether the next batch of a lane may be sent now; otherwise ``Producer.wake`` follows."""
 
 
@@ -69,7 +69,7 @@ class Producer:
         identity: ProducerIdentity,
         request_timeout_ms: int = REQUEST_TIMEOUT_MS,
         max_request_size: int = 4 << 20,
-        policy: Policy | None = None,
+        policy: MergePolicy | None = None,
         gate: Gate | None = None,
         may_send: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.monotonic,
@@ -79,11 +79,11 @@ class Producer:
         self._identity = identity
         self._timeout_ms = request_timeout_ms
         self._max_request = max_request_size
-        self._policy = policy or Policy()
+        self._policy = policy or MergePolicy()
         self._gate = gate
         self._may_send = may_send
         self._clock = clock
-        self._leaders = Leaders(client, self._look_at_leaders)
+        self._leaders = TargetLeaders(client, self._look_at_leaders)
         self._recovery = Recovery(
             flow=flow,
             alias=client.alias,
@@ -92,14 +92,14 @@ class Producer:
             refresh=self._leaders.refresh,
             most_plain=self._policy.most_plain,
         )
-        self._ready: dict[Lane, None] = {}
+        self._ready: dict[PartitionSender, None] = {}
         self._work = asyncio.Event()
-        self._under_way = UnderWay(client.throttle, self._work.set)
+        self._under_way = InFlightLimits(client.throttle, self._work.set)
         self._settled = asyncio.Event()
 
     def send(
         self,
-        lane: Lane,
+        lane: PartitionSender,
         data: bytes | bytearray | memoryview,
         offsets: Sequence[int],
     ) -> None:
@@ -113,12 +113,12 @@ class Producer:
             lane.is_known = False
         lane.used_at = now
         batch = self._stamped(data, lane.sequence)
-        outgoing = Outgoing(batch, lane.sequence, offsets, oldest_timestamp(batch), len(batch))
+        outgoing = OutgoingBatch(batch, lane.sequence, offsets, oldest_timestamp(batch), len(batch))
         lane.sequence = after(lane.sequence, outgoing)
         lane.queue.append(outgoing)
         self._offer(lane)
 
-    def withdraw(self, lane: Lane) -> bool:
+    def withdraw(self, lane: PartitionSender) -> bool:
         """
         Sends no more to a target partition that is gone, and drops what is not appended.
 
@@ -134,16 +134,18 @@ class Producer:
             return False
         if self._gate is not None and not lane.is_settled:
             raise SequenceLost(self._flow, f"{lane.target} is gone in mid-transaction")
-        lane.take_back()
+        lane.requeue_in_flight()
         self._settled.set()
         return True
 
-    def resume(self, lane: Lane) -> None:
+    def resume(self, lane: PartitionSender) -> None:
         """Sends to a partition again that was withdrawn."""
         lane.is_withdrawn = False
         self._offer(lane)
 
-    async def flush(self, lanes: Iterable[Lane], *, within_s: float | None = None) -> bool:
+    async def flush(
+        self, lanes: Iterable[PartitionSender], *, within_s: float | None = None
+    ) -> bool:
         """
         Waits until everything sent on these lanes is appended or refused; False if it takes longer.
         """
@@ -169,7 +171,7 @@ class Producer:
         """Lanes that were turned away may send now."""
         self._work.set()
 
-    def skip(self, lane: Lane, batch: Outgoing) -> bool:
+    def skip(self, lane: PartitionSender, batch: OutgoingBatch) -> bool:
         """
         Leaves out the batch for which the lane waits (``Verdict.WAIT``), and goes on.
 
@@ -179,9 +181,9 @@ class Producer:
         self._settled.set()
         return is_skipped
 
-    def drop(self, lane: Lane) -> None:
+    def drop(self, lane: PartitionSender) -> None:
         """Drops all that is queued in a lane that waits (``Verdict.WAIT``)."""
-        lane.take_back()
+        lane.requeue_in_flight()
         self._settled.set()
 
     async def run(self) -> None:
@@ -203,7 +205,7 @@ class Producer:
 
     def _stamped(self, data: bytes | bytearray | memoryview, sequence: int) -> bytearray:
         """A batch as ours."""
-        return restamp(
+        return rewrite_header(
             data,
             producer_id=self._identity.producer_id,
             epoch=self._identity.epoch,
@@ -211,14 +213,14 @@ class Producer:
             transactional=self._gate is not None,
         )
 
-    def _offer(self, lane: Lane) -> None:
+    def _offer(self, lane: PartitionSender) -> None:
         if lane.queue and not lane.is_held and lane.has_room:
             self._ready[lane] = None
             self._work.set()
 
-    def _sendable(self) -> dict[int, list[Lane]]:
+    def _sendable(self) -> dict[int, list[PartitionSender]]:
         """Ready lanes by leader; asks for metadata when a leader is not known."""
-        by_node: dict[int, list[Lane]] = {}
+        by_node: dict[int, list[PartitionSender]] = {}
         for lane in self._ready:
             node = self._client.leader(lane.target)
             if node is None:
@@ -228,9 +230,9 @@ class Producer:
                 by_node.setdefault(node, []).append(lane)
         return {node: lanes for node, lanes in by_node.items() if self._under_way.has_room(node)}
 
-    def _launch(self, group: asyncio.TaskGroup, node: int, lanes: list[Lane]) -> None:
+    def _launch(self, group: asyncio.TaskGroup, node: int, lanes: list[PartitionSender]) -> None:
         """Starts one request with one batch of as many lanes as fit."""
-        taken: list[tuple[Lane, Outgoing]] = []
+        taken: list[tuple[PartitionSender, OutgoingBatch]] = []
         size = 0
         for lane in lanes:
             batch = self._head(lane)
@@ -249,14 +251,14 @@ class Producer:
         if self._ready:
             self._work.set()
 
-    def _head(self, lane: Lane) -> Outgoing:
+    def _head(self, lane: PartitionSender) -> OutgoingBatch:
         """The next batch to send; what waits behind it goes with it if it is small."""
-        if lane.merges and len(lane.queue) > 1 and (one := merged(lane, self._policy)):
+        if lane.merges and len(lane.queue) > 1 and (one := merge_queued(lane, self._policy)):
             one.data = self._stamped(one.data, one.sequence)
             lane.queue.appendleft(one)
         return lane.queue[0]
 
-    async def _request(self, node: int, taken: list[tuple[Lane, Outgoing]]) -> None:
+    async def _request(self, node: int, taken: list[tuple[PartitionSender, OutgoingBatch]]) -> None:
         batches = [(*lane.target, batch.data) for lane, batch in taken]
         answers: dict[tuple[str, int], tuple[int, int]] = {}
         trouble = None
@@ -282,7 +284,7 @@ class Producer:
         self._work.set()
         self._settled.set()
 
-    def _settle(self, lane: Lane, trouble: str | None) -> None:
+    def _settle(self, lane: PartitionSender, trouble: str | None) -> None:
         """Reports what is appended in order, and deals with trouble once all answers are in."""
         while lane.flying and lane.flying[0].is_appended:
             lane.recovered()
@@ -296,7 +298,7 @@ class Producer:
         elif lane.unanswered == 0:
             self._recovery.recover(lane, trouble)
 
-    def _release(self, lane: Lane) -> None:
+    def _release(self, lane: PartitionSender) -> None:
         lane.is_held = False
         self._offer(lane)
 

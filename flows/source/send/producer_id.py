@@ -7,7 +7,7 @@ from typing import Final
 
 import structlog
 
-from flows.source.superseded import look_who_leads
+from flows.source.superseded import check_leader
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.wire.fencing import fencing_identity, partitions_of, renew
@@ -38,7 +38,7 @@ async def take_identity(spec: BundleSpec, target: WireClient) -> ProducerIdentit
     """
     async with asyncio.TaskGroup() as group:
         group.create_task(target.start(), name="target")
-        group.create_task(look_who_leads(spec), name="look")
+        group.create_task(check_leader(spec), name="look")
     return await bundle_identity(spec, target)
 
 

@@ -20,7 +20,7 @@ STUCK_AFTER: Final = 4
 """Failed attempts in a row, which is after about a second and a half."""
 
 
-class Verdict(Enum):
+class SendState(Enum):
     """What becomes of a lane whose first batch the target refuses for good."""
 
     STOP = "drop all that is queued"
@@ -32,13 +32,13 @@ def _ignore(_: object) -> None:
     """Nobody wants to know."""
 
 
-def _stop(_batch: object, _code: int) -> Verdict:
+def _stop(_batch: object, _code: int) -> SendState:
     """Nobody knows what to do about it."""
-    return Verdict.STOP
+    return SendState.STOP
 
 
 @dataclass(slots=True, eq=False)
-class Outgoing:
+class OutgoingBatch:
     """
     One batch on its way.
 
@@ -84,7 +84,7 @@ class Outgoing:
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class PartitionSender:
     """
     The way to one target partition.
 
@@ -115,12 +115,12 @@ class Lane:
     """
 
     target: TopicPartition
-    on_ack: Callable[[Outgoing], None] = _ignore
-    on_refused: Callable[[Outgoing, int], Verdict] = _stop
-    on_dropped: Callable[[Sequence[Outgoing]], None] | None = None
+    on_ack: Callable[[OutgoingBatch], None] = _ignore
+    on_refused: Callable[[OutgoingBatch, int], SendState] = _stop
+    on_dropped: Callable[[Sequence[OutgoingBatch]], None] | None = None
     sequence: int = 0
-    queue: deque[Outgoing] = field(default_factory=deque)
-    flying: deque[Outgoing] = field(default_factory=deque)
+    queue: deque[OutgoingBatch] = field(default_factory=deque)
+    flying: deque[OutgoingBatch] = field(default_factory=deque)
     unanswered: int = 0
     most_bytes: int = 1 << 31
     merges: bool = False
@@ -193,13 +193,13 @@ class Lane:
             self._drop(kept)
 
     @property
-    def spare(self) -> Outgoing | None:
+    def spare(self) -> OutgoingBatch | None:
         """The one batch that is queued, if the target surely does not have it."""
         if self.on_dropped is None or len(self.queue) != 1 or not self.queue[0].size:
             return None
         return None if self.queue[0].is_doubtful else self.queue[0]
 
-    def shorten(self, probe: Outgoing) -> None:
+    def shorten(self, probe: OutgoingBatch) -> None:
         """
         Leaves ``probe`` queued, which begins as the spare batch does, and drops the rest of that.
 
@@ -209,7 +209,7 @@ class Lane:
         self.queue.append(probe)
         sequence = (batch.sequence + count) & SEQUENCE_MASK
         rest = batch.offsets[count:]
-        self.queue.append(Outgoing(bytearray(), sequence, rest, batch.oldest_ms, batch.size))
+        self.queue.append(OutgoingBatch(bytearray(), sequence, rest, batch.oldest_ms, batch.size))
         self._drop(1)
 
     def _drop(self, kept: int) -> None:
@@ -219,7 +219,7 @@ class Lane:
             if self.on_dropped is not None:
                 self.on_dropped(dropped)
 
-    def give_back(self) -> None:
+    def drop_unacked(self) -> None:
         """Queues again, in order, what flew and was not appended."""
         self.queue.extendleft(reversed(self.flying))
         self.flying.clear()
@@ -227,14 +227,14 @@ class Lane:
             batch.is_doubtful = batch.is_doubtful or batch.answer in DOUBTFUL
             batch.answer = None
 
-    def take_back(self) -> None:
+    def requeue_in_flight(self) -> None:
         """
         Drops all that is not appended; only when nothing is unanswered.
 
         The sequence numbers go back with it: a log that knows this producer expects the next one,
         a new log takes any.
         """
-        self.give_back()
+        self.drop_unacked()
         self.recovered()
         self.is_known = self.is_held = False
         self._drop(0)

@@ -14,7 +14,7 @@ from typing import Final
 
 from flows.source.forward.batch import SEQUENCE_MASK
 from flows.source.forward.recode import Recoded, first_of, halve
-from flows.source.send.send_queue import Lane, Outgoing, Verdict
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
 from mm2.errors import Fenced, FlowError
 from mm2.kafka.wire.codes import (
     FENCED,
@@ -62,7 +62,7 @@ class Recovery:
         flow: str,
         alias: str,
         stamp: Stamp,
-        release: Callable[[Lane], None],
+        release: Callable[[PartitionSender], None],
         refresh: Callable[[], None],
         most_plain: int,
     ) -> None:
@@ -73,7 +73,7 @@ class Recovery:
         self._refresh = refresh
         self._most_plain = most_plain
 
-    def recover(self, lane: Lane, trouble: str | None) -> None:
+    def recover(self, lane: PartitionSender, trouble: str | None) -> None:
         """
         Decides about a lane that is held; nothing of it may be unanswered.
 
@@ -89,7 +89,7 @@ class Recovery:
             self._release(lane)
             return
         code = lane.flying[0].answer or 0
-        lane.give_back()
+        lane.drop_unacked()
         lane.failed(code, trouble or code_name(code))
         where = f"{lane.target} on {self._alias}"
         if code in FENCED:
@@ -103,7 +103,7 @@ class Recovery:
         elif code not in RECORD_AT_FAULT or not self._split(lane, code):
             self._refused(lane, code)
 
-    def skip(self, lane: Lane, batch: Outgoing) -> bool:
+    def skip(self, lane: PartitionSender, batch: OutgoingBatch) -> bool:
         """
         Leaves out the batch for which the lane waits (``Verdict.WAIT``), and goes on.
 
@@ -122,7 +122,7 @@ class Recovery:
         self._release(lane)
         return True
 
-    def free_memory(self, lane: Lane) -> None:
+    def free_memory(self, lane: PartitionSender) -> None:
         """
         Gives back what a stuck lane keeps in memory; nothing of it may be unanswered.
 
@@ -135,9 +135,9 @@ class Recovery:
             with suppress(ValueError):
                 first = first_of(batch.data, batch.offsets, self._most_plain)
                 data = self._stamp(first.data, batch.sequence)
-                lane.shorten(Outgoing(data, batch.sequence, first.offsets, batch.oldest_ms, 0))
+                lane.shorten(OutgoingBatch(data, batch.sequence, first.offsets, batch.oldest_ms, 0))
 
-    def _retry(self, lane: Lane) -> None:
+    def _retry(self, lane: PartitionSender) -> None:
         self._refresh()
         if lane.is_stuck:
             self.free_memory(lane)
@@ -145,18 +145,18 @@ class Recovery:
         delay = min(BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
         asyncio.get_running_loop().call_later(delay, self._release, lane)
 
-    def _refused(self, lane: Lane, code: int) -> None:
+    def _refused(self, lane: PartitionSender, code: int) -> None:
         first, *others = lane.queue
         if any(batch.is_doubtful for batch in others):
             # An earlier copy may come in late, and fit in where its number is given away anew.
             raise SequenceLost(self._flow, f"{lane.target}: batches are in doubt behind a refusal")
         verdict = lane.on_refused(first, code)
-        if verdict is Verdict.STOP:
-            lane.take_back()
-        elif verdict is Verdict.RETRY:
+        if verdict is SendState.STOP:
+            lane.requeue_in_flight()
+        elif verdict is SendState.RETRY:
             self._retry(lane)
 
-    def _split(self, lane: Lane, code: int) -> bool:
+    def _split(self, lane: PartitionSender, code: int) -> bool:
         """
         Replaces the first batch by its halves; their records keep their sequence numbers.
 
@@ -176,17 +176,19 @@ class Recovery:
         self._release(lane)
         return True
 
-    def _queue_parts(self, lane: Lane, batch: Outgoing, halves: Sequence[Recoded]) -> None:
+    def _queue_parts(
+        self, lane: PartitionSender, batch: OutgoingBatch, halves: Sequence[Recoded]
+    ) -> None:
         parts, sequence = [], batch.sequence
         for half in halves:
             data = self._stamp(half.data, sequence)
-            part = Outgoing(data, sequence, half.offsets, batch.oldest_ms, 0, is_fixed=True)
+            part = OutgoingBatch(data, sequence, half.offsets, batch.oldest_ms, 0, is_fixed=True)
             parts.append(part)
             sequence = after(sequence, part)
         parts[-1].size = batch.size
         lane.queue.extendleft(reversed(parts))
 
 
-def after(sequence: int, batch: Outgoing) -> int:
+def after(sequence: int, batch: OutgoingBatch) -> int:
     """The sequence number of the record that follows a batch."""
     return (sequence + len(batch.offsets)) & SEQUENCE_MASK

@@ -13,7 +13,7 @@ from mm2.kafka.wire.wire_client import WireClient
 _REFRESH_MOST_S: Final = 2.0
 
 
-class Leaders:
+class TargetLeaders:
     """
     Keeps a producer's metadata fresh.
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection
 from typing import Final
 
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 
 _BARRED_S: Final = 0.5
 
@@ -28,13 +28,13 @@ class TransactionGate:
 
     def __init__(self, transactional_id: str) -> None:
         self.transactional_id = transactional_id
-        self.members: set[Lane] = set()
-        self.wanted: dict[Lane, None] = {}
-        self.last: Collection[Lane] | None = None
+        self.members: set[PartitionSender] = set()
+        self.wanted: dict[PartitionSender, None] = {}
+        self.last: Collection[PartitionSender] | None = None
         self.stirred = asyncio.Event()
-        self._barred: dict[Lane, float] = {}
+        self._barred: dict[PartitionSender, float] = {}
 
-    def admits(self, lane: Lane) -> bool:
+    def admits(self, lane: PartitionSender) -> bool:
         """Whether the lane's next batch may be sent now."""
         if lane in self.members:
             return self.last is None or lane in self.last or lane.queue[0].is_doubtful
@@ -43,11 +43,11 @@ class TransactionGate:
             self.stirred.set()
         return False
 
-    def bar(self, lane: Lane) -> None:
+    def block(self, lane: PartitionSender) -> None:
         """Keeps a lane out for a moment: the target would not have it."""
         self._barred[lane] = asyncio.get_running_loop().time() + _BARRED_S
 
-    def unbar(self) -> bool:
+    def unblock(self) -> bool:
         """Forgets lanes that have been kept out for long enough; whether there were any."""
         now = asyncio.get_running_loop().time()
         over = [lane for lane, until in self._barred.items() if until <= now]

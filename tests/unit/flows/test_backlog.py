@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flows.source.forward.grouping import Policy
-from flows.source.forward.queue_merge import merged
-from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.forward.grouping import MergePolicy
+from flows.source.forward.queue_merge import merge_queued
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codecs import Compression
 from tests.support.batches import Plain, read_batch, read_header, write_batch
@@ -14,9 +14,9 @@ from tests.support.batches import Plain, read_batch, read_header, write_batch
 _TARGET = TopicPartition(TopicName("A.t"), 0)
 
 
-def _waiting(*offsets: list[int], codecs: tuple[int, ...] = (), size: int = 1) -> Lane:
+def _waiting(*offsets: list[int], codecs: tuple[int, ...] = (), size: int = 1) -> PartitionSender:
     """A lane in which batches with records of these source offsets wait."""
-    lane = Lane(_TARGET, merges=True)
+    lane = PartitionSender(_TARGET, merges=True)
     for number, sources in enumerate(offsets):
         codec = codecs[number] if codecs else 0
         records = [
@@ -24,19 +24,19 @@ def _waiting(*offsets: list[int], codecs: tuple[int, ...] = (), size: int = 1) -
             for n, source in enumerate(sources)
         ]
         data = bytearray(write_batch(records, codec_number=codec, producer=(7, 1, lane.sequence)))
-        lane.queue.append(Outgoing(data, lane.sequence, sources, sources[0], len(data)))
+        lane.queue.append(OutgoingBatch(data, lane.sequence, sources, sources[0], len(data)))
         lane.sequence += len(sources)
     return lane
 
 
-def _values(batch: Outgoing) -> list[int]:
+def _values(batch: OutgoingBatch) -> list[int]:
     return [int((record.value or b"").rstrip(b"x")) for record in read_batch(batch.data)]
 
 
 def test_small_batches_that_wait_become_one() -> None:
     lane = _waiting([5, 6], [7], [8, 9])
     sizes = sum(batch.size for batch in lane.queue)
-    one = merged(lane, Policy())
+    one = merge_queued(lane, MergePolicy())
     assert one is not None
     assert (one.sequence, one.size, one.oldest_ms) == (0, sizes, 5)
     assert one.offsets == range(5, 10)
@@ -45,7 +45,7 @@ def test_small_batches_that_wait_become_one() -> None:
 
 
 def test_offsets_with_gaps_are_kept_one_by_one() -> None:
-    one = merged(_waiting([5], [8]), Policy())
+    one = merge_queued(_waiting([5], [8]), MergePolicy())
     assert one is not None
     assert one.offsets == [5, 8]
 
@@ -53,14 +53,16 @@ def test_offsets_with_gaps_are_kept_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("codecs", "policy", "codec", "left"),
     [
-        ((0, 3, 0), Policy(), 3, 0),
-        ((3, 3, 4), Policy(), 3, 1),
-        ((2, 2, 2), Policy(compression=Compression(2)), 2, 0),
+        ((0, 3, 0), MergePolicy(), 3, 0),
+        ((3, 3, 4), MergePolicy(), 3, 1),
+        ((2, 2, 2), MergePolicy(compression=Compression(2)), 2, 0),
     ],
 )
-def test_codecs_are_kept(codecs: tuple[int, ...], policy: Policy, codec: int, left: int) -> None:
+def test_codecs_are_kept(
+    codecs: tuple[int, ...], policy: MergePolicy, codec: int, left: int
+) -> None:
     lane = _waiting([1], [2], [3], codecs=codecs)
-    one = merged(lane, policy)
+    one = merge_queued(lane, policy)
     assert one is not None
     assert read_header(one.data).attributes == codec
     assert len(lane.queue) == left
@@ -69,7 +71,7 @@ def test_codecs_are_kept(codecs: tuple[int, ...], policy: Policy, codec: int, le
 def test_no_more_is_merged_than_the_target_takes() -> None:
     lane = _waiting([1], [2], [3], [4], size=500)
     lane.most_bytes = 1_500
-    one = merged(lane, Policy())
+    one = merge_queued(lane, MergePolicy())
     assert one is not None
     assert list(one.offsets) == [1, 2]
     assert [list(batch.offsets) for batch in lane.queue] == [[3], [4]]
@@ -79,18 +81,18 @@ def test_what_was_sent_before_is_left_as_it_was() -> None:
     """A broker knows it by its first and last sequence number."""
     lane = _waiting([1], [2], [3])
     lane.queue[0].is_fixed = True
-    assert merged(lane, Policy()) is None
+    assert merge_queued(lane, MergePolicy()) is None
     lane = _waiting([1], [2], [3])
     lane.queue[2].is_fixed = True
-    one = merged(lane, Policy())
+    one = merge_queued(lane, MergePolicy())
     assert one is not None
     assert list(one.offsets) == [1, 2]
 
 
 def test_large_batches_and_single_ones_are_left_alone() -> None:
-    assert merged(_waiting([1]), Policy()) is None
-    assert merged(_waiting([1], [2], size=20_000), Policy()) is None
-    assert merged(_waiting([*range(65)], [65]), Policy()) is None
+    assert merge_queued(_waiting([1]), MergePolicy()) is None
+    assert merge_queued(_waiting([1], [2], size=20_000), MergePolicy()) is None
+    assert merge_queued(_waiting([*range(65)], [65]), MergePolicy()) is None
 
 
 def test_what_cannot_be_read_is_sent_as_it_is_and_not_tried_again() -> None:
@@ -98,6 +100,6 @@ def test_what_cannot_be_read_is_sent_as_it_is_and_not_tried_again() -> None:
     lane.queue[1].data[-1:] = b""
     lane.queue[1].data[8:12] = (len(lane.queue[1].data) - 12).to_bytes(4)
     before = [bytes(batch.data) for batch in lane.queue]
-    assert merged(lane, Policy()) is None
+    assert merge_queued(lane, MergePolicy()) is None
     assert [bytes(batch.data) for batch in lane.queue] == before
     assert lane.queue[0].is_fixed

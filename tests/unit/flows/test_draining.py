@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 from flows.source.commit.draining import Drained, drain
 from flows.source.commit.position_commits import Positions, PositionsTopic
 from flows.source.commit.transactional_commits import Transactions
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.kafka.wire.identity import ProducerIdentity
@@ -40,9 +40,11 @@ def _topic(producer: Producer) -> PositionsTopic:
     )
 
 
-def _partition(committed: int) -> Mirrored:
+def _partition(committed: int) -> MirroredPartition:
     """A partition that is copied up to offset 4."""
-    return Mirrored(_SOURCE, Lane(_REMOTE), position=5, mirrored=4, committed=committed)
+    return MirroredPartition(
+        _SOURCE, PartitionSender(_REMOTE), position=5, mirrored=4, committed=committed
+    )
 
 
 async def _drained(committed: int, *, is_answered: bool) -> Drained:

@@ -10,14 +10,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from flows.source.fetch.fetcher import Fetcher
-from flows.source.fetch.memory_budget import Budget
-from flows.source.fetch.position_check import Settler
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.fetch.position_check import PositionValidator
 from flows.source.fetch.rate_limit import RateLimit
-from flows.source.forward.error_policy import Tolerance
-from flows.source.mirrored_partition import Mirrored
+from flows.source.forward.error_policy import ErrorPolicy
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.errors import Unavailable
@@ -94,15 +94,15 @@ class _Bench:
     def __init__(self, error: int) -> None:
         self.source = _Source(error)
         client = cast("WireClient", self.source)
-        self.partition = Mirrored(_WHERE, Lane(_WHERE), is_remote_there=True)
+        self.partition = MirroredPartition(_WHERE, PartitionSender(_WHERE), is_remote_there=True)
         self.partition.continue_from(9, Lineage())
         self.partitions = {_WHERE: self.partition}
         self.served = asyncio.Event()
-        tolerance = Tolerance(
+        tolerance = ErrorPolicy(
             ErrorSpec(),
             task=0,
             producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
-            budget=Budget(1 << 20),
+            budget=MemoryBudget(1 << 20),
             partitions={_WHERE: self.partition},
             changed=lambda: None,
         )
@@ -110,8 +110,8 @@ class _Bench:
             client=client,
             partitions=self.partitions,
             spec=FetchSpec(),
-            budget=Budget(1 << 20),
-            settler=Settler(
+            budget=MemoryBudget(1 << 20),
+            settler=PositionValidator(
                 client=client,
                 spec=FetchSpec(),
                 gaps=Gaps(_SPEC, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None),
@@ -123,9 +123,9 @@ class _Bench:
             take=self._take,
             stop=tolerance.stop,
         )
-        self.take: Callable[[Mirrored, FetchedPartition], None] = lambda _, __: None
+        self.take: Callable[[MirroredPartition, FetchedPartition], None] = lambda _, __: None
 
-    def _take(self, partition: Mirrored, answer: FetchedPartition) -> None:
+    def _take(self, partition: MirroredPartition, answer: FetchedPartition) -> None:
         self.served.set()
         self.take(partition, answer)
 
@@ -154,7 +154,7 @@ def test_a_partition_that_comes_does_not_hold_up_those_that_are_there() -> None:
             await bench.served.wait()
         new = TopicPartition(TopicName("u"), 0)
         bench.source.slow_s = 20.0
-        bench.partitions[new] = Mirrored(new, Lane(new), is_remote_there=True)
+        bench.partitions[new] = MirroredPartition(new, PartitionSender(new), is_remote_there=True)
         bench.fetcher.changed()
         before = bench.source.fetches
         await asyncio.sleep(10)
@@ -182,7 +182,7 @@ def test_only_single_records_are_gathered_for_a_moment(
         bench.partition.queued -= size
         bench.fetcher.acknowledged()
 
-    def take(partition: Mirrored, answer: FetchedPartition) -> None:
+    def take(partition: MirroredPartition, answer: FetchedPartition) -> None:
         partition.queued += len(answer.records)
         asyncio.get_running_loop().call_later(lag_s, acknowledge)
 
@@ -212,7 +212,7 @@ def test_a_partition_that_is_not_settled_for_long_is_told_of_once_while_others_a
             await bench.served.wait()
         new = TopicPartition(TopicName("u"), 0)
         bench.source.refuses = True
-        bench.partitions[new] = Mirrored(new, Lane(new), is_remote_there=True)
+        bench.partitions[new] = MirroredPartition(new, PartitionSender(new), is_remote_there=True)
         bench.fetcher.changed()
         before = bench.source.fetches
         await asyncio.sleep(10)

@@ -7,9 +7,9 @@ from typing import cast
 
 from flows.source.commit.position_commits import PositionsTopic
 from flows.source.commit.transactional_commits import Transactions
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
@@ -29,7 +29,7 @@ def _transactions(cluster: TransactionalCluster, spec: ExactlyOnceSpec) -> list[
     client, identity = cast("WireClient", cluster), cluster.new_task()
     gate = TransactionGate("id")
     producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
-    idle = Mirrored(_SOURCE, Lane(_REMOTE), position=5, mirrored=4, committed=4)
+    idle = MirroredPartition(_SOURCE, PartitionSender(_REMOTE), position=5, mirrored=4, committed=4)
     return [
         producer,
         Transactions(

@@ -11,7 +11,7 @@ import pytest
 from crc32c import crc32c
 
 from flows.source.forward.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, oldest_timestamp
-from flows.source.forward.grouping import Policy
+from flows.source.forward.grouping import MergePolicy
 from mm2.kafka.wire.codecs import CODEC_NAMES
 from mm2.kafka.wire.compiled import compile_now
 from mm2.protocol.bundle_spec import ErrorSpec
@@ -261,7 +261,9 @@ async def test_what_is_too_large_when_decompressed_is_decided_about_at_once(
     codec: int, *, tolerates: bool
 ) -> None:
     """A batch with a gap cannot be forwarded; the one behind it is none of its business."""
-    bench = IntakeBench(policy=Policy(most_plain=1 << 20), errors=ErrorSpec(tolerates=tolerates))
+    bench = IntakeBench(
+        policy=MergePolicy(most_plain=1 << 20), errors=ErrorSpec(tolerates=tolerates)
+    )
     bomb = [Plain(offset=0, value=bytes(2 << 20)), Plain(offset=5, value=b"v")]
     bench.take(write_batch(bomb, codec_number=codec), write_batch(_plain(6)))
     assert bench.sent == []
@@ -276,7 +278,7 @@ async def test_what_is_too_large_when_decompressed_is_decided_about_at_once(
 
 
 def test_a_batch_that_is_too_large_when_decompressed_is_forwarded_if_it_can_be() -> None:
-    bench = IntakeBench(policy=Policy(most_plain=1 << 20))
+    bench = IntakeBench(policy=MergePolicy(most_plain=1 << 20))
     bench.take(write_batch([Plain(offset=0, value=bytes(24 << 20))], codec_number=4))
     assert bench.sent == [[0]]
 
@@ -362,7 +364,7 @@ def test_unreadable_offsets_behind_a_batch_count_when_that_has_arrived() -> None
 
 
 def test_with_more_under_way_only_what_has_landed_counts() -> None:
-    bench = IntakeBench(policy=Policy(most_bytes=1))
+    bench = IntakeBench(policy=MergePolicy(most_bytes=1))
     bench.take(write_batch(_plain(0)), write_batch(_plain(1)))
     batch = bench.lane.queue.popleft()
     bench.partition.landed(batch)

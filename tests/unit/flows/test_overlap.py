@@ -11,10 +11,10 @@ import pytest
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.forward.batch import CONTROL, TRANSACTIONAL, split
 from flows.source.forward.overlap import Overlap
-from flows.source.forward.recode import Record, each_record, keyed_body
+from flows.source.forward.recode import DecodedRecord, each_record, keyed_body
 from flows.source.forward.tails import Tails
-from flows.source.mirrored_partition import Mirrored
-from flows.source.send.send_queue import Lane
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.codes import Code
@@ -83,18 +83,18 @@ class _Bench:
 
     def __init__(self, target: _Target, partitions: int = 1) -> None:
         self.target = target
-        lanes = [Lane(_WHERE._replace(partition=number)) for number in range(partitions)]
-        self.partitions = {lane.target: Mirrored(lane.target, lane) for lane in lanes}
+        lanes = [PartitionSender(_WHERE._replace(partition=number)) for number in range(partitions)]
+        self.partitions = {lane.target: MirroredPartition(lane.target, lane) for lane in lanes}
         self.first = self.partitions[_WHERE]
         self._supplied = asyncio.Event()
         client = cast("WireClient", target)
         self.tails = Tails(client, self.partitions, self._supplied.set)
 
-    def held(self, records: Iterable[Record]) -> int:
+    def held(self, records: Iterable[DecodedRecord]) -> int:
         """How many of some records the target is known to have."""
         return run(self._held(records))
 
-    async def _held(self, records: Iterable[Record]) -> int:
+    async def _held(self, records: Iterable[DecodedRecord]) -> int:
         found = await self.tails.find(dict.fromkeys(self.partitions, 0))
         self.first.overlap = overlap = found[_WHERE]
         async with asyncio.TaskGroup() as group:
@@ -111,9 +111,9 @@ class _Bench:
         return overlap.passed
 
 
-def _numbers(count: int = 1 << 20) -> Iterator[Record]:
+def _numbers(count: int = 1 << 20) -> Iterator[DecodedRecord]:
     """What the source has."""
-    return (Record(n, 1, keyed_body(b"%d" % n, b"")) for n in range(count))
+    return (DecodedRecord(n, 1, keyed_body(b"%d" % n, b"")) for n in range(count))
 
 
 def _held(*fetches: bytes, partitions: int = 1) -> int:
@@ -138,7 +138,7 @@ def test_a_tail_that_is_equal_is_read_to_its_end() -> None:
 @pytest.mark.parametrize("common", [0, 4, 8])
 def test_nothing_is_read_behind_the_first_difference(common: int) -> None:
     fetches = [_batch(0, 8), _batch(8, 8), _batch(16, 84)]
-    others = [Record(n, 2, b"") for n in range(10)]
+    others = [DecodedRecord(n, 2, b"") for n in range(10)]
     target = _Target(*fetches)
     assert _Bench(target).held([*_numbers(common), *others]) == common
     assert target.asked == ([0] if common < 8 else [0, 8])
@@ -217,5 +217,5 @@ def test_of_many_tails_no_more_is_read_when_the_share_of_each_is_used_up() -> No
     (batch,) = split(memoryview(large[0]))
     (behind,) = each_record(batch)
     target = _Target(_batch(0, 5), *large)
-    records = [*_numbers(5), behind, Record(6, behind.timestamp, behind.body)]
+    records = [*_numbers(5), behind, DecodedRecord(6, behind.timestamp, behind.body)]
     assert _Bench(target, partitions=100).held(records) == 6

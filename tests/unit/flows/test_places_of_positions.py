@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 from flows.source.commit.position_commits import PositionsTopic, position_of
 from flows.source.forward.batch import split
 from flows.source.forward.recode import records_of
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.connect.offset_records import SourcePartition, encode_key
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
@@ -28,7 +28,7 @@ class _Sent:
     def __init__(self) -> None:
         self.times: dict[TopicPartition, list[int]] = {}
 
-    def send(self, lane: Lane, data: bytearray, offsets: list[int]) -> None:
+    def send(self, lane: PartitionSender, data: bytearray, offsets: list[int]) -> None:
         del offsets
         (batch,) = split(memoryview(data))
         self.times[lane.target] = [record.timestamp for record in records_of(batch)]
@@ -70,7 +70,7 @@ def test_positions_go_where_javas_go_once_the_topic_has_more_partitions() -> Non
 def test_a_position_is_newer_than_one_that_stands_elsewhere_by_a_clock_ahead_of_ours() -> None:
     sent = _Sent()
     topic = _topic(iter([1] * 9), sent)
-    plain, outdone = (Mirrored(each, Lane(each)) for each in _SOURCES[:2])
+    plain, outdone = (MirroredPartition(each, PartitionSender(each)) for each in _SOURCES[:2])
     outdone.elsewhere_ms = _NOW_MS + 5_000
     topic.write(topic.lane_of(plain.source), [position_of(plain, 3), position_of(outdone, 4)])
     assert sent.times == {TopicPartition(TopicName("offsets"), 0): [_NOW_MS, _NOW_MS + 5_001]}

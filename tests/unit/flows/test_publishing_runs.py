@@ -11,10 +11,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from flows.checkpoint.translation_followers import feed_all_runs
-from flows.source.mirrored_partition import Mirrored
-from flows.source.publish.run_cleanup import Stored
-from flows.source.publish.run_publisher import OffsetRuns
-from flows.source.send.send_queue import Lane
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.publish.run_cleanup import StoredBlocks
+from flows.source.publish.run_publisher import RunPublisher
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import RunStore
 from mm2.core.translation.run_codec import decode_key, encode_key, encode_value
@@ -59,8 +59,8 @@ def _where(number: int) -> TopicPartition:
     return TopicPartition(TopicName("t"), number)
 
 
-def _mirrored(number: int = 0, *, runs: int = 0, full: int = 64) -> Mirrored:
-    mirrored = Mirrored(_where(number), Lane(_where(number)))
+def _mirrored(number: int = 0, *, runs: int = 0, full: int = 64) -> MirroredPartition:
+    mirrored = MirroredPartition(_where(number), PartitionSender(_where(number)))
     mirrored.runs = RunTracker(full=full)
     mirrored.runs.begin(0)
     for n in range(runs):
@@ -68,18 +68,18 @@ def _mirrored(number: int = 0, *, runs: int = 0, full: int = 64) -> Mirrored:
     return mirrored
 
 
-def _copied(mirrored: Mirrored, number: int) -> None:
+def _copied(mirrored: MirroredPartition, number: int) -> None:
     """One record behind a gap."""
     assert mirrored.runs is not None
     mirrored.runs.add(Run(2 * number, number, 1), _LOGS)
     mirrored.mirrored = 2 * number
 
 
-def _runs(topic: Writer, *partitions: Mirrored) -> OffsetRuns:
-    return OffsetRuns("runs", topic, {p.source: p for p in partitions}, is_transactional=False)
+def _runs(topic: Writer, *partitions: MirroredPartition) -> RunPublisher:
+    return RunPublisher("runs", topic, {p.source: p for p in partitions}, is_transactional=False)
 
 
-async def _published(runs: OffsetRuns, *, seconds: float) -> None:
+async def _published(runs: RunPublisher, *, seconds: float) -> None:
     """Lets it publish for a while."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -230,7 +230,7 @@ def test_a_partition_that_was_given_up_is_not_written_by_a_waiting_round() -> No
     async def script() -> None:
         topic, given = _Topic(takes_s=0.5), _mirrored(1, runs=1)
         partitions = {each.source: each for each in (_mirrored(0, runs=1), given)}
-        runs = OffsetRuns("runs", topic, partitions, is_transactional=False)
+        runs = RunPublisher("runs", topic, partitions, is_transactional=False)
         settling = asyncio.create_task(runs.settle([partitions[_where(0)]]))
         await asyncio.sleep(0.1)
         runs.wake(given)
@@ -316,7 +316,7 @@ async def _turns(records: AsyncIterator[Record], *, tidying: bool) -> int:
 
     task = asyncio.create_task(other())
     if tidying:
-        stored = Stored({_where(0): _mirrored()}, frozenset())
+        stored = StoredBlocks({_where(0): _mirrored()}, frozenset())
         await stored.read(records)
         assert stored.runs.keys() == {_where(0)}
     else:
@@ -332,8 +332,8 @@ def test_others_have_their_turn_while_a_megabyte_of_runs_is_read(*, tidying: boo
 
 
 def test_of_other_topics_only_those_that_have_blocks_are_named() -> None:
-    async def script() -> Stored:
-        stored = Stored({_where(0): _mirrored()}, frozenset({TopicName("gone")}))
+    async def script() -> StoredBlocks:
+        stored = StoredBlocks({_where(0): _mirrored()}, frozenset({TopicName("gone")}))
         there = [_block("t", 0), _block("other", 0), _block("gone", 0), _block("gone", 7)]
         taken_back = [_block("gone", 0, is_there=False), _block("long.gone", 0, is_there=False)]
         unreadable = Record(

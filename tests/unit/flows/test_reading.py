@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from flows.source.fetch.reading import Reading
-from flows.source.mirrored_partition import Mirrored
-from flows.source.send.send_queue import Lane
+from flows.source.fetch.reading import NodeReading
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.fetch import FetchedPartition, Topic
 
 
-def _partitions(count: int) -> list[Mirrored]:
+def _partitions(count: int) -> list[MirroredPartition]:
     wheres = [TopicPartition(TopicName("t"), number) for number in range(count)]
-    return [Mirrored(where, Lane(where), position=10, is_remote_there=True) for where in wheres]
+    return [
+        MirroredPartition(where, PartitionSender(where), position=10, is_remote_there=True)
+        for where in wheres
+    ]
 
 
 def _answer(partition: int, topic: Topic = "t") -> FetchedPartition:
     return FetchedPartition(topic, partition, 0, 20, 20, 0, (), memoryview(b""))
 
 
-def _reading(partitions: list[Mirrored]) -> Reading:
-    reading = Reading(1 << 20, lambda partition: partition.error is None and not partition.queued)
+def _reading(partitions: list[MirroredPartition]) -> NodeReading:
+    reading = NodeReading(
+        1 << 20, lambda partition: partition.error is None and not partition.queued
+    )
     assert reading.assign(partitions, 0, 0.0)
     reading.sort()
     return reading

@@ -10,12 +10,12 @@ from uuid import UUID
 import pytest
 
 from flows.source.commit.position_commits import has_moved, position_of
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from flows.source.monitor.remote_ends import RemoteEnds
 from flows.source.monitor.remote_topics import RemoteTopics
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.core.translation.partition_runs import PartitionRuns
@@ -67,9 +67,9 @@ class _Bench:
         self.wishes: list[TopicName] = []
         self.now_ms = 1
         self.runs: dict[TopicPartition, PartitionRuns] = {}
-        self.aborted: list[Lane] = []
-        lane = Lane(_TARGET, on_dropped=self._dropped)
-        self.partition = Mirrored(_SOURCE, lane)
+        self.aborted: list[PartitionSender] = []
+        lane = PartitionSender(_TARGET, on_dropped=self._dropped)
+        self.partition = MirroredPartition(_SOURCE, lane)
         self.partition.continue_from(9, Lineage(remote_id=_OLD))
         self.producer = Producer(
             flow="A->B",
@@ -109,7 +109,7 @@ class _Bench:
     async def _stored(self, _: object) -> dict[TopicPartition, PartitionRuns]:
         return self.runs
 
-    async def abort(self, lane: Lane) -> None:
+    async def abort(self, lane: PartitionSender) -> None:
         self.aborted.append(lane)
 
     def copied(self, runs: Runs, *, is_transactional: bool = False, remote: UUID = _OLD) -> None:
@@ -120,7 +120,7 @@ class _Bench:
         lineage = Lineage(remote_id=_OLD, remote_end=runs.downstream_end)
         self.partition.continue_from(9, lineage)
 
-    def _dropped(self, batches: Iterable[Outgoing]) -> None:
+    def _dropped(self, batches: Iterable[OutgoingBatch]) -> None:
         self.partition.position = next(iter(batches)).offsets[0]
 
     def send(self) -> None:
@@ -364,7 +364,7 @@ def test_a_batch_that_is_appended_before_the_last_copy_tells_that_copies_are_los
     bench.look()
     bench.copied(_COPIED)
     bench.partition.uncommitted = 1
-    batch = Outgoing(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=9)
+    batch = OutgoingBatch(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=9)
     bench.partition.acknowledge(batch, now_ms=1)
     assert has_moved(bench.partition), "a task that takes over must find it out as well"
     bench.cluster.ends[False] = 39
@@ -383,8 +383,8 @@ def test_a_task_that_takes_over_copies_again_what_the_one_before_it_saw_lost(
     """That one drained before it could go back, and the log has grown again."""
     left = _Bench(is_transactional=is_transactional)
     left.copied(_COPIED, is_transactional=is_transactional)
-    batch = Outgoing(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=9)
-    later = Outgoing(bytearray(), 0, range(40, 50), 1, 0, answer=0, base_offset=39)
+    batch = OutgoingBatch(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=9)
+    later = OutgoingBatch(bytearray(), 0, range(40, 50), 1, 0, answer=0, base_offset=39)
     left.partition.landed(batch)
     left.partition.landed(later)
     if not is_transactional:  # Else the position is part of the transaction that they are in.
@@ -407,7 +407,9 @@ def test_the_first_of_several_lost_offsets_is_remembered() -> None:
     bench = _Bench()
     bench.copied(_COPIED)
     for first, base in ((10, 9), (20, 10), (30, 4)):
-        batch = Outgoing(bytearray(), 0, range(first, first + 10), 1, 0, answer=0, base_offset=base)
+        batch = OutgoingBatch(
+            bytearray(), 0, range(first, first + 10), 1, 0, answer=0, base_offset=base
+        )
         bench.partition.landed(batch)
         bench.partition.acknowledge(batch, now_ms=1)
     assert bench.partition.cut_at == 4
@@ -417,6 +419,6 @@ def test_an_offset_that_nobody_told_is_not_compared() -> None:
     bench = _Bench()
     bench.copied(_COPIED)
     bench.partition.uncommitted = 1
-    batch = Outgoing(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=NO_OFFSET)
+    batch = OutgoingBatch(bytearray(), 0, range(10, 40), 1, 0, answer=0, base_offset=NO_OFFSET)
     bench.partition.acknowledge(batch, now_ms=1)
     assert bench.partition.cut_at is None

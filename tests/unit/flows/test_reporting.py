@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
-from flows.source.mirrored_partition import Mirrored
-from flows.source.send.send_queue import Lane
-from flows.source.task_reporter import Reporter
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.send_queue import PartitionSender
+from flows.source.task_reporter import TaskReporter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.writer import Writer
 from mm2.protocol.progress_records import (
@@ -45,12 +45,14 @@ class _Topic:
 class _Bench:
     def __init__(self) -> None:
         where = [TopicPartition(TopicName("t"), number) for number in range(2)]
-        self.partitions = {each: Mirrored(each, Lane(each), position=0) for each in where}
+        self.partitions = {
+            each: MirroredPartition(each, PartitionSender(each), position=0) for each in where
+        }
         self.one = self.partitions[where[0]]
         self.topic = _Topic()
         self.now_ms = 100_000
         self.pace = PaceProgress()
-        self.reporter = Reporter(
+        self.reporter = TaskReporter(
             sample_spec(),
             self.partitions,
             cast("Writer", self.topic),
@@ -92,7 +94,7 @@ _CHANGES = {
     "skipped": 1,
     "error": "why",
     "gaps": {_GAP.kind: _GAP},
-    "lane": Lane(TopicPartition(TopicName("t"), 0), last_error="why"),
+    "lane": PartitionSender(TopicPartition(TopicName("t"), 0), last_error="why"),
 }
 
 
@@ -145,7 +147,7 @@ def _many(*, idle: int = 900) -> _Bench:
     bench = _Bench()
     for number in range(2, 2 + idle):
         where = TopicPartition(TopicName("t"), number)
-        bench.partitions[where] = Mirrored(where, Lane(where), position=0)
+        bench.partitions[where] = MirroredPartition(where, PartitionSender(where), position=0)
     bench.report()
     assert bench.report() == []
     return bench

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import cast
 
-from flows.source.assigned_partitions import Assigned
+from flows.source.assigned_partitions import AssignedPartitions
 from flows.source.fetch.fetcher import Fetcher
-from flows.source.fetch.memory_budget import Budget
-from flows.source.forward.error_policy import Tolerance
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.tails import Tails
-from flows.source.mirrored_partition import Mirrored
-from flows.source.monitor.topic_monitor import Watch
-from flows.source.publish.translation_publisher import OffsetMaps
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.monitor.topic_monitor import TopicMonitor
+from flows.source.publish.translation_publisher import TranslationPublisher
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing
-from flows.source.task_reporter import Reporter
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender
+from flows.source.task_reporter import TaskReporter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.kafka.wire.identity import ProducerIdentity
@@ -37,47 +37,49 @@ class _SlowCommitter:
     """Its commits take a second."""
 
     def __init__(self) -> None:
-        self.committed: list[Mirrored] = []
+        self.committed: list[MirroredPartition] = []
 
     def keep_pace(self, settings: LiveSettings) -> None:
         del settings
 
-    def appended(self, partition: Mirrored, batch: Outgoing) -> None:
+    def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         del partition, batch
 
     async def run(self) -> None:
         pass
 
-    async def abort(self, lane: Lane) -> None:
+    async def abort(self, lane: PartitionSender) -> None:
         del lane
 
-    async def commit(self, partitions: Iterable[Mirrored]) -> int:
+    async def commit(self, partitions: Iterable[MirroredPartition]) -> int:
         await asyncio.sleep(1)
         self.committed += partitions
         return len(self.committed)
 
 
-def _assigned(partition: Mirrored, committer: _SlowCommitter) -> Assigned:
+def _assigned(partition: MirroredPartition, committer: _SlowCommitter) -> AssignedPartitions:
     client = cast("WireClient", FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE))
-    return Assigned(
+    return AssignedPartitions(
         spec=sample_spec(),
         partitions={_SOURCE: partition},
         source=client,
         target=client,
-        budget=Budget(1),
+        budget=MemoryBudget(1),
         producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
         positions=committer,
         fetcher=cast("Fetcher", SimpleNamespace(changed=lambda: None)),
         tails=cast("Tails", None),
-        watch=cast("Watch", None),
-        reporter=cast("Reporter", SimpleNamespace(wake=lambda: None)),
-        maps=OffsetMaps(sample_spec(), None, {}, source=client, target=client, producer_epoch=1),
-        tolerance=cast("Tolerance", None),
+        watch=cast("TopicMonitor", None),
+        reporter=cast("TaskReporter", SimpleNamespace(wake=lambda: None)),
+        maps=TranslationPublisher(
+            sample_spec(), None, {}, source=client, target=client, producer_epoch=1
+        ),
+        tolerance=cast("ErrorPolicy", None),
     )
 
 
 def test_a_stop_waits_until_what_is_given_up_is_committed() -> None:
-    partition, committer = Mirrored(_SOURCE, Lane(_TARGET)), _SlowCommitter()
+    partition, committer = MirroredPartition(_SOURCE, PartitionSender(_TARGET)), _SlowCommitter()
     partition.continue_from(9, Lineage())
     partition.records, partition.bytes = 7, 70
     assigned = _assigned(partition, committer)

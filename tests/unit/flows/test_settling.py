@@ -11,10 +11,10 @@ from uuid import UUID
 
 import pytest
 
-from flows.source.fetch.position_check import Settler
-from flows.source.mirrored_partition import Mirrored
+from flows.source.fetch.position_check import PositionValidator
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
-from flows.source.send.send_queue import Lane
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.kafka.wire.codes import Code
@@ -67,12 +67,12 @@ class _Bench:
     def __init__(self, *, reset: str = "earliest", fails: bool = False) -> None:
         self.source = _Source()
         self.forgotten: list[TopicPartition] = []
-        self.partition = Mirrored(_WHERE, Lane(_WHERE), is_remote_there=True)
+        self.partition = MirroredPartition(_WHERE, PartitionSender(_WHERE), is_remote_there=True)
         spec = sample_spec(
             gaps=GapSpec(fails=fails),
         )
         gaps = Gaps(spec, Writer("B", {}), now_ms=lambda: 1_000, wake=lambda: None)
-        self.settler = Settler(
+        self.settler = PositionValidator(
             client=cast("WireClient", self.source),
             spec=FetchSpec(reset=reset, read_committed=True),
             gaps=gaps,
@@ -87,7 +87,7 @@ class _Bench:
 
     def settle(self) -> bool:
         self.partition.pause_until = 0
-        asyncio.run(self.settler.settle([self.partition]))
+        asyncio.run(self.settler.validate([self.partition]))
         return self.partition.is_settled
 
     def out_of_range(self) -> None:

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from flows.source.fetch.memory_budget import Budget
+from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.batch import HEADER_SIZE
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing, Verdict
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
@@ -30,7 +30,7 @@ class _Bench:
     def __init__(self, counts: Sequence[int]) -> None:
         self.counts = counts
         self.trouble = Trouble.NOT_ENOUGH_REPLICAS
-        self.budget = Budget(1 << 20)
+        self.budget = MemoryBudget(1 << 20)
         targets = [TopicPartition(TopicName("A.t"), n) for n in range(_PARTITIONS)]
         self.cluster = FakeCluster([(each, 0) for each in targets], lambda: self.trouble)
         self.producer = Producer(
@@ -38,17 +38,17 @@ class _Bench:
         )
         self.partitions = [self._mirrored(each) for each in targets]
 
-    def _mirrored(self, target: TopicPartition) -> Mirrored:
+    def _mirrored(self, target: TopicPartition) -> MirroredPartition:
         source = TopicPartition(TopicName("t"), target.partition)
-        mirrored = Mirrored(source, Lane(target, merges=True), position=0)
+        mirrored = MirroredPartition(source, PartitionSender(target, merges=True), position=0)
 
-        def acknowledged(batch: Outgoing) -> None:
-            self.budget.give(batch.size)
+        def acknowledged(batch: OutgoingBatch) -> None:
+            self.budget.release(batch.size)
             mirrored.landed(batch)
             mirrored.acknowledge(batch, 0)
 
-        def dropped(batches: Sequence[Outgoing]) -> None:
-            self.budget.give(mirrored.dropped(batches))
+        def dropped(batches: Sequence[OutgoingBatch]) -> None:
+            self.budget.release(mirrored.dropped(batches))
 
         mirrored.lane.on_ack, mirrored.lane.on_dropped = acknowledged, dropped
         return mirrored
@@ -62,10 +62,10 @@ class _Bench:
                     self._take(mirrored, max(first, mirrored.position or 0), first + count)
                 first += count
 
-    def _take(self, mirrored: Mirrored, first: int, end: int) -> None:
+    def _take(self, mirrored: MirroredPartition, first: int, end: int) -> None:
         data = write_batch([Plain(offset=n, value=b"%d" % n) for n in range(first, end)])
         mirrored.queued += len(data)
-        self.budget.take(len(data))
+        self.budget.charge(len(data))
         self.producer.send(mirrored.lane, data, range(first, end))
         mirrored.position = end
 
@@ -114,10 +114,10 @@ async def _refuse_what_cannot_be_read() -> tuple[list[int], list[int]]:
     bench, refusals = _Bench([1]), list[int]()
     lane, other = bench.partitions[0].lane, bench.partitions[1].lane
 
-    def refused(batch: Outgoing, code: int) -> Verdict:
+    def refused(batch: OutgoingBatch, code: int) -> SendState:
         assert batch.offsets == range(2)
         refusals.append(code)
-        return Verdict.STOP
+        return SendState.STOP
 
     lane.on_refused = refused
     data = bytearray(write_batch([Plain(offset=0), Plain(offset=1)]))

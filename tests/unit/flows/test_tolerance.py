@@ -9,12 +9,12 @@ from typing import cast
 import pytest
 from structlog.testing import capture_logs
 
-from flows.source.fetch.memory_budget import Budget
+from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.batch import HEADER_SIZE
-from flows.source.forward.error_policy import Tolerance
-from flows.source.mirrored_partition import Mirrored
+from flows.source.forward.error_policy import ErrorPolicy
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import Lane, Outgoing, Verdict
+from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
@@ -31,27 +31,27 @@ _BATCH = write_batch([Plain(offset=0, timestamp=3, key=b"k", value=b"v")])
 
 def _refused(
     spec: ErrorSpec, code: int, data: bytes = _BATCH, *, count: int = 1
-) -> tuple[Verdict, Mirrored]:
-    partition = Mirrored(_SOURCE, Lane(_TARGET), position=9)
+) -> tuple[SendState, MirroredPartition]:
+    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET), position=9)
     cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
     producer = Producer(
         flow="A->B", client=cast("WireClient", cluster), identity=ProducerIdentity(5, 1)
     )
-    tolerance = Tolerance(
+    tolerance = ErrorPolicy(
         spec,
         task=0,
         producer=producer,
-        budget=Budget(1 << 20),
+        budget=MemoryBudget(1 << 20),
         partitions={_SOURCE: partition},
         changed=lambda: None,
     )
-    batch = Outgoing(bytearray(data), 0, range(8, 8 + count), 3, len(data))
+    batch = OutgoingBatch(bytearray(data), 0, range(8, 8 + count), 3, len(data))
     return tolerance.refused(partition, batch, code), partition
 
 
 async def test_without_tolerance_the_partition_stops_and_tries_again_later() -> None:
     verdict, partition = _refused(ErrorSpec(), Code.INVALID_RECORD)
-    assert verdict is Verdict.STOP
+    assert verdict is SendState.STOP
     reason = "the target refuses the record at offset 8 for good: INVALID_RECORD"
     assert (partition.error, partition.retry_at is None) == (reason, False)
 
@@ -59,7 +59,7 @@ async def test_without_tolerance_the_partition_stops_and_tries_again_later() -> 
 @pytest.mark.parametrize("code", [Code.UNSUPPORTED_COMPRESSION_TYPE, 44])
 async def test_what_is_no_records_fault_stops_even_a_tolerant_partition(code: int) -> None:
     verdict, partition = _refused(ErrorSpec(tolerates=True), code)
-    assert verdict is Verdict.STOP
+    assert verdict is SendState.STOP
     assert "refuses the batch at offset 8" in (partition.error or "")
 
 
@@ -67,7 +67,7 @@ async def test_a_refused_record_is_tried_again_for_as_long_as_asked() -> None:
     verdict, partition = _refused(
         ErrorSpec(tolerates=True, retry_timeout_s=inf), Code.INVALID_TIMESTAMP
     )
-    assert (verdict, partition.error) == (Verdict.RETRY, None)
+    assert (verdict, partition.error) == (SendState.RETRY, None)
 
 
 async def test_a_skipped_record_is_logged_with_its_contents_only_if_asked() -> None:
@@ -90,7 +90,7 @@ async def test_a_refused_batch_that_cannot_be_read_is_skipped_as_its_bytes(cut: 
             ErrorSpec(tolerates=True, logs_messages=True), Code.CORRUPT_MESSAGE, data, count=3
         )
     (event,) = logged
-    assert (verdict, partition.error) == (Verdict.WAIT, None)
+    assert (verdict, partition.error) == (SendState.WAIT, None)
     assert event["upstream_offset"] == 8
     assert event["value"] == repr(data)
 
@@ -98,14 +98,15 @@ async def test_a_refused_batch_that_cannot_be_read_is_skipped_as_its_bytes(cut: 
 def test_stopped_partitions_try_again_when_their_time_has_come_unless_they_were_given_up() -> None:
     async def script() -> list[str | None]:
         there, gone = (
-            Mirrored(TopicPartition(TopicName("t"), number), Lane(_TARGET)) for number in range(2)
+            MirroredPartition(TopicPartition(TopicName("t"), number), PartitionSender(_TARGET))
+            for number in range(2)
         )
         partitions = {there.source: there, gone.source: gone}
-        tolerance = Tolerance(
+        tolerance = ErrorPolicy(
             ErrorSpec(retry_delay_s=0.0),
             task=0,
             producer=cast("Producer", None),
-            budget=Budget(1 << 20),
+            budget=MemoryBudget(1 << 20),
             partitions=partitions,
             changed=lambda: None,
         )

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from flows.source.mirrored_partition import Mirrored
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from flows.source.monitor.remote_topics import RemoteTopics
-from flows.source.monitor.topic_monitor import Watch
-from flows.source.send.send_queue import Lane
+from flows.source.monitor.topic_monitor import TopicMonitor
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.kafka.wire.wire_client import WireClient
@@ -45,12 +45,14 @@ class _Bench:
     def __init__(self) -> None:
         self.now_ms = 1_000_000
         self.source = _Source()
-        self.partition = Mirrored(_WHERE, Lane(_WHERE), is_remote_there=True, is_settled=True)
+        self.partition = MirroredPartition(
+            _WHERE, PartitionSender(_WHERE), is_remote_there=True, is_settled=True
+        )
         self.partition.continue_from(9, Lineage(caught_up_ms=self.now_ms))
         spec = sample_spec(
             gaps=GapSpec(fails=True, hanging_after_s=0),
         )
-        self._watch = Watch(
+        self._watch = TopicMonitor(
             partitions={_WHERE: self.partition},
             source=cast("WireClient", self.source),
             remote=cast("RemoteTopics", None),
@@ -67,7 +69,7 @@ class _Bench:
         """One more record, in no time."""
         self.source.end += 1
         self.partition.position = self.source.end
-        self.partition.note_rest()
+        self.partition.advance_past_skipped()
 
     @property
     def kinds(self) -> list[str]:
@@ -98,25 +100,25 @@ async def test_a_copy_that_was_behind_for_some_looks_may_lack_tombstones() -> No
     assert bench.kinds == ["tombstones-expired"]
 
 
-def _stop(partition: Mirrored) -> None:
+def _stop(partition: MirroredPartition) -> None:
     partition.error = "stopped"
 
 
-def _unsettle(partition: Mirrored) -> None:
+def _unsettle(partition: MirroredPartition) -> None:
     partition.is_settled = False
 
 
-def _pause(partition: Mirrored) -> None:
+def _pause(partition: MirroredPartition) -> None:
     partition.pause_until = inf
 
 
-def _hold_open(partition: Mirrored) -> None:
+def _hold_open(partition: MirroredPartition) -> None:
     partition.uncommitted = 1
 
 
 @pytest.mark.parametrize("disturb", [_stop, _unsettle, _pause, _hold_open])
 async def test_of_a_partition_that_is_not_fetched_no_transaction_is_known_to_hang(
-    disturb: Callable[[Mirrored], None],
+    disturb: Callable[[MirroredPartition], None],
 ) -> None:
     bench = _Bench()
     bench.partition.pinned.see(10, 12, 0.0)

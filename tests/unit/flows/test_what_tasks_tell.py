@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flows.source.mirrored_partition import Mirrored
-from flows.source.send.send_queue import Lane
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.send_queue import PartitionSender
 from mm2.config.text.expressions import RESOLVED
 from mm2.core.hiding import secrets_of
 from mm2.core.model import TopicName, TopicPartition
@@ -16,7 +16,7 @@ _SOURCE, _TARGET = (TopicPartition(TopicName(name), 0) for name in ("t", "A.t"))
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_partition_s_error_is_reported_with_expressions(*, stops: bool) -> None:
     RESOLVED.take(secrets_of("geheim", "${f:/x:y}"))
-    partition = Mirrored(_SOURCE, Lane(_TARGET))
+    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
     if stops:
         partition.fail("no user 'geheim'")
     else:

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_store import CheckpointStore, Due, last_checkpoints
 from flows.checkpoint.deleted_groups import DeletedGroups
-from flows.checkpoint.emission import Choice
+from flows.checkpoint.emission import CheckpointSelector
 from flows.checkpoint.followed_groups import absent, followed
 from flows.checkpoint.translation_followers import feed
 from mm2.client.group_offset_writer import interference, is_active, is_idle
@@ -148,9 +148,9 @@ def test_a_group_that_is_absent_twice_in_a_row_loses_its_checkpoints() -> None:
     store = CheckpointStore([_checkpoint(G1), _checkpoint(G1, 1), _checkpoint(G2)])
     deleted, both = DeletedGroups(store), frozenset({G1, G3})
     for seen in (both, frozenset[GroupId](), both):
-        deleted.look(seen)
+        deleted.tombstone_missing(seen)
         assert store.groups() == {G1, G2}
-    deleted.look(both)
+    deleted.tombstone_missing(both)
     assert store.groups() == {G2}
     assert [(due.checkpoint, due.deleted) for due in store.unsent()] == [
         (_checkpoint(G1), True),
@@ -271,7 +271,7 @@ def test_choosing_remembers_what_was_chosen_and_never_goes_back() -> None:
     renaming = Renaming(flow, build_policy({}), build_topic_filter({"topics": "t"}))
     where, store = TopicPartition(T, 0), CheckpointStore()
     syncs = OffsetSyncStore(must_read_to_end=False)
-    choice = Choice(renaming, OffsetTranslation(syncs), store)
+    choice = CheckpointSelector(renaming, OffsetTranslation(syncs), store)
 
     def news(up: int, now_ms: int) -> int:
         offset = CommittedOffset(up, "note")

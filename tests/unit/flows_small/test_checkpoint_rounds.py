@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_store import CheckpointStore, Due, load_checkpoints
 from flows.checkpoint.deleted_groups import DeletedGroups
-from flows.checkpoint.emission import Choice, Emission
+from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.config.connector_settings import CheckpointSettings
 from mm2.config.flow_config import flow_config
@@ -61,7 +61,7 @@ def emission(
     known.backlog_read()
     renaming = Renaming(FLOW, build_policy({}), build_topic_filter({"topics": "t.*"}))
     sent = Sent(store)
-    choice = Choice(renaming, OffsetTranslation(known), store)
+    choice = CheckpointSelector(renaming, OffsetTranslation(known), store)
     target = FakeGroups("B")
     return Emission(source, target, groups=groups, choice=choice, outbox=sent), sent
 
@@ -162,7 +162,7 @@ def test_a_group_that_is_deleted_loses_its_checkpoints_at_the_second_look() -> N
     source.put(G2, {at("t"): 1})
     source.put(G3, {at("t"): 1})
     groups = following(source)
-    groups.look_for(store.groups, DeletedGroups(store).look)
+    groups.look_for(store.groups, DeletedGroups(store).tombstone_missing)
     run(groups.refresh())
     assert store.groups() == {G1, G2}
     run(groups.refresh())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
-from flows.checkpoint.emission import Choice, Emission
+from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.group_offset_sync import GroupOffsetSync, StoreNotes
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_topic_filter
@@ -55,7 +55,7 @@ class Flow:
         self.store = CheckpointStore()
         self.opposite.backlog_read()
         copies = Copies(ClusterAlias("B"), policy, lambda _: False)
-        choice = Choice(renaming, Same(), self.store, Returning(copies, self.opposite))
+        choice = CheckpointSelector(renaming, Same(), self.store, Returning(copies, self.opposite))
         self.emission = Emission(
             self.source,
             self.target,

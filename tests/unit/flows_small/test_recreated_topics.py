@@ -14,7 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
-from flows.checkpoint.recreated_topics import LOOK_EVERY_S, RecreatedTopics, Translated
+from flows.checkpoint.recreated_topics import LOOK_EVERY_S, RecreatedTopics, TrackedFlow
 from mm2.client.live_topic_ids import LiveLogs
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
@@ -66,7 +66,7 @@ class World:
         self.translation = OffsetTranslation(syncs, self.runs, self.live.ids)
         self.store = CheckpointStore(map(self.checkpoint, ("A.t", "A.u")))
         upstream = partial(upstream_partition, build_policy({}), FLOW)
-        self.flow = Translated(self.translation, self.live, upstream)
+        self.flow = TrackedFlow(self.translation, self.live, upstream)
         self.recreated = RecreatedTopics([self.flow], self.store)
         self.tell(FIRST, WHERE, TopicPartition(TopicName("u"), 0))
 

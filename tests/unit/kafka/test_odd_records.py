@@ -15,8 +15,8 @@ from aiokafka.record.util import calc_crc32c
 from aiokafka.structs import TopicPartition
 from structlog.testing import capture_logs
 
-from flows.source.forward.batch import restamp
-from flows.source.forward.recode import Record, encode, keyed_body
+from flows.source.forward.batch import rewrite_header
+from flows.source.forward.recode import DecodedRecord, encode, keyed_body
 from mm2.kafka.logs.odd_records import read_odd_records, too_large_passed_over
 from mm2.kafka.wire.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression
 from tests.support.odd_batches import EMPTY_CONTROL_BATCH
@@ -47,9 +47,13 @@ def _batch(
     transactional: bool = False,
     timestamp_ms: int = 1_700_000_000_000,
 ) -> bytes:
-    records = [Record(number, timestamp_ms + number, body) for number, body in enumerate(bodies)]
+    records = [
+        DecodedRecord(number, timestamp_ms + number, body) for number, body in enumerate(bodies)
+    ]
     data = encode(records, Compression(codec)).data
-    stamped = restamp(data, producer_id=_PRODUCER, epoch=3, sequence=0, transactional=transactional)
+    stamped = rewrite_header(
+        data, producer_id=_PRODUCER, epoch=3, sequence=0, transactional=transactional
+    )
     _FIRST.pack_into(stamped, 0, offset)  # The checksum begins behind it.
     return bytes(stamped)
 
