@@ -11,7 +11,7 @@ from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unhea
 from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.client.group_status import FlowSurvey
-from mm2.core.failover.group_lag import Standing
+from mm2.core.failover.group_lag import GroupPosition
 
 _COLUMNS: Final = [
     "group",
@@ -49,7 +49,7 @@ def groups(
     """
     config = flow_of(file, flow, group_problems(groups, pattern))
 
-    async def asked() -> tuple[list[Standing], list[str]]:
+    async def asked() -> tuple[list[GroupPosition], list[str]]:
         async with FlowSurvey.of(config) as survey:
             wanted = chosen(groups, pattern, survey.follows)
             return await survey.standings(wanted), survey.missing
@@ -61,7 +61,7 @@ def groups(
         end(CHECK_FAILED, *strangers)
 
 
-def _row(standing: Standing) -> Row:
+def _row(standing: GroupPosition) -> Row:
     return {
         "group": standing.group,
         "topic": standing.partition.topic,

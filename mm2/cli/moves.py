@@ -29,8 +29,8 @@ from mm2.cli.rows import Row, rendered
 from mm2.core.failover.group_facts import GroupFacts, WithoutCheckpoint
 from mm2.core.failover.verdicts import Outcome, Verdict
 from mm2.errors import ConfigErrors, FlowError
-from mm2.failover.group_move import Move
-from mm2.failover.move_plan import Plan, Wishes
+from mm2.failover.group_move import GroupMove
+from mm2.failover.move_plan import MoveOptions, Plan
 from mm2.failover.move_route import pair_of, route
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -99,7 +99,7 @@ def wishes(
     fence: bool | None = None,
     resume: bool | None = None,
     without_checkpoint: str | None = None,
-) -> Wishes:
+) -> MoveOptions:
     """
     What the options ask for; None stands for what is usual.
 
@@ -117,7 +117,7 @@ def wishes(
         ]
     )
     usual = all_groups and planned
-    return Wishes(
+    return MoveOptions(
         groups=None if all_groups else tuple(dict.fromkeys(groups)),
         is_planned=planned,
         gives_up=lost,
@@ -151,7 +151,7 @@ def _guess_problems(without_checkpoint: str | None, *, planned: bool) -> Iterato
 def moved(
     file: Path,
     flow: str | None,
-    wanted: Wishes,
+    wanted: MoveOptions,
     *,
     is_back: bool,
     execute: bool,
@@ -167,16 +167,16 @@ def moved(
 
     async def work() -> Plan:
         async with route(pair, is_back=is_back) as way:
-            move = Move(way, wanted, _say)
+            move = GroupMove(way, wanted, _say)
             if not execute:
                 return await move.plan()
             with ended_alike():
                 try:
                     plan = await move.execute()
                 except BaseException:
-                    _say(*move.aftermath())
+                    _say(*move.summary())
                     raise
-            aftermath.extend(move.aftermath())
+            aftermath.extend(move.summary())
             return plan
 
     try:

@@ -16,7 +16,7 @@ from mm2.client.load_translation import load_translation
 from mm2.client.mirror_client import MirrorClient
 from mm2.client.remote_checkpoints import GroupCheckpoints, of_live_topics
 from mm2.config.flow_config import FlowConfig
-from mm2.core.failover.group_lag import Facts, Standing, standings, upstream_partition
+from mm2.core.failover.group_lag import Facts, GroupPosition, group_positions, upstream_partition
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.policy import build_policy
@@ -106,7 +106,7 @@ class FlowSurvey:
         """Whether a partition of the target is a copy of one of the source's."""
         return self._policy.topic_source(partition.topic) == self.flow.source
 
-    async def standings(self, wanted: Callable[[GroupId], bool]) -> list[Standing]:
+    async def standings(self, wanted: Callable[[GroupId], bool]) -> list[GroupPosition]:
         """
         Where groups stand.
 
@@ -127,7 +127,7 @@ class FlowSurvey:
             states=await self._states(groups),
             target_offsets=await self.committed(groups.__contains__, on_source=False),
         )
-        return standings(
+        return group_positions(
             facts,
             downstream=self.downstream,
             upstream=self.upstream,

@@ -11,16 +11,16 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.runs import Logs
 from mm2.errors import SchemaError
-from mm2.failover.copy_progress import Copied
+from mm2.failover.copy_progress import CopyProgress
 from mm2.failover.directions import WithFlow
-from mm2.failover.empty_ranges import LookAt, Stretch, look_at, without_records
-from mm2.failover.move_route import Route
+from mm2.failover.empty_ranges import FirstRecordQuery, OffsetRange, look_at, without_records
+from mm2.failover.move_route import MoveRoute
 from mm2.failover.move_survey import ranges
 from mm2.kafka.logs.first_records import Range
 from mm2.kafka.logs.read_log import read_to_end
 
 
-async def mirrored_topics(route: Route) -> list[TopicName]:
+async def mirrored_topics(route: MoveRoute) -> list[TopicName]:
     """
     Topics of the origin that are copied to the destination.
 
@@ -40,7 +40,9 @@ async def mirrored_topics(route: Route) -> list[TopicName]:
     )
 
 
-async def lag_of(route: Route, look_at: LookAt = look_at) -> dict[TopicPartition, int]:
+async def lag_of(
+    route: MoveRoute, look_at: FirstRecordQuery = look_at
+) -> dict[TopicPartition, int]:
     """
     Offsets of each partition of the origin that hold records and are not copied.
 
@@ -69,14 +71,16 @@ async def lag_of(route: Route, look_at: LookAt = look_at) -> dict[TopicPartition
     }
     # The last offset of a log may be the marker of a transaction, which is no record.
     look = look_at(route.origin, read_committed=passage.config.data.read_committed)
-    empty = await without_records({Stretch(where, *each) for where, each in behind.items()}, look)
+    empty = await without_records(
+        {OffsetRange(where, *each) for where, each in behind.items()}, look
+    )
     return {
-        where: 0 if Stretch(where, first, end) in empty else end - first
+        where: 0 if OffsetRange(where, first, end) in empty else end - first
         for where, (first, end) in behind.items()
     }
 
 
-async def heartbeat_age_ms(route: Route) -> int | None:
+async def heartbeat_age_ms(route: MoveRoute) -> int | None:
     """
     Age of the last heartbeat of the flow along a route; None if there is none.
 
@@ -98,7 +102,7 @@ async def heartbeat_age_ms(route: Route) -> int | None:
     return None if newest is None else max(0, time.time_ns() // 1_000_000 - newest)
 
 
-def first_to_copy(copied: Copied, where: TopicPartition, log_range: Range, logs: Logs) -> int:
+def first_to_copy(copied: CopyProgress, where: TopicPartition, log_range: Range, logs: Logs) -> int:
     """
     The first offset of a source partition that is not copied.
 
@@ -117,5 +121,5 @@ def first_to_copy(copied: Copied, where: TopicPartition, log_range: Range, logs:
     return max(start, copied.end(where))
 
 
-def _carrier(route: Route) -> WithFlow | None:
+def _carrier(route: MoveRoute) -> WithFlow | None:
     return next((each for each in route.passages if isinstance(each, WithFlow)), None)

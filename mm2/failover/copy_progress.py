@@ -16,7 +16,7 @@ from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopyProgress:
     """
     The positions of a flow.
 

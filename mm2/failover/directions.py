@@ -17,7 +17,7 @@ from mm2.core.model import TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import OffsetTranslation, Translated
 from mm2.core.translation.runs import Logs
-from mm2.failover.copy_progress import Copied
+from mm2.failover.copy_progress import CopyProgress
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.offsets.position_store import FlowPositions
 from mm2.herder.topics.internal_topics import accepted_topics
@@ -33,7 +33,7 @@ class Ids(NamedTuple):
     destination: UUID | None = None
 
 
-class Passage(Protocol):
+class FlowDirection(Protocol):
     """One flow, taken in one direction."""
 
     @property
@@ -43,7 +43,7 @@ class Passage(Protocol):
     def destination(self, where: TopicPartition) -> TopicPartition | None:
         """The same records on the other side; None for a partition that does not go this way."""
 
-    async def look(self) -> Crossing:
+    async def look(self) -> OffsetMapping:
         """
         What is known now of offsets on both sides.
 
@@ -52,7 +52,7 @@ class Passage(Protocol):
         """
 
 
-class Crossing(Protocol):
+class OffsetMapping(Protocol):
     """What is known, at one moment, of offsets on both sides of a passage."""
 
     @property
@@ -104,7 +104,7 @@ class WithFlow:
         remote = self._policy.format_remote_topic(self.config.flow.source, where.topic)
         return TopicPartition(remote, where.partition)
 
-    async def copied(self) -> Copied:
+    async def copied(self) -> CopyProgress:
         """
         What is copied of each source partition; nothing if nothing ever was.
 
@@ -113,16 +113,16 @@ class WithFlow:
         """
         known = await self._clusters.target.list_topics()
         if self.config.herder.offsets_topic not in known:
-            return Copied()
-        return Copied(*await self._positions.last())
+            return CopyProgress()
+        return CopyProgress(*await self._positions.last())
 
-    async def look(self) -> Crossing:
+    async def look(self) -> OffsetMapping:
         """Reads positions first: what they say is copied can then be translated."""
         copied = await self.copied()
-        return Forth(copied, await load_translation(self.config))
+        return ForwardMapping(copied, await load_translation(self.config))
 
 
-class Forth:
+class ForwardMapping:
     """
     What is known of offsets on the way with a flow.
 
@@ -133,7 +133,7 @@ class Forth:
 
     may_lack = True
 
-    def __init__(self, copied: Copied, translation: OffsetTranslation) -> None:
+    def __init__(self, copied: CopyProgress, translation: OffsetTranslation) -> None:
         self._copied = copied
         self._translation = translation
 
@@ -175,12 +175,12 @@ class AgainstFlow:
             return None
         return TopicPartition(topic, where.partition)
 
-    async def look(self) -> Crossing:
+    async def look(self) -> OffsetMapping:
         """All that is on the target comes from the source: only the translation is needed."""
-        return Back(self, await load_translation(self.config))
+        return ReverseMapping(self, await load_translation(self.config))
 
 
-class Back:
+class ReverseMapping:
     """
     What is known of offsets on the way against a flow.
 
@@ -215,9 +215,9 @@ class Back:
         return original is not None and self._translation.speaks_of(original, logs)
 
 
-def way_of(
-    passages: Iterable[Passage], where: TopicPartition
-) -> tuple[Passage, TopicPartition] | None:
+def direction_of(
+    passages: Iterable[FlowDirection], where: TopicPartition
+) -> tuple[FlowDirection, TopicPartition] | None:
     """The first passage that takes a partition, with its destination; None if none does."""
     for passage in passages:
         if (destination := passage.destination(where)) is not None:

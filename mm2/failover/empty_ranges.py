@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol, TypeAlias
 
 from mm2.core.model import TopicPartition
-from mm2.failover.move_route import Side
+from mm2.failover.move_route import ClusterClients
 from mm2.kafka.logs.first_records import Range, first_records
 from mm2.kafka.logs.records import Record
 
@@ -20,10 +20,10 @@ FirstRecords: TypeAlias = Callable[
 """Says which record is the first in each range; what is not known is left out."""
 
 
-class LookAt(Protocol):
+class FirstRecordQuery(Protocol):
     """Makes what finds first records on a cluster."""
 
-    def __call__(self, side: Side, *, read_committed: bool) -> FirstRecords:
+    def __call__(self, side: ClusterClients, *, read_committed: bool) -> FirstRecords:
         """
         Returns it.
 
@@ -33,7 +33,7 @@ class LookAt(Protocol):
         """
 
 
-class Stretch(NamedTuple):
+class OffsetRange(NamedTuple):
     """Offsets of a partition, without the last."""
 
     where: TopicPartition
@@ -41,7 +41,7 @@ class Stretch(NamedTuple):
     end: int
 
 
-async def without_records(stretches: Iterable[Stretch], look: FirstRecords) -> set[Stretch]:
+async def without_records(stretches: Iterable[OffsetRange], look: FirstRecords) -> set[OffsetRange]:
     """
     Those of the stretches that certainly hold no record.
 
@@ -55,7 +55,7 @@ async def without_records(stretches: Iterable[Stretch], look: FirstRecords) -> s
     Raises:
         ClusterError: the cluster does not answer, or refuses.
     """
-    open_, empty = set(stretches), set[Stretch]()
+    open_, empty = set(stretches), set[OffsetRange]()
     while open_:
         found = await look(_hulls(open_))
         empty |= {each for each in open_ if _is_empty(each, found)}
@@ -63,7 +63,7 @@ async def without_records(stretches: Iterable[Stretch], look: FirstRecords) -> s
     return empty
 
 
-def look_at(side: Side, *, read_committed: bool) -> FirstRecords:
+def look_at(side: ClusterClients, *, read_committed: bool) -> FirstRecords:
     """Looks on a real cluster."""
 
     async def look(
@@ -74,7 +74,7 @@ def look_at(side: Side, *, read_committed: bool) -> FirstRecords:
     return look
 
 
-def _hulls(stretches: Iterable[Stretch]) -> dict[TopicPartition, Range]:
+def _hulls(stretches: Iterable[OffsetRange]) -> dict[TopicPartition, Range]:
     hulls: dict[TopicPartition, Range] = {}
     for where, first, end in stretches:
         least, most = hulls.get(where, (first, end))
@@ -82,14 +82,14 @@ def _hulls(stretches: Iterable[Stretch]) -> dict[TopicPartition, Range]:
     return hulls
 
 
-def _is_empty(stretch: Stretch, found: Mapping[TopicPartition, Record | None]) -> bool:
+def _is_empty(stretch: OffsetRange, found: Mapping[TopicPartition, Record | None]) -> bool:
     record = found.get(stretch.where, ...)
     if record is ...:
         return False
     return record is None or record.offset >= stretch.end or stretch.first >= stretch.end
 
 
-def _says_nothing(stretch: Stretch, found: Mapping[TopicPartition, Record | None]) -> bool:
+def _says_nothing(stretch: OffsetRange, found: Mapping[TopicPartition, Record | None]) -> bool:
     """A record before a stretch does not tell whether there is one in it."""
     record = found.get(stretch.where)
     return record is not None and record.offset < stretch.first and stretch.first < stretch.end

@@ -16,7 +16,7 @@ from mm2.core.translation.synced_offsets import Carried
 from mm2.core.translation.target_commit import is_echo
 
 
-def comes_home(
+def belongs_to_failback(
     facts: GroupFacts, committed: Mapping[TopicPartition, CommittedOffset], carried: Carried
 ) -> bool:
     """

@@ -22,11 +22,11 @@ from mm2.core.failover.group_facts import GroupFacts
 from mm2.core.failover.surrounding_checks import (
     checkpoint_verdict,
     drain_verdict,
-    heard_verdict,
     heartbeat_verdict,
-    lost_origin_verdict,
+    last_contact_check,
     lost_verdict,
     no_groups_verdict,
+    origin_reachable_check,
     stopped_verdict,
 )
 from mm2.core.failover.verdicts import Outcome, Verdict, is_go
@@ -35,13 +35,13 @@ from mm2.errors import ClusterError, Unavailable
 from mm2.failover.copy_lag import heartbeat_age_ms, lag_of, mirrored_topics
 from mm2.failover.flow_switch import FlowSwitch
 from mm2.failover.last_checkpoints import Checkpoints
-from mm2.failover.last_contact import last_heard_ms
-from mm2.failover.move_plan import Plan, Say, Wishes
-from mm2.failover.move_route import Route
-from mm2.failover.move_survey import Survey
-from mm2.failover.offset_writer import Writing
+from mm2.failover.last_contact import last_contact_ms
+from mm2.failover.move_plan import MoveOptions, Plan, Say
+from mm2.failover.move_route import MoveRoute
+from mm2.failover.move_survey import MoveSurvey
+from mm2.failover.offset_writer import OffsetWriter
 from mm2.failover.producer_checks import check_producers
-from mm2.failover.temporary_stop import Standstill
+from mm2.failover.temporary_stop import TemporaryStop
 from mm2.herder.flow_clusters import FlowClusters, check_reachable
 
 _LOOK_EVERY_S: Final = 0.5
@@ -51,7 +51,7 @@ _TELLING: Final = frozenset({"translation"})
 _SURROUNDINGS: Final = frozenset({"heartbeats", "producers", "quotas"})
 
 
-class Move:
+class GroupMove:
     """
     One move of some groups.
 
@@ -63,15 +63,15 @@ class Move:
     """
 
     def __init__(
-        self, route: Route, wishes: Wishes, say: Say, switch: FlowSwitch | None = None
+        self, route: MoveRoute, wishes: MoveOptions, say: Say, switch: FlowSwitch | None = None
     ) -> None:
         self._route = route
         self._wishes = wishes
         self._say = say
-        self._survey = Survey(route)
-        self._writing = Writing(route, is_planned=wishes.is_planned, say=say)
+        self._survey = MoveSurvey(route)
+        self._writing = OffsetWriter(route, is_planned=wishes.is_planned, say=say)
         switch = switch or _switch_of(route)
-        self._standstill = Standstill(switch, str(route.pair.flow.flow), say)
+        self._standstill = TemporaryStop(switch, str(route.pair.flow.flow), say)
         self._copying = _switch_of_carrier(route) if route.is_back else switch
         self._stopped: str | None = None
 
@@ -111,10 +111,10 @@ class Move:
             return plan
         plan = await self._carried_out(plan)
         if plan.is_done and self._wishes.resumes:
-            await self._standstill.end(f"back from {self._route.origin.alias}")
+            await self._standstill.resume(f"back from {self._route.origin.alias}")
         return plan
 
-    def aftermath(self) -> list[str]:
+    def summary(self) -> list[str]:
         """What was changed up to now, in sentences, however the move has ended."""
         found = []
         if self._writing.begun:
@@ -150,7 +150,7 @@ class Move:
     async def _with_surroundings(self, plan: Plan) -> Plan:
         """Adds what does not change while one waits."""
         verdicts = list(plan.verdicts)
-        if self._route.carrier is not None:
+        if self._route.forward_flow is not None:
             is_needed = any(each.check in _COPYING for each in verdicts if _is_no(each))
             verdicts.insert(0, await self._heartbeats(is_needed=is_needed))
         verdicts += await check_producers(self._route, await self._topics(plan.groups))
@@ -206,7 +206,7 @@ class Move:
             groups, last, time.time_ns() // 1_000_000, self._wishes.without_checkpoint
         )
         verdicts = [
-            lost_origin_verdict(
+            origin_reachable_check(
                 self._route.origin.alias,
                 await self._origin_answer(),
                 given_up=self._wishes.gives_up,
@@ -222,8 +222,8 @@ class Move:
         return self._judged(facts, verdicts)
 
     async def _heard(self, last: GroupCheckpoints) -> Verdict:
-        heard_ms = await last_heard_ms(self._route, last)
-        return heard_verdict(
+        heard_ms = await last_contact_ms(self._route, last)
+        return last_contact_check(
             self._route.origin.alias,
             None if heard_ms is None else max(0, time.time_ns() // 1_000_000 - heard_ms),
             most_ms=self._wishes.heartbeat_age_ms,
@@ -247,14 +247,14 @@ class Move:
     async def _fenced(self, plan: Plan) -> Plan:
         """Stops the flow; has it go on if something came in between that speaks against it."""
         try:
-            await self._standstill.begin(f"failover to {self._route.destination.alias}")
+            await self._standstill.stop(f"failover to {self._route.destination.alias}")
             if self._wishes.is_planned:
                 plan = await self._planned_again(plan)
         except BaseException:
-            await self._standstill.undo()
+            await self._standstill.rollback()
             raise
         if not plan.is_go:
-            await self._standstill.undo()
+            await self._standstill.rollback()
         return plan
 
     async def _planned_again(self, plan: Plan) -> Plan:
@@ -270,17 +270,17 @@ class Move:
         return replace(plan, verdicts=(*plan.verdicts, *problems), is_go=is_done, is_done=is_done)
 
 
-def _switch_of(route: Route) -> FlowSwitch:
+def _switch_of(route: MoveRoute) -> FlowSwitch:
     sides = (
         (route.destination, route.origin) if route.is_back else (route.origin, route.destination)
     )
     return FlowSwitch(route.pair.flow, FlowClusters(sides[0].admin, sides[1].admin))
 
 
-def _switch_of_carrier(route: Route) -> FlowSwitch | None:
-    if route.carrier is None:
+def _switch_of_carrier(route: MoveRoute) -> FlowSwitch | None:
+    if route.forward_flow is None:
         return None
-    return FlowSwitch(route.carrier, FlowClusters(route.origin.admin, route.destination.admin))
+    return FlowSwitch(route.forward_flow, FlowClusters(route.origin.admin, route.destination.admin))
 
 
 def _is_no(verdict: Verdict) -> bool:

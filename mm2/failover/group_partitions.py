@@ -7,17 +7,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mm2.core.failover.group_facts import Place
+from mm2.core.failover.group_facts import TargetOffset
 from mm2.core.model import TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.offset_translation import Translated
-from mm2.failover.directions import Crossing, Passage
-from mm2.failover.empty_ranges import Stretch
+from mm2.failover.directions import FlowDirection, OffsetMapping
+from mm2.failover.empty_ranges import OffsetRange
 from mm2.kafka.logs.first_records import Range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class GroupPartition:
     """
     One partition on its way.
 
@@ -34,8 +34,8 @@ class Step:
     """
 
     where: TopicPartition
-    passage: Passage
-    crossing: Crossing
+    passage: FlowDirection
+    crossing: OffsetMapping
     destination: TopicPartition
     commit: CommittedOffset
     origin: Range
@@ -62,10 +62,10 @@ class Step:
             return None
         return self.crossing.nearest(self.where, self.offset)
 
-    def since(self, earlier: int) -> Stretch:
+    def since(self, earlier: int) -> OffsetRange:
         """What lies between an earlier offset and where the group stands."""
         first = max(earlier, self.origin[0])
-        return Stretch(self.where, first, min(self.offset, self.origin[1]))
+        return OffsetRange(self.where, first, min(self.offset, self.origin[1]))
 
 
 class Nearest(NamedTuple):
@@ -75,7 +75,7 @@ class Nearest(NamedTuple):
     has_records: bool
 
 
-def place_of(step: Step, nearest: Nearest | None) -> Place:
+def place_of(step: GroupPartition, nearest: Nearest | None) -> TargetOffset:
     """
     Where a group is to go on.
 
@@ -90,7 +90,7 @@ def place_of(step: Step, nearest: Nearest | None) -> Place:
             translated = step.crossing.translate(step.where, earlier) or _untouched(step, earlier)
         elif step.crossing.may_lack:
             to_copy = step.offset - max(nearest.offset, step.origin[0])
-    return Place(
+    return TargetOffset(
         origin=step.where,
         destination=step.destination,
         committed=step.commit.offset,
@@ -104,27 +104,27 @@ def place_of(step: Step, nearest: Nearest | None) -> Place:
     )
 
 
-def ahead(place: Place) -> Stretch | None:
+def overshoot(place: TargetOffset) -> OffsetRange | None:
     """What a group is further on the destination than it should be; None if it is not."""
     if not place.is_known or place.current is None:
         return None
     if not place.offset < place.current <= place.end:
         return None
-    return Stretch(place.destination, place.offset, place.current)
+    return OffsetRange(place.destination, place.offset, place.current)
 
 
-def is_contested(place: Place) -> bool:
+def is_contested(place: TargetOffset) -> bool:
     """Whether a group stands somewhere on the destination, but not where it should be."""
     return place.current is not None and place.current != place.found
 
 
-def left_alone(place: Place) -> Place:
+def keep_current(place: TargetOffset) -> TargetOffset:
     """A group stays where it is on the destination: nothing but markers and gaps lies between."""
     assert place.current is not None  # noqa: S101 - it is ahead
     return replace(place, translated=Translated(place.current, place.is_exact))
 
 
-def _untouched(step: Step, copied: int) -> Translated | None:
+def _untouched(step: GroupPartition, copied: int) -> Translated | None:
     """Where nothing was copied yet, everything that ever will be is still to come."""
     if copied > step.origin[0] or step.there is None:
         return None

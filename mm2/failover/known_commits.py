@@ -12,12 +12,12 @@ import structlog
 from mm2.client.remote_checkpoints import GroupCheckpoints, last_checkpoints
 from mm2.config.flow_config import FlowConfig
 from mm2.core.codec import Checkpoint
-from mm2.core.failover.group_facts import Place
+from mm2.core.failover.group_facts import TargetOffset
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.target_commit import compared
 from mm2.errors import NotAuthorized
-from mm2.failover.move_route import Route, Side
+from mm2.failover.move_route import ClusterClients, MoveRoute
 from mm2.kafka.logs.read_log import records_to_end
 from mm2.kafka.logs.records import Record
 
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class KnownCommits:
     """
     The last checkpoints of some groups.
 
@@ -37,7 +37,7 @@ class Told:
     along: GroupCheckpoints
     against: GroupCheckpoints
 
-    def compared(self, group: str, place: Place) -> Place:
+    def compared(self, group: str, place: TargetOffset) -> TargetOffset:
         """A place of a group, with what is known of its commits on both sides."""
         assert place.origin is not None  # noqa: S101 - nothing can be compared without it
         order, is_carried = compared(
@@ -49,7 +49,7 @@ class Told:
         return replace(place, order=order, is_carried=is_carried)
 
 
-async def told_of(route: Route, groups: Collection[str]) -> Told:
+async def known_commits_of(route: MoveRoute, groups: Collection[str]) -> KnownCommits:
     """
     Reads what both flows have told of groups; one whose topic may not be read tells nothing.
 
@@ -57,14 +57,14 @@ async def told_of(route: Route, groups: Collection[str]) -> Told:
         ClusterError: a cluster does not answer, or refuses.
     """
     flow, here, there = route.pair.flow, route.origin, route.destination
-    return Told(
+    return KnownCommits(
         along=await _readable(flow, here.alias, there, groups),
         against=await _readable(flow, there.alias, here, groups),
     )
 
 
 async def _readable(
-    flow: FlowConfig, upstream: ClusterAlias, side: Side, groups: Collection[str]
+    flow: FlowConfig, upstream: ClusterAlias, side: ClusterClients, groups: Collection[str]
 ) -> GroupCheckpoints:
     try:
         return await checkpoints_on(flow, upstream, side, lambda group: group in groups)
@@ -76,7 +76,7 @@ async def _readable(
 async def checkpoints_on(
     flow: FlowConfig,
     upstream: ClusterAlias,
-    side: Side,
+    side: ClusterClients,
     wanted: Callable[[GroupId], bool] = lambda _: True,
 ) -> GroupCheckpoints:
     """
@@ -95,7 +95,7 @@ async def checkpoints_on(
     return await last_checkpoints(records_of(side, topic), wanted)
 
 
-async def records_of(side: Side, topic: str) -> AsyncIterator[Record]:
+async def records_of(side: ClusterClients, topic: str) -> AsyncIterator[Record]:
     """
     All of a topic of one partition, as they come; none if it is not there.
 

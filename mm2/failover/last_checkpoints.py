@@ -11,7 +11,7 @@ from typing import TypeAlias
 import structlog
 
 from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint, of_live_topics
-from mm2.core.failover.group_facts import GroupFacts, Place, WithoutCheckpoint
+from mm2.core.failover.group_facts import GroupFacts, TargetOffset, WithoutCheckpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import CommittedOffset, offset_of
@@ -20,7 +20,7 @@ from mm2.core.translation.reverse_translation import Copies
 from mm2.core.translation.target_commit import order_of
 from mm2.errors import ClusterError, SchemaError
 from mm2.failover.known_commits import checkpoints_on, records_of
-from mm2.failover.move_route import Route
+from mm2.failover.move_route import MoveRoute
 from mm2.failover.move_survey import ranges, states_of
 from mm2.herder.topics.internal_topics import accepted_topics
 from mm2.kafka.logs.read_log import Record
@@ -39,7 +39,7 @@ class Checkpoints:
         route: from the cluster that is lost to the one that is left.
     """
 
-    def __init__(self, route: Route) -> None:
+    def __init__(self, route: MoveRoute) -> None:
         self._route = route
 
     async def last(self) -> GroupCheckpoints:
@@ -142,7 +142,7 @@ class Checkpoints:
         Raises:
             ClusterError: the destination does not answer, or refuses.
         """
-        if (carrier := self._route.carrier) is None:
+        if (carrier := self._route.forward_flow) is None:
             return None
         return await last_lag(self._records(carrier.herder.names.progress_topic)) or None
 
@@ -182,10 +182,10 @@ def _place(
     log_range: tuple[int, int],
     current: CommittedOffset | None,
     now_ms: int,
-) -> Place:
+) -> TargetOffset:
     start, end = log_range
     checkpoint = last.checkpoint
-    return Place(
+    return TargetOffset(
         origin=None,
         destination=where,
         committed=checkpoint.upstream_offset,
@@ -199,11 +199,13 @@ def _place(
     )
 
 
-def _guess(where: TopicPartition, log_range: tuple[int, int], without: WithoutCheckpoint) -> Place:
+def _guess(
+    where: TopicPartition, log_range: tuple[int, int], without: WithoutCheckpoint
+) -> TargetOffset:
     """The group has committed nothing before the last checkpoints were made."""
     start, end = log_range
     first = end if without is WithoutCheckpoint.LATEST else start
-    return Place(
+    return TargetOffset(
         origin=None,
         destination=where,
         committed=NO_OFFSET,

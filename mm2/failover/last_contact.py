@@ -10,11 +10,11 @@ from mm2.client.remote_checkpoints import GroupCheckpoints
 from mm2.core.codec import Heartbeat
 from mm2.core.policy import build_policy
 from mm2.errors import SchemaError
-from mm2.failover.move_route import Route
+from mm2.failover.move_route import MoveRoute
 from mm2.kafka.logs.read_log import read_to_end
 
 
-async def last_heard_ms(route: Route, last: GroupCheckpoints) -> int | None:
+async def last_contact_ms(route: MoveRoute, last: GroupCheckpoints) -> int | None:
     """
     When the origin was heard for the last time, ms since the epoch; None if nothing tells.
 
@@ -34,7 +34,7 @@ async def last_heard_ms(route: Route, last: GroupCheckpoints) -> int | None:
     return max([*checkpoints, *beats], default=None)
 
 
-async def _heartbeats(route: Route) -> AsyncIterator[int]:
+async def _heartbeats(route: MoveRoute) -> AsyncIterator[int]:
     side = route.destination
     policy = build_policy(route.pair.flow.source.properties)
     topic = policy.format_remote_topic(route.origin.alias, policy.heartbeats_topic())

@@ -15,7 +15,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class MoveOptions:
     """
     What the user wants.
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
-from mm2.failover.directions import AgainstFlow, Ids, Passage, WithFlow
+from mm2.failover.directions import AgainstFlow, FlowDirection, Ids, WithFlow
 from mm2.herder.flow_clusters import FlowClusters, admin_clients
 from mm2.kafka.admin import Admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ClusterClients:
     """
     One of the two clusters.
 
@@ -61,7 +61,7 @@ def pair_of(maker: MirrorMakerConfig, flow: FlowConfig) -> Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class MoveRoute:
     """
     A direction in which groups move.
 
@@ -75,9 +75,9 @@ class Route:
 
     pair: Pair
     is_back: bool
-    origin: Side
-    destination: Side
-    passages: tuple[Passage, ...]
+    origin: ClusterClients
+    destination: ClusterClients
+    passages: tuple[FlowDirection, ...]
 
     @property
     def name(self) -> str:
@@ -85,7 +85,7 @@ class Route:
         return str(SourceAndTarget(self.origin.alias, self.destination.alias))
 
     @property
-    def carrier(self) -> FlowConfig | None:
+    def forward_flow(self) -> FlowConfig | None:
         """The flow that copies from the origin to the destination; None if there is none."""
         return self.pair.opposite if self.is_back else self.pair.flow
 
@@ -107,7 +107,7 @@ class Route:
 
 
 @asynccontextmanager
-async def route(pair: Pair, *, is_back: bool) -> AsyncIterator[Route]:
+async def route(pair: Pair, *, is_back: bool) -> AsyncIterator[MoveRoute]:
     """
     Opens clients for both clusters; whether these answer is another question.
 
@@ -117,18 +117,18 @@ async def route(pair: Pair, *, is_back: bool) -> AsyncIterator[Route]:
     """
     flow = pair.flow
     async with admin_clients(flow) as clusters:
-        source = Side(
+        source = ClusterClients(
             alias=flow.flow.source,
             admin=clusters.source,
             consumer=flow.source.source_consumer("failover-consumer"),
         )
-        target = Side(
+        target = ClusterClients(
             alias=flow.flow.target,
             admin=clusters.target,
             consumer=flow.source.target_consumer("failover-consumer"),
         )
         if is_back:
-            yield Route(
+            yield MoveRoute(
                 pair=pair,
                 is_back=True,
                 origin=target,
@@ -137,7 +137,7 @@ async def route(pair: Pair, *, is_back: bool) -> AsyncIterator[Route]:
             )
         else:
             against = () if pair.opposite is None else (AgainstFlow(pair.opposite),)
-            yield Route(
+            yield MoveRoute(
                 pair=pair,
                 is_back=False,
                 origin=source,
@@ -146,7 +146,9 @@ async def route(pair: Pair, *, is_back: bool) -> AsyncIterator[Route]:
             )
 
 
-def _with(flow: FlowConfig | None, source: Side, target: Side) -> tuple[Passage, ...]:
+def _with(
+    flow: FlowConfig | None, source: ClusterClients, target: ClusterClients
+) -> tuple[FlowDirection, ...]:
     if flow is None:
         return ()
     return (WithFlow(flow, FlowClusters(source.admin, target.admin)),)

@@ -9,18 +9,25 @@ from dataclasses import replace
 from typing import TypeVar
 
 from mm2.client.pending_returns import read_carried
-from mm2.core.failover.group_facts import GroupFacts, Place
+from mm2.core.failover.group_facts import GroupFacts, TargetOffset
 from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.failover.directions import Passage, way_of
-from mm2.failover.empty_ranges import LookAt, Stretch, look_at, without_records
-from mm2.failover.failback_selection import comes_home
-from mm2.failover.group_partitions import Nearest, Step, ahead, is_contested, left_alone, place_of
-from mm2.failover.known_commits import told_of
-from mm2.failover.move_route import Route, Side
+from mm2.failover.directions import FlowDirection, direction_of
+from mm2.failover.empty_ranges import FirstRecordQuery, OffsetRange, look_at, without_records
+from mm2.failover.failback_selection import belongs_to_failback
+from mm2.failover.group_partitions import (
+    GroupPartition,
+    Nearest,
+    is_contested,
+    keep_current,
+    overshoot,
+    place_of,
+)
+from mm2.failover.known_commits import known_commits_of
+from mm2.failover.move_route import ClusterClients, MoveRoute
 from mm2.herder.topics.internal_topics import accepted
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.logs.first_records import Range
@@ -28,10 +35,10 @@ from mm2.kafka.logs.first_records import Range
 T = TypeVar("T")
 
 Committed = Mapping[TopicPartition, CommittedOffset]
-_Ways = Mapping[TopicPartition, tuple[Passage, TopicPartition]]
+_Ways = Mapping[TopicPartition, tuple[FlowDirection, TopicPartition]]
 
 
-class Survey:
+class MoveSurvey:
     """
     Looks at groups on a route.
 
@@ -40,7 +47,7 @@ class Survey:
         look_at: finds out which records a cluster has.
     """
 
-    def __init__(self, route: Route, look_at: LookAt = look_at) -> None:
+    def __init__(self, route: MoveRoute, look_at: FirstRecordQuery = look_at) -> None:
         self._route = route
         self._look_at = look_at
 
@@ -69,7 +76,7 @@ class Survey:
         return sorted(await self._coming_home(reading) if self._route.is_back else reading)
 
     def _has_way(self, where: TopicPartition) -> bool:
-        return way_of(self._route.passages, where) is not None
+        return direction_of(self._route.passages, where) is not None
 
     async def _coming_home(self, committed: Mapping[str, Committed]) -> list[str]:
         origin, destination = self._route.origin, self._route.destination
@@ -78,7 +85,7 @@ class Survey:
         return [
             group
             for group, offsets in committed.items()
-            if comes_home(facts[group], offsets, carried)
+            if belongs_to_failback(facts[group], offsets, carried)
         ]
 
     async def look(self, groups: Collection[str]) -> list[GroupFacts]:
@@ -94,7 +101,7 @@ class Survey:
             where: way
             for offsets in committed.values()
             for where in offsets
-            if (way := way_of(self._route.passages, where)) is not None
+            if (way := direction_of(self._route.passages, where)) is not None
         }
         facts = await states_of(groups, origin, destination)
         current = _all(await destination.admin.list_offsets_of_groups(groups))
@@ -112,12 +119,14 @@ class Survey:
             for group in sorted(groups)
         ]
 
-    async def _compared(self, places: Mapping[str, list[Place]]) -> Mapping[str, list[Place]]:
+    async def _compared(
+        self, places: Mapping[str, list[TargetOffset]]
+    ) -> Mapping[str, list[TargetOffset]]:
         """Where a group stands elsewhere on the destination: which of its commits is the later."""
         contested = [group for group, those in places.items() if any(map(is_contested, those))]
         if not contested:
             return places
-        told = await told_of(self._route, contested)
+        told = await known_commits_of(self._route, contested)
         return {
             group: [told.compared(group, each) if is_contested(each) else each for each in those]
             for group, those in places.items()
@@ -125,7 +134,7 @@ class Survey:
 
     async def _steps(
         self, committed: Mapping[str, Committed], current: Mapping[str, Committed], ways: _Ways
-    ) -> dict[str, list[Step]]:
+    ) -> dict[str, list[GroupPartition]]:
         origin, destination = self._route.origin, self._route.destination
         used = dict.fromkeys(passage for passage, _ in ways.values())
         crossings = {passage: await passage.look() for passage in used}
@@ -134,10 +143,10 @@ class Survey:
         there = await ranges(destination, {to for _, to in ways.values()})
         ids = await self._route.ids({where: to for where, (_, to) in ways.items()})
 
-        def step(where: TopicPartition, commit: CommittedOffset, now: int | None) -> Step:
+        def step(where: TopicPartition, commit: CommittedOffset, now: int | None) -> GroupPartition:
             passage, to = ways[where]
             crossing, log = crossings[passage], here.get(where, (0, commit.offset))
-            return Step(
+            return GroupPartition(
                 where=where,
                 passage=passage,
                 crossing=crossing,
@@ -158,19 +167,23 @@ class Survey:
             for group, offsets in committed.items()
         }
 
-    async def _places(self, steps: Collection[Step]) -> dict[Step, Place]:
+    async def _places(
+        self, steps: Collection[GroupPartition]
+    ) -> dict[GroupPartition, TargetOffset]:
         earlier = {step: at for step in steps if (at := step.nearest) is not None}
         same = await self._without_records(
             self._route.origin, {step: step.since(at) for step, at in earlier.items()}
         )
         nearest = {step: Nearest(at, step not in same) for step, at in earlier.items()}
         places = {step: place_of(step, nearest.get(step)) for step in steps}
-        further = {step: there for step, place in places.items() if (there := ahead(place))}
+        further = {step: there for step, place in places.items() if (there := overshoot(place))}
         same = await self._without_records(self._route.destination, further)
-        return places | {step: left_alone(places[step]) for step in same}
+        return places | {step: keep_current(places[step]) for step in same}
 
-    async def _without_records(self, side: Side, stretches: Mapping[Step, Stretch]) -> set[Step]:
-        found: set[Step] = set()
+    async def _without_records(
+        self, side: ClusterClients, stretches: Mapping[GroupPartition, OffsetRange]
+    ) -> set[GroupPartition]:
+        found: set[GroupPartition] = set()
         for read_committed in (False, True):
             those = {
                 step: stretch
@@ -184,7 +197,7 @@ class Survey:
 
 
 async def states_of(
-    groups: Collection[str], origin: Side | None, destination: Side
+    groups: Collection[str], origin: ClusterClients | None, destination: ClusterClients
 ) -> dict[str, GroupFacts]:
     """
     The states of groups on both sides, and nothing else yet.
@@ -208,7 +221,9 @@ async def states_of(
     }
 
 
-async def ranges(side: Side, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Range]:
+async def ranges(
+    side: ClusterClients, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, Range]:
     """
     Where logs begin and end; partitions that do not exist are left out.
 

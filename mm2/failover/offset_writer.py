@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from mm2.core.failover.group_facts import GroupFacts, offsets_to_write
 from mm2.core.failover.verdicts import Outcome, Verdict
 from mm2.errors import ClusterError
-from mm2.failover.move_route import Route
+from mm2.failover.move_route import MoveRoute
 from mm2.kafka.client_errors import GroupInUse
 
 
-class Writing:
+class OffsetWriter:
     """
     One writing of the offsets of some groups; what fails for one does not keep the others.
 
@@ -23,7 +23,7 @@ class Writing:
         say: tells people how far it is.
     """
 
-    def __init__(self, route: Route, *, is_planned: bool, say: Callable[[str], None]) -> None:
+    def __init__(self, route: MoveRoute, *, is_planned: bool, say: Callable[[str], None]) -> None:
         self._route = route
         self._is_planned = is_planned
         self._say = say

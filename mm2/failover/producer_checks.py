@@ -13,13 +13,13 @@ from mm2.core.model import TopicName
 from mm2.core.topics.acls import AclBinding
 from mm2.core.topics.topic_writers import writers
 from mm2.errors import ClusterError
-from mm2.failover.move_route import Route, Side
+from mm2.failover.move_route import ClusterClients, MoveRoute
 from mm2.kafka.client_errors import NotSupported, SecurityDisabled
 
 _UNKNOWN_RIGHTS: Final = "who may write is not known"
 
 
-async def check_producers(route: Route, topics: Iterable[TopicName]) -> list[Verdict]:
+async def check_producers(route: MoveRoute, topics: Iterable[TopicName]) -> list[Verdict]:
     """
     Compares both sides for the producers of some topics.
 
@@ -49,7 +49,7 @@ async def check_producers(route: Route, topics: Iterable[TopicName]) -> list[Ver
     return [*producer_verdicts(facts), *verdicts, *await _quotas(here, there)]
 
 
-async def _rules(side: Side, verdicts: list[Verdict]) -> list[AclBinding] | None:
+async def _rules(side: ClusterClients, verdicts: list[Verdict]) -> list[AclBinding] | None:
     """All rules; None where nobody needs any, or where we may not know, which is then said."""
     try:
         return await side.admin.describe_topic_acls()
@@ -60,7 +60,7 @@ async def _rules(side: Side, verdicts: list[Verdict]) -> list[AclBinding] | None
         return None
 
 
-async def _quotas(here: Side, there: Side) -> list[Verdict]:
+async def _quotas(here: ClusterClients, there: ClusterClients) -> list[Verdict]:
     try:
         return list(
             quota_verdicts(
@@ -74,5 +74,5 @@ async def _quotas(here: Side, there: Side) -> list[Verdict]:
         return [_unknown("quotas", here, f"quotas are not known: {error}")]
 
 
-def _unknown(check: str, side: Side, reason: str) -> Verdict:
+def _unknown(check: str, side: ClusterClients, reason: str) -> Verdict:
     return Verdict(check=check, subject=side.alias, outcome=Outcome.CAUTION, reason=reason)

@@ -13,7 +13,7 @@ FAILOVER: Final = "failover"
 """Who stopped a flow, if it was a move of groups."""
 
 
-class Standstill:
+class TemporaryStop:
     """
     A flow that is stopped for a move.
 
@@ -30,7 +30,7 @@ class Standstill:
         self._is_ours = False
         self.is_stopped = False
 
-    async def begin(self, reason: str) -> None:
+    async def stop(self, reason: str) -> None:
         """
         Stops the flow; one that an operator has stopped keeps the operator's reason.
 
@@ -48,7 +48,7 @@ class Standstill:
         self._say(f"stopping the flow {self._flow}")
         await self._switch.stop(reason, by=FAILOVER)
 
-    async def undo(self) -> None:
+    async def rollback(self) -> None:
         """
         Has the flow go on if it was stopped here.
 
@@ -58,7 +58,7 @@ class Standstill:
         if self._is_ours:
             await self._resume("the move was not made")
 
-    async def end(self, reason: str) -> None:
+    async def resume(self, reason: str) -> None:
         """
         Has the flow go on if any move has stopped it, and leaves alone what an operator did.
 

@@ -7,19 +7,19 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.failover.empty_ranges import Stretch, without_records
+from mm2.failover.empty_ranges import OffsetRange, without_records
 from tests.support.fake_route import FakeSide, at
 
 LENGTH = 12
 OFFSETS = st.integers(0, LENGTH)
 STRETCHES = st.sets(
-    st.builds(Stretch, st.builds(at, st.just("t"), st.integers(0, 2)), OFFSETS, OFFSETS)
+    st.builds(OffsetRange, st.builds(at, st.just("t"), st.integers(0, 2)), OFFSETS, OFFSETS)
 )
 
 
 @given(STRETCHES, st.sets(st.tuples(st.integers(0, 2), st.integers(0, LENGTH - 1))))
 def test_those_without_records_are_found(
-    stretches: set[Stretch], gaps: set[tuple[int, int]]
+    stretches: set[OffsetRange], gaps: set[tuple[int, int]]
 ) -> None:
     log = FakeSide(
         "A",

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mm2.core.codec import Checkpoint
-from mm2.core.failover.group_facts import Place
+from mm2.core.failover.group_facts import TargetOffset
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import is_more_recent
 from mm2.core.translation.offset_translation import Translated
@@ -124,7 +124,7 @@ class Clusters:
                 last, target_commit=TargetCommit(Order.GIVEN, (last.downstream_offset,))
             )
 
-    def place(self, side: int, *, planned: bool) -> Place | None:
+    def place(self, side: int, *, planned: bool) -> TargetOffset | None:
         """Where a group goes on that moves away from a side."""
         last, opposite = self.told[side], self.told[1 - side]
         here, current = self.offsets[side], self.offsets[1 - side]
@@ -137,7 +137,7 @@ class Clusters:
         else:
             order, is_carried = order_of(last, current), False
             here = last.downstream_offset
-        return Place(
+        return TargetOffset(
             origin=WHERE if planned else None,
             destination=WHERE,
             committed=here,

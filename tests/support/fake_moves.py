@@ -13,9 +13,9 @@ from typing import cast
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.core.model import SourceAndTarget, TopicPartition
 from mm2.core.translation.offset_translation import Translated
-from mm2.failover.directions import Crossing, Ids
+from mm2.failover.directions import Ids, OffsetMapping
 from mm2.failover.flow_switch import FlowSwitch
-from mm2.failover.move_route import Pair, Route
+from mm2.failover.move_route import MoveRoute, Pair
 from mm2.protocol.control_records import DesiredFlowState, FlowState
 from tests.support.fake_route import A, B, FakeSide, at, maker_in
 
@@ -37,7 +37,7 @@ class SameOffsets:
         """Its copy."""
         return COPY if where == ORIGINAL else None
 
-    async def look(self) -> Crossing:
+    async def look(self) -> OffsetMapping:
         """What is known never changes."""
         return self
 
@@ -99,10 +99,10 @@ def switch(fake: FakeSwitch) -> FlowSwitch:
     return cast("FlowSwitch", fake)
 
 
-def fake_route(folder: Path, source: FakeSide, target: FakeSide) -> Route:
+def fake_route(folder: Path, source: FakeSide, target: FakeSide) -> MoveRoute:
     """From A to B, where all that is copied has the same offset."""
     config = flow_config(maker_in(folder), SourceAndTarget(A, B))
-    return Route(
+    return MoveRoute(
         pair=Pair(flow=config, opposite=None),
         is_back=False,
         origin=source.side(),

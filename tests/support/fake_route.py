@@ -23,10 +23,16 @@ from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.errors import ClusterError
-from mm2.failover.copy_progress import Copied
-from mm2.failover.directions import AgainstFlow, Back, Crossing, Forth, WithFlow
+from mm2.failover.copy_progress import CopyProgress
+from mm2.failover.directions import (
+    AgainstFlow,
+    ForwardMapping,
+    OffsetMapping,
+    ReverseMapping,
+    WithFlow,
+)
 from mm2.failover.empty_ranges import FirstRecords
-from mm2.failover.move_route import Pair, Route, Side, pair_of
+from mm2.failover.move_route import ClusterClients, MoveRoute, Pair, pair_of
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import SecurityDisabled
@@ -70,9 +76,11 @@ class FakeSide(FakeGroups):
     refusal: ClusterError | None = None
     failing_commits: dict[str, BaseException] = field(default_factory=dict)
 
-    def side(self) -> Side:
+    def side(self) -> ClusterClients:
         """As failover takes it."""
-        return Side(alias=ClusterAlias(self.alias), admin=cast("Admin", self), consumer={})
+        return ClusterClients(
+            alias=ClusterAlias(self.alias), admin=cast("Admin", self), consumer={}
+        )
 
     async def cluster_id(self, *, within_s: float | None = None) -> str:
         """A sign of life."""
@@ -150,7 +158,7 @@ class FakeSide(FakeGroups):
 class Known:
     """What the flow A->B has written down."""
 
-    copied: Copied = field(default_factory=Copied)
+    copied: CopyProgress = field(default_factory=CopyProgress)
     runs: RunStore = field(default_factory=RunStore)
 
     def translation(self) -> OffsetTranslation:
@@ -164,47 +172,47 @@ class Known:
 class _With(WithFlow):
     known: Known
 
-    async def copied(self) -> Copied:
+    async def copied(self) -> CopyProgress:
         return self.known.copied
 
-    async def look(self) -> Crossing:
-        return Forth(self.known.copied, self.known.translation())
+    async def look(self) -> OffsetMapping:
+        return ForwardMapping(self.known.copied, self.known.translation())
 
 
 class _Against(AgainstFlow):
     known: Known
 
-    async def look(self) -> Crossing:
-        return Back(self, self.known.translation())
+    async def look(self) -> OffsetMapping:
+        return ReverseMapping(self, self.known.translation())
 
 
-def forth(folder: Path, a: FakeSide, b: FakeSide, known: Known) -> Route:
+def forth(folder: Path, a: FakeSide, b: FakeSide, known: Known) -> MoveRoute:
     """The route of groups that leave A."""
     pair = _pair(folder)
     passage = _With(pair.flow, FlowClusters(cast("Admin", a), cast("Admin", b)))
     passage.known = known
-    return Route(
+    return MoveRoute(
         pair=pair, is_back=False, origin=a.side(), destination=b.side(), passages=(passage,)
     )
 
 
-def back(folder: Path, a: FakeSide, b: FakeSide, known: Known, *more: str) -> Route:
+def back(folder: Path, a: FakeSide, b: FakeSide, known: Known, *more: str) -> MoveRoute:
     """The route of groups that come home."""
     pair = _pair(folder, *more)
     passage = _Against(pair.flow)
     passage.known = known
-    return Route(
+    return MoveRoute(
         pair=pair, is_back=True, origin=b.side(), destination=a.side(), passages=(passage,)
     )
 
 
-class LookAt:
+class FirstRecordQuery:
     """Looks for records on these clusters."""
 
     def __init__(self, *sides: FakeSide) -> None:
         self._sides = {side.alias: side for side in sides}
 
-    def __call__(self, side: Side, *, read_committed: bool) -> FirstRecords:
+    def __call__(self, side: ClusterClients, *, read_committed: bool) -> FirstRecords:
         """Returns what finds first records."""
         return self._sides[side.alias].first_records
 

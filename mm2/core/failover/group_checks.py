@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from mm2.core.failover.group_facts import IDLE_STATES, GroupFacts, Place, WithoutCheckpoint
+from mm2.core.failover.group_facts import IDLE_STATES, GroupFacts, TargetOffset, WithoutCheckpoint
 from mm2.core.failover.verdicts import Outcome, Verdict, some
 from mm2.core.translation.target_commit import Order
 
@@ -63,7 +63,7 @@ def _unless_refused(facts: GroupFacts) -> Outcome:
     return Outcome.NO_GO if refused else Outcome.CAUTION
 
 
-def _guess(facts: GroupFacts, place: Place) -> Verdict:
+def _guess(facts: GroupFacts, place: TargetOffset) -> Verdict:
     count = place.end - place.start
     where, cost = "start", f"up to {count} records are read again"
     if facts.without is WithoutCheckpoint.LATEST:
@@ -122,7 +122,7 @@ def _destination_state(facts: GroupFacts) -> Verdict:
     )
 
 
-def _place_verdicts(group: str, place: Place, *, planned: bool) -> Iterator[Verdict]:
+def _place_verdicts(group: str, place: TargetOffset, *, planned: bool) -> Iterator[Verdict]:
     subject = f"{group} {place.destination}"
     if not place.is_there:
         yield Verdict(
@@ -166,7 +166,7 @@ _IS_FURTHER: Final = {
 }
 
 
-def _staying(subject: str, place: Place) -> Verdict:
+def _staying(subject: str, place: TargetOffset) -> Verdict:
     """The group goes on where it stands on the destination."""
     why = _STAYS.get(place.order, "")
     if place.is_carried:
@@ -182,7 +182,7 @@ def _staying(subject: str, place: Place) -> Verdict:
     )
 
 
-def _setting_back(subject: str, place: Place, current: int) -> Verdict:
+def _setting_back(subject: str, place: TargetOffset, current: int) -> Verdict:
     """The group stands further on the destination than where it is to go on."""
     further = f"the group is further there, at {current}, than {place.offset}"
     again = f"up to {current - place.offset} records are read again"
@@ -195,7 +195,7 @@ def _setting_back(subject: str, place: Place, current: int) -> Verdict:
     )
 
 
-def _translation(subject: str, place: Place, *, planned: bool) -> Verdict:
+def _translation(subject: str, place: TargetOffset, *, planned: bool) -> Verdict:
     again = f"up to {max(0, place.end - place.offset)} records are read again"
     if not place.is_known:
         return Verdict(
@@ -223,7 +223,7 @@ def _translation(subject: str, place: Place, *, planned: bool) -> Verdict:
     )
 
 
-def _log_verdicts(subject: str, place: Place) -> Iterator[Verdict]:
+def _log_verdicts(subject: str, place: TargetOffset) -> Iterator[Verdict]:
     assert place.translated is not None  # noqa: S101 - the caller has looked
     wanted = place.translated.offset
     if wanted < place.start:

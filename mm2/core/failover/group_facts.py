@@ -39,7 +39,7 @@ class WithoutCheckpoint(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TargetOffset:
     """
     Where a group stands in one partition, and where it is to go on.
 
@@ -146,7 +146,7 @@ class GroupFacts:
     group: str
     origin_state: str | None
     destination_state: str | None
-    places: tuple[Place, ...]
+    places: tuple[TargetOffset, ...]
     left_behind: tuple[TopicPartition, ...] = ()
     is_of_other_type: bool = False
     unplaced: tuple[TopicName, ...] = ()

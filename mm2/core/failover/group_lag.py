@@ -66,7 +66,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class GroupPosition:
     """
     One group on one partition; None is what is not known.
 
@@ -115,13 +115,13 @@ def upstream_partition(
     return TopicPartition(topic, partition.partition)
 
 
-def standings(
+def group_positions(
     facts: Facts,
     *,
     downstream: Callable[[TopicPartition], TopicPartition | None],
     upstream: Callable[[TopicPartition], TopicPartition],
     translation: OffsetTranslation | None,
-) -> list[Standing]:
+) -> list[GroupPosition]:
     """
     Says of each group where it stands, sorted by group and partition.
 
@@ -139,7 +139,7 @@ def standings(
                 answer = translation.explain(partition, committed) if translation else None
                 translated, accuracy = _translated(committed, answer, known)
                 found.append(
-                    Standing(
+                    GroupPosition(
                         group=group,
                         partition=partition,
                         remote=remote,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.core.failover.group_facts import Place
+from mm2.core.failover.group_facts import TargetOffset
 from mm2.core.failover.verdicts import Outcome, Verdict, some
 from mm2.core.model import TopicPartition
 from mm2.core.times import age_text
@@ -101,7 +101,7 @@ def no_groups_verdict(flow: str, *, planned: bool) -> Verdict:
     )
 
 
-def lost_origin_verdict(cluster: str, answer: str | None, *, given_up: bool) -> Verdict:
+def origin_reachable_check(cluster: str, answer: str | None, *, given_up: bool) -> Verdict:
     """
     Judges an unplanned move by whether the origin is lost at all.
 
@@ -132,7 +132,7 @@ def lost_origin_verdict(cluster: str, answer: str | None, *, given_up: bool) -> 
     )
 
 
-def heard_verdict(cluster: str, age_ms: int | None, *, most_ms: int) -> Verdict:
+def last_contact_check(cluster: str, age_ms: int | None, *, most_ms: int) -> Verdict:
     """
     Says since when a lost cluster is silent.
 
@@ -156,7 +156,7 @@ def heard_verdict(cluster: str, age_ms: int | None, *, most_ms: int) -> Verdict:
     )
 
 
-def checkpoint_verdict(group: str, places: Collection[Place]) -> Iterator[Verdict]:
+def checkpoint_verdict(group: str, places: Collection[TargetOffset]) -> Iterator[Verdict]:
     """Says what it costs to go on at checkpoints; none if there are none."""
     ages = [place.age_ms for place in places if place.age_ms is not None]
     if ages:

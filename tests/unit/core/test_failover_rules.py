@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.failover.group_checks import group_verdicts
-from mm2.core.failover.group_facts import GroupFacts, Place, offsets_to_write
+from mm2.core.failover.group_facts import GroupFacts, TargetOffset, offsets_to_write
 from mm2.core.failover.surrounding_checks import (
     ProducerFacts,
     checkpoint_verdict,
     drain_verdict,
-    heard_verdict,
     heartbeat_verdict,
-    lost_origin_verdict,
+    last_contact_check,
     lost_verdict,
     no_groups_verdict,
+    origin_reachable_check,
     producer_verdicts,
     quota_verdicts,
 )
@@ -41,8 +41,8 @@ def place(
     start: int = 0,
     end: int = 100,
     age_ms: int | None = None,
-) -> Place:
-    return Place(
+) -> TargetOffset:
+    return TargetOffset(
         origin=ORIGIN,
         destination=COPY,
         committed=50,
@@ -57,7 +57,10 @@ def place(
 
 
 def facts(
-    *places: Place, origin: str | None = "EMPTY", destination: str | None = None, left: int = 0
+    *places: TargetOffset,
+    origin: str | None = "EMPTY",
+    destination: str | None = None,
+    left: int = 0,
 ) -> GroupFacts:
     behind = tuple(TopicPartition(TopicName("local"), n) for n in range(left))
     return GroupFacts(
@@ -232,7 +235,7 @@ def test_heartbeats_tell_whether_the_flow_runs(
 def test_a_cluster_that_was_heard_just_now_may_live(
     age_ms: int | None, outcome: Outcome, reason: str
 ) -> None:
-    verdict = heard_verdict("A", age_ms, most_ms=30_000)
+    verdict = last_contact_check("A", age_ms, most_ms=30_000)
     assert verdict.outcome is outcome
     assert reason in verdict.reason
 
@@ -255,11 +258,11 @@ def test_a_drain_is_complete_when_no_partition_is_behind() -> None:
 @pytest.mark.parametrize("answer", ["answers", "answers, but refuses us"])
 def test_a_cluster_that_answers_is_lost_only_if_the_user_says_so(answer: str) -> None:
     """To force other checks does not say so."""
-    assert lost_origin_verdict("A", None, given_up=False).outcome is Outcome.GO
-    lives = lost_origin_verdict("A", answer, given_up=False)
+    assert origin_reachable_check("A", None, given_up=False).outcome is Outcome.GO
+    lives = origin_reachable_check("A", answer, given_up=False)
     assert lives.stops(forced=True)
     assert lives.reason.startswith(f"{answer}: ")
-    assert lost_origin_verdict("A", answer, given_up=True).outcome is Outcome.CAUTION
+    assert origin_reachable_check("A", answer, given_up=True).outcome is Outcome.CAUTION
 
 
 @pytest.mark.parametrize("planned", [True, False])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from mm2.core.codec import Checkpoint, OffsetSync
-from mm2.core.failover.group_lag import Facts, Standing, standings, upstream_partition
+from mm2.core.failover.group_lag import Facts, GroupPosition, group_positions, upstream_partition
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import DefaultReplicationPolicy
 from mm2.core.translation.checkpoint_rules import CommittedOffset, downstream_partition
@@ -62,8 +62,8 @@ def _translation(kind: str) -> OffsetTranslation:
     return OffsetTranslation(syncs, runs)
 
 
-def _standings(facts: Facts, kind: str | None = None) -> list[Standing]:
-    return standings(
+def _standings(facts: Facts, kind: str | None = None) -> list[GroupPosition]:
+    return group_positions(
         facts,
         downstream=lambda partition: (
             None if partition.topic == "not" else downstream_partition(_POLICY, _FLOW, partition)
@@ -75,7 +75,7 @@ def _standings(facts: Facts, kind: str | None = None) -> list[Standing]:
 
 def test_what_both_clusters_tell_is_put_together() -> None:
     assert _standings(_facts(_known(8, 6)), "exact") == [
-        Standing(
+        GroupPosition(
             group=_GROUP,
             partition=_partition("t"),
             remote=_partition("A.t"),

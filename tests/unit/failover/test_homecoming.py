@@ -9,7 +9,7 @@ from mm2.core.failover.group_facts import GroupFacts
 from mm2.core.model import GroupId
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.synced_offsets import Carried
-from mm2.failover.failback_selection import comes_home
+from mm2.failover.failback_selection import belongs_to_failback
 from tests.support.fake_route import at
 
 COPY = at("A.orders")
@@ -50,4 +50,4 @@ def test_those_that_left(
     state: str | None, offset: int, groups: list[str], *, expected: bool
 ) -> None:
     facts = GroupFacts(group="g", origin_state="EMPTY", destination_state=state, places=())
-    assert comes_home(facts, {COPY: CommittedOffset(offset)}, carried(*groups)) is expected
+    assert belongs_to_failback(facts, {COPY: CommittedOffset(offset)}, carried(*groups)) is expected

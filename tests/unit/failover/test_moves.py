@@ -23,10 +23,10 @@ from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.runs import Logs
 from mm2.core.translation.target_commit import Order, TargetCommit
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
-from mm2.failover.group_move import Move
+from mm2.failover.group_move import GroupMove
 from mm2.failover.last_checkpoints import Checkpoints
-from mm2.failover.last_contact import last_heard_ms
-from mm2.failover.move_plan import Plan, Wishes
+from mm2.failover.last_contact import last_contact_ms
+from mm2.failover.move_plan import MoveOptions, Plan
 from mm2.failover.temporary_stop import FAILOVER
 from mm2.kafka.client_errors import GroupInUse
 from mm2.kafka.group_model import Group, GroupState, GroupType
@@ -62,8 +62,8 @@ def test_to_move_no_group_is_not_done(tmp_path: Path, *, planned: bool, forced: 
     """No checkpoints, no leave to see groups: nothing moves, and nobody may think it has."""
     source = _source()
     source.refusal = None if planned else Unavailable("A", "no answer")
-    wishes = Wishes(groups=None, is_planned=planned, forced=forced)
-    plan = asyncio.run(Move(fake_route(tmp_path, source, _target()), wishes, print).execute())
+    wishes = MoveOptions(groups=None, is_planned=planned, forced=forced)
+    plan = asyncio.run(GroupMove(fake_route(tmp_path, source, _target()), wishes, print).execute())
     assert not plan.is_done
     assert list(_stopping(plan)) == ["groups"]
 
@@ -77,10 +77,10 @@ def test_a_cluster_that_refuses_us_is_not_lost(
     source = _source()
     source.refusal = refusal
     route = fake_route(tmp_path, source, _target())
-    plan = asyncio.run(Move(route, Wishes(groups=("g",), is_planned=False), print).plan())
+    plan = asyncio.run(GroupMove(route, MoveOptions(groups=("g",), is_planned=False), print).plan())
     assert _stopping(plan)["origin"].startswith("answers")
-    given_up = Wishes(groups=("g",), is_planned=False, gives_up=True)
-    assert "origin" not in _stopping(asyncio.run(Move(route, given_up, print).plan()))
+    given_up = MoveOptions(groups=("g",), is_planned=False, gives_up=True)
+    assert "origin" not in _stopping(asyncio.run(GroupMove(route, given_up, print).plan()))
 
 
 @pytest.mark.parametrize("on_target", [True, False])
@@ -90,10 +90,10 @@ def test_a_streams_group_does_not_move(tmp_path: Path, *, on_target: bool) -> No
     streams = Group("g", GroupState.STABLE, GroupType.STREAMS)
     (target if on_target else source).others.append(streams)
     route = fake_route(tmp_path, source, target)
-    plan = asyncio.run(Move(route, Wishes(groups=("g",), forced=True), print).execute())
+    plan = asyncio.run(GroupMove(route, MoveOptions(groups=("g",), forced=True), print).execute())
     assert list(_stopping(plan)) == ["type"]
     assert not target.groups
-    assert asyncio.run(Move(route, Wishes(groups=("other",)), print).execute()).is_done
+    assert asyncio.run(GroupMove(route, MoveOptions(groups=("other",)), print).execute()).is_done
 
 
 def test_after_a_disaster_a_group_that_has_read_on_stays_where_it_is(tmp_path: Path) -> None:
@@ -151,11 +151,11 @@ def test_a_cluster_was_heard_when_the_last_checkpoint_was_made(tmp_path: Path) -
     """If no heartbeats come from it."""
     route = fake_route(tmp_path, _source(), _target())
     last = {GroupId(group): {COPY: _checkpoint(group, at)} for group, at in (("g", 7), ("h", 9))}
-    assert asyncio.run(last_heard_ms(route, last)) == 9
-    assert asyncio.run(last_heard_ms(route, {})) is None
+    assert asyncio.run(last_contact_ms(route, last)) == 9
+    assert asyncio.run(last_contact_ms(route, {})) is None
 
 
-_FENCED = Wishes(groups=None, fences=True)
+_FENCED = MoveOptions(groups=None, fences=True)
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,12 @@ def test_one_group_that_fails_does_not_keep_the_others(
     target, flow = _target(), FakeSwitch()
     target.failing_commits["g1"] = error
     route = fake_route(tmp_path, _source("g0", "g1", "g2"), target)
-    move = Move(route, _FENCED, print, switch(flow))
+    move = GroupMove(route, _FENCED, print, switch(flow))
     plan = asyncio.run(move.execute())
     assert not plan.is_done
     assert [each.subject for each in plan.verdicts if each.check == "written"] == ["g1"]
     assert sorted(target.groups) == ["g0", "g2"]
-    assert move.aftermath() == [
+    assert move.summary() == [
         "2 of 3 groups were moved.",
         "The flow A->B is stopped; mm2 flows resume has it go on.",
     ]
@@ -183,13 +183,13 @@ def test_one_group_that_fails_does_not_keep_the_others(
 def test_what_is_not_copied_when_the_flow_stands_is_not_waited_for(tmp_path: Path) -> None:
     target, flow = _target(), FakeSwitch()
     flow.on_stop = target.logs.clear
-    move = Move(fake_route(tmp_path, _source("g"), target), _FENCED, print, switch(flow))
+    move = GroupMove(fake_route(tmp_path, _source("g"), target), _FENCED, print, switch(flow))
     begun = time.monotonic()
     plan = asyncio.run(asyncio.wait_for(move.execute(), 30))
     assert list(_stopping(plan)) == ["copied"]
     assert time.monotonic() - begun < 20
     assert flow.calls == ["stop", "resume"]
-    assert move.aftermath() == ["Nothing has been changed."]
+    assert move.summary() == ["Nothing has been changed."]
 
 
 def test_a_flow_that_an_operator_has_stopped_stays_so(tmp_path: Path) -> None:
@@ -198,23 +198,23 @@ def test_a_flow_that_an_operator_has_stopped_stays_so(tmp_path: Path) -> None:
     target, flow = _target(), FakeSwitch(repaired)
     route = fake_route(tmp_path, _source("g"), target)
     flow.on_stop = target.logs.clear
-    assert not asyncio.run(Move(route, _FENCED, print, switch(flow)).execute()).is_go
+    assert not asyncio.run(GroupMove(route, _FENCED, print, switch(flow)).execute()).is_go
     target.logs, flow.on_stop = {COPY: (0, 100)}, lambda: None
-    back = Wishes(groups=None, resumes=True)
+    back = MoveOptions(groups=None, resumes=True)
     for wishes in (_FENCED, back):
-        assert asyncio.run(Move(route, wishes, print, switch(flow)).execute()).is_done
+        assert asyncio.run(GroupMove(route, wishes, print, switch(flow)).execute()).is_done
     assert flow.now == repaired
     assert flow.calls == ["wait", "wait"]
 
 
 def test_a_flow_that_a_failover_has_stopped_goes_on_after_the_failback(tmp_path: Path) -> None:
     flow, route = FakeSwitch(), fake_route(tmp_path, _source("g"), _target())
-    asyncio.run(Move(route, _FENCED, print, switch(flow)).execute())
+    asyncio.run(GroupMove(route, _FENCED, print, switch(flow)).execute())
     assert (flow.now.is_stopped, flow.now.by) == (True, FAILOVER)
-    again = Move(route, Wishes(groups=None, resumes=True), print, switch(flow))
+    again = GroupMove(route, MoveOptions(groups=None, resumes=True), print, switch(flow))
     asyncio.run(again.execute())
     assert not flow.now.is_stopped
-    assert again.aftermath() == ["1 of 1 groups were moved."]
+    assert again.summary() == ["1 of 1 groups were moved."]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -222,7 +222,7 @@ def test_a_signal_to_end_has_the_flow_go_on(tmp_path: Path, number: signal.Signa
     """As Ctrl-C does, before anything was written."""
     target, flow = _target(), FakeSwitch()
     flow.on_stop = lambda: os.kill(os.getpid(), number)
-    move = Move(fake_route(tmp_path, _source("g"), target), _FENCED, print, switch(flow))
+    move = GroupMove(fake_route(tmp_path, _source("g"), target), _FENCED, print, switch(flow))
 
     async def work() -> None:
         with ended_alike():
@@ -268,7 +268,7 @@ def test_nobody_waits_for_a_flow_that_is_stopped(tmp_path: Path, *, is_there: bo
     """What is not copied will not be; where nothing is missing, that is only worth a word."""
     route = fake_route(tmp_path, _source("g"), _target() if is_there else FakeSide("B"))
     stopped = FakeSwitch(DesiredFlowState(state=FlowState.STOPPED, reason="a try"))
-    move = Move(route, Wishes(groups=("g",), timeout_s=3600), print, switch(stopped))
+    move = GroupMove(route, MoveOptions(groups=("g",), timeout_s=3600), print, switch(stopped))
     plan = asyncio.run(move.execute())
     assert plan.is_done is is_there
     (verdict,) = [each for each in plan.verdicts if each.check == "flow"]

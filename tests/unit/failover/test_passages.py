@@ -10,7 +10,7 @@ from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import load
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.failover.directions import AgainstFlow, Passage, WithFlow, way_of
+from mm2.failover.directions import AgainstFlow, FlowDirection, WithFlow, direction_of
 from mm2.failover.move_route import Pair, pair_of
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
@@ -34,20 +34,20 @@ def _pair(tmp_path: Path, *more: str) -> Pair:
     return pair_of(maker, flow_config(maker, flow))
 
 
-def _forth(pair: Pair) -> list[Passage]:
+def _forth(pair: Pair) -> list[FlowDirection]:
     clusters = FlowClusters(Admin("A", {}), Admin("B", {}))
     against = [] if pair.opposite is None else [AgainstFlow(pair.opposite)]
     return [WithFlow(pair.flow, clusters), *against]
 
 
-def _back(pair: Pair) -> list[Passage]:
+def _back(pair: Pair) -> list[FlowDirection]:
     clusters = FlowClusters(Admin("B", {}), Admin("A", {}))
     onward = [] if pair.opposite is None else [WithFlow(pair.opposite, clusters)]
     return [AgainstFlow(pair.flow), *onward]
 
 
-def _goes(passages: list[Passage], topic: str) -> str | None:
-    way = way_of(passages, TopicPartition(TopicName(topic), 2))
+def _goes(passages: list[FlowDirection], topic: str) -> str | None:
+    way = direction_of(passages, TopicPartition(TopicName(topic), 2))
     if way is None:
         return None
     kind = "with" if isinstance(way[0], WithFlow) else "against"

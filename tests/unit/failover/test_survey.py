@@ -8,15 +8,15 @@ from uuid import UUID
 import pytest
 
 from mm2.core.failover.group_checks import group_verdicts
-from mm2.core.failover.group_facts import Place
+from mm2.core.failover.group_facts import TargetOffset
 from mm2.core.failover.verdicts import is_go
 from mm2.core.positions.log_identity import Lineage
 from mm2.core.translation.runs import Logs
 from mm2.failover.copy_lag import lag_of
-from mm2.failover.copy_progress import Copied
-from mm2.failover.move_route import Route
-from mm2.failover.move_survey import Survey
-from tests.support.fake_route import FakeSide, Known, LookAt, at, back, forth, runs
+from mm2.failover.copy_progress import CopyProgress
+from mm2.failover.move_route import MoveRoute
+from mm2.failover.move_survey import MoveSurvey
+from tests.support.fake_route import FakeSide, FirstRecordQuery, Known, at, back, forth, runs
 
 SOURCE, COPY = at("orders"), at("A.orders")
 OLD, NEW = UUID(int=1), UUID(int=2)
@@ -27,13 +27,13 @@ def sides(source: tuple[int, int], copy: tuple[int, int]) -> tuple[FakeSide, Fak
     return FakeSide("A", logs={SOURCE: source}), FakeSide("B", logs={COPY: copy})
 
 
-async def places(route: Route, a: FakeSide, b: FakeSide, *groups: str) -> list[Place]:
-    facts = await Survey(route, LookAt(a, b)).look(groups or ("g",))
+async def places(route: MoveRoute, a: FakeSide, b: FakeSide, *groups: str) -> list[TargetOffset]:
+    facts = await MoveSurvey(route, FirstRecordQuery(a, b)).look(groups or ("g",))
     return [place for each in facts for place in each.places]
 
 
-async def moves(route: Route, a: FakeSide, b: FakeSide) -> bool:
-    (facts,) = await Survey(route, LookAt(a, b)).look(["g"])
+async def moves(route: MoveRoute, a: FakeSide, b: FakeSide) -> bool:
+    (facts,) = await MoveSurvey(route, FirstRecordQuery(a, b)).look(["g"])
     return is_go(group_verdicts(facts, planned=True))
 
 
@@ -47,7 +47,9 @@ async def test_runs_of_a_topic_that_is_no_more_count_for_nothing(
     a.ids["orders"], b.ids["A.orders"] = (NEW, OLD) if side == "source" else (OLD, NEW)
     lineage = Lineage(topic_id=OLD, remote_id=OLD) if knows == "positions" else Lineage()
     logs = Logs(OLD, OLD) if knows == "runs" else Logs()
-    known = Known(Copied({SOURCE: 999}, {SOURCE: lineage}), runs(SOURCE, (0, 0, 1000), logs=logs))
+    known = Known(
+        CopyProgress({SOURCE: 999}, {SOURCE: lineage}), runs(SOURCE, (0, 0, 1000), logs=logs)
+    )
     (place,) = await places(forth(tmp_path, a, b, known), a, b)
     assert not place.is_known
     assert not await moves(forth(tmp_path, a, b, known), a, b)
@@ -56,7 +58,7 @@ async def test_runs_of_a_topic_that_is_no_more_count_for_nothing(
 async def test_a_position_beyond_the_end_is_of_another_log(tmp_path: Path) -> None:
     a, b = sides((0, 10), (0, 1000))
     a.put("g", {SOURCE: 5})
-    known = Known(Copied({SOURCE: 999}), runs(SOURCE, (0, 0, 1000)))
+    known = Known(CopyProgress({SOURCE: 999}), runs(SOURCE, (0, 0, 1000)))
     (place,) = await places(forth(tmp_path, a, b, known), a, b)
     assert not place.is_known
 
@@ -67,7 +69,8 @@ async def test_runs_of_these_topics_count(tmp_path: Path) -> None:
     a.ids["orders"], b.ids["A.orders"] = NEW, OLD
     lineage = Lineage(topic_id=NEW, remote_id=OLD)
     known = Known(
-        Copied({SOURCE: 99}, {SOURCE: lineage}), runs(SOURCE, (0, 0, 100), logs=Logs(NEW, OLD))
+        CopyProgress({SOURCE: 99}, {SOURCE: lineage}),
+        runs(SOURCE, (0, 0, 100), logs=Logs(NEW, OLD)),
     )
     (place,) = await places(forth(tmp_path, a, b, known), a, b)
     assert (place.offset, place.is_exact) == (5, True)
@@ -87,7 +90,7 @@ async def test_a_quiet_partition_behind_a_marker_goes_there_and_back(tmp_path: P
     a, b = sides((0, 100), (0, 99))
     a.gaps.add((SOURCE, 99))
     a.put("g", {SOURCE: 100})
-    known = Known(Copied({SOURCE: 98}), runs(SOURCE, (0, 0, 99)))
+    known = Known(CopyProgress({SOURCE: 98}), runs(SOURCE, (0, 0, 99)))
     (there,) = await places(forth(tmp_path, a, b, known), a, b)
     assert (there.offset, there.is_exact) == (99, True)
     b.put("g", {COPY: 99})
@@ -100,7 +103,7 @@ async def test_a_group_that_is_further_by_records_is_told_so(tmp_path: Path) -> 
     a, b = sides((0, 100), (0, 100))
     a.put("g", {SOURCE: 50})
     b.put("g", {COPY: 51})
-    known = Known(Copied({SOURCE: 99}), runs(SOURCE, (0, 0, 100)))
+    known = Known(CopyProgress({SOURCE: 99}), runs(SOURCE, (0, 0, 100)))
     (place,) = await places(forth(tmp_path, a, b, known), a, b)
     assert (place.offset, place.current) == (50, 51)
     assert not await moves(forth(tmp_path, a, b, known), a, b)
@@ -124,7 +127,7 @@ async def test_all_groups_are_looked_at_together(tmp_path: Path) -> None:
     groups = [f"g{n}" for n in range(40)]
     for group in groups:
         a.put(group, {at("t", n): 100 for n in numbers})
-    known = Known(Copied({at("t", n): 98 for n in numbers}))
+    known = Known(CopyProgress({at("t", n): 98 for n in numbers}))
     found = await places(forth(tmp_path, a, b, known), a, b, *groups)
     assert [place.to_copy for place in found] == [1] * 400
     assert len([look for look in a.looks if look]) == 1
@@ -141,12 +144,12 @@ async def test_of_a_log_made_anew_nothing_counts_as_copied(
 ) -> None:
     a, b = sides((0, 10), (0, 1000))
     a.ids["orders"] = NEW
-    known = Known(Copied({SOURCE: copied}, {SOURCE: lineage}))
-    assert await lag_of(forth(tmp_path, a, b, known), LookAt(a, b)) == {SOURCE: 10}
+    known = Known(CopyProgress({SOURCE: copied}, {SOURCE: lineage}))
+    assert await lag_of(forth(tmp_path, a, b, known), FirstRecordQuery(a, b)) == {SOURCE: 10}
 
 
 async def test_what_is_copied_is_no_lag(tmp_path: Path) -> None:
     a, b = sides((0, 10), (0, 10))
     a.ids["orders"] = NEW
-    known = Known(Copied({SOURCE: 9}, {SOURCE: Lineage(topic_id=NEW)}))
-    assert await lag_of(forth(tmp_path, a, b, known), LookAt(a, b)) == {SOURCE: 0}
+    known = Known(CopyProgress({SOURCE: 9}, {SOURCE: Lineage(topic_id=NEW)}))
+    assert await lag_of(forth(tmp_path, a, b, known), FirstRecordQuery(a, b)) == {SOURCE: 0}
