@@ -20,7 +20,7 @@ _KEY: Final = "target.cluster.bootstrap.servers"
 _ASK_EVERY_S: Final = 2.0
 
 
-async def check_target(connector: Connector, worker: WorkerConfig) -> None:
+async def reject_same_cluster(connector: Connector, worker: WorkerConfig) -> None:
     """
     Makes sure that a connector's target is not the worker's cluster in other words.
 

@@ -15,7 +15,7 @@ from mm2.core.connect.config_records import (
 )
 
 
-class Contents:
+class ConfigState:
     """
     The connectors, as the entries so far make them.
 
@@ -114,7 +114,7 @@ Replacing: TypeAlias = Generator[Sequence[Entry], bool, bool]
 
 
 def replacing(
-    contents: Callable[[], Contents],
+    contents: Callable[[], ConfigState],
     before: Mapping[str, str] | None,
     new: ConnectorConfig,
     entries: Sequence[Entry],

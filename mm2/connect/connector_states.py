@@ -8,7 +8,7 @@ from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
 from mm2.core.connect.final_statuses import words_at_rest
 from mm2.core.connect.status_records import ConnectorKey, Status
@@ -38,7 +38,7 @@ class ConnectorStates:
         store: ConnectorStore,
         running: RunningConnectors,
         views: FlowViews,
-        board: StatusBoard | None = None,
+        board: WorkerStatusTopic | None = None,
     ) -> None:
         self._worker = worker
         self._store = store

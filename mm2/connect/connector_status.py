@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mm2.connect.connector import Connector
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
 from mm2.core.connect.final_statuses import words_at_rest
 from mm2.herder.status.status_diff import StatusDiff, Written
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 
 
-class ConnectorWords:
+class ConnectorStatusStore:
     """
     Does for a connector what ``mm2.herder.status.status_topic`` does for a flow of dedicated nodes.
 
@@ -23,7 +23,10 @@ class ConnectorWords:
     """
 
     def __init__(
-        self, connector: Connector, board: StatusBoard, wanted: Callable[[], TargetState | None]
+        self,
+        connector: Connector,
+        board: WorkerStatusTopic,
+        wanted: Callable[[], TargetState | None],
     ) -> None:
         self._connector = connector
         self._board = board

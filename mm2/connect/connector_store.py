@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import structlog
 
 from mm2.config.clients import worker_client_properties
-from mm2.connect.config_state import Contents, replacing
+from mm2.connect.config_state import ConfigState, replacing
 from mm2.connect.config_topic import prepare_config_topic
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_group import WorkerGroup
@@ -50,7 +50,7 @@ class ConnectorStore(Protocol):
         changed: set at each change; whoever waits clears it.
     """
 
-    contents: Contents
+    contents: ConfigState
     changed: asyncio.Event
 
     @property
@@ -107,7 +107,7 @@ class TopicStore:
     """
 
     def __init__(self, worker: WorkerConfig) -> None:
-        self.contents = Contents()
+        self.contents = ConfigState()
         self.changed = asyncio.Event()
         self._topic = worker.parsed.text("config.storage.topic")
         self._factor = worker.parsed.number("config.storage.replication.factor")
@@ -161,7 +161,7 @@ class TopicStore:
         properties = worker_client_properties(self._properties, "consumer", "configs")
         tail = LogTail(_ALIAS, properties, self._topic)
         # Who reads the topic once more sees all that was ever asked for, and is not to do it again.
-        self._reading = Contents()
+        self._reading = ConfigState()
         tasks.create_task(self._tell_loaded(tail), name="configs-loaded")
         async for record in tail:
             await self._take(record)

@@ -14,7 +14,7 @@ import structlog
 
 from mm2.connect.connector import Connector
 from mm2.connect.connector_store import ConnectorStore
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
 from mm2.core.connect.final_statuses import words_at_rest
 from mm2.errors import Mm2Error
@@ -24,7 +24,7 @@ from mm2.herder.view.flow_follower import view_flow
 log = structlog.get_logger()
 
 
-class RestingStatuses:
+class IdleConnectorStatuses:
     """
     Looks at what is said of connectors that are to rest, for as long as a worker runs.
 
@@ -40,7 +40,7 @@ class RestingStatuses:
     def __init__(
         self,
         store: ConnectorStore,
-        board: StatusBoard,
+        board: WorkerStatusTopic,
         known: Callable[[], Mapping[str, Connector]],
         *,
         every_s: float = 5.0,

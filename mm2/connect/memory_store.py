@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from mm2.connect.config_state import Contents
+from mm2.connect.config_state import ConfigState
 from mm2.core.connect.config_records import ConnectorConfig, Entry
 
 
@@ -24,7 +24,7 @@ class MemoryStore:
     awaited: Final = None
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self.contents = Contents()
+        self.contents = ConfigState()
         self.changed = asyncio.Event()
         for entry in entries:
             self.contents.take(entry)

@@ -34,7 +34,7 @@ class RunningFlow(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Running:
     """A connector that runs, and what it was started with."""
 
     config: Mapping[str, str]
@@ -75,7 +75,7 @@ class RunningConnectors:
         self._store = store
         self._flow = flow
         self._check = check
-        self._runs: dict[str, _Run] = {}
+        self._runs: dict[str, _Running] = {}
         self._read: dict[str, Mapping[str, str]] = {}
         self.wanted: frozenset[str] = frozenset()
         self.known: dict[str, Connector] = {}
@@ -139,7 +139,7 @@ class RunningConnectors:
                 log.warning("config.spelling", connector=name, message=warning)
             flow = self._flow(connector)
             task = group.create_task(self._keep(connector, flow), name=f"connector {name}")
-            self._runs[name] = _Run(config, restarts, flow, task)
+            self._runs[name] = _Running(config, restarts, flow, task)
             log.info("connector.started", connector=name, flow=str(connector.flow.flow))
 
     async def _keep(self, connector: Connector, flow: RunningFlow) -> None:

@@ -33,7 +33,7 @@ _AGAIN_AFTER_S: Final = 3600.0
 """A group without members forgets what nobody has committed for a week, by default."""
 
 
-class LagGroup:
+class SinkGroup:
     """
     Commits the positions of one sink.
 
@@ -63,7 +63,7 @@ class LagGroup:
         try:
             while True:
                 try:
-                    await self.tell(admin, _positions(picture))
+                    await self.commit(admin, _positions(picture))
                     told = ""
                 except ClusterError as error:
                     if str(error) != told:
@@ -75,7 +75,7 @@ class LagGroup:
         finally:
             await admin.close()
 
-    async def tell(self, groups: TargetGroups, positions: Mapping[TopicPartition, int]) -> None:
+    async def commit(self, groups: TargetGroups, positions: Mapping[TopicPartition, int]) -> None:
         """
         Commits positions, as far as they are news.
 

@@ -23,7 +23,7 @@ from mm2.connect.connector_states import ConnectorStates
 from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import ConnectorConfig, Restart, TargetState, WantedState
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.herder.offsets.offset_changes import OffsetChanges
@@ -73,7 +73,7 @@ class WorkerConnectors:
         store: ConnectorStore,
         running: RunningConnectors,
         views: FlowViews,
-        board: StatusBoard | None = None,
+        board: WorkerStatusTopic | None = None,
     ) -> None:
         self._worker = worker
         self._store = store

@@ -52,7 +52,7 @@ class WorkerGroup:
             properties,
             group_id=group_id,
             topic=topic,
-            assignor=_Agreed(self.entered),
+            assignor=_ExclusiveAssignor(self.entered),
             times=times,
         )
 
@@ -90,7 +90,7 @@ class WorkerGroup:
         self.trouble = error
 
 
-class _Agreed:
+class _ExclusiveAssignor:
     """Has nothing to say to the other workers; only who is in the group matters."""
 
     name = "mm2-workers"

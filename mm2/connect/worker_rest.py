@@ -11,7 +11,7 @@ from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_connectors import WorkerConnectors, check_providers
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.rest.connector_plugins import MIRROR_PLUGINS, Plugin, Plugins
 from mm2.rest.connector_protocol import ConnectorType
@@ -26,7 +26,7 @@ async def serve_worker(
     worker: WorkerConfig,
     store: ConnectorStore,
     running: RunningConnectors,
-    board: StatusBoard,
+    board: WorkerStatusTopic,
     entrance: Entrance,
 ) -> None:
     """

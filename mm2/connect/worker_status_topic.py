@@ -38,7 +38,7 @@ _ALIAS: Final = "of the worker"
 _ROLE: Final = "statuses"
 
 
-class StatusBoard:
+class WorkerStatusTopic:
     """
     What the status topic says of all connectors, and a way to say more.
 

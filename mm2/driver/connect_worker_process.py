@@ -14,15 +14,15 @@ from flows.checkpoint.checkpoint_flow import run_checkpoints
 from flows.heartbeat.heartbeat_flow import run_heartbeats
 from mm2.config.connector_reading import read_shutdown_timeout
 from mm2.connect.checkpoint_sink_connector import run_checkpoint_sink
-from mm2.connect.cluster_identity import check_target
+from mm2.connect.cluster_identity import reject_same_cluster
 from mm2.connect.connector import Connector
-from mm2.connect.connector_status import ConnectorWords
+from mm2.connect.connector_status import ConnectorStatusStore
 from mm2.connect.connector_store import ConnectorStore
-from mm2.connect.idle_statuses import RestingStatuses
+from mm2.connect.idle_statuses import IdleConnectorStatuses
 from mm2.connect.running_connectors import RunningConnectors
-from mm2.connect.sink_group import LagGroup
+from mm2.connect.sink_group import SinkGroup
 from mm2.connect.worker_config import WorkerConfig
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
 from mm2.driver.mirror_maker import Engine, run_to_the_end, stop_within_s
 from mm2.herder.election.group_election import NodeAssignments
@@ -70,12 +70,12 @@ class ConnectWorker:
         self._engine = engine
         self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
         self._share = NodeAssignments(could=frozenset(), warm=asyncio.Event())
-        self._board = StatusBoard(config)
+        self._board = WorkerStatusTopic(config)
         self._stopping = asyncio.Event()
         self.connectors = RunningConnectors(
-            config, store, self._flow, self._worker_id, check_target
+            config, store, self._flow, self._worker_id, reject_same_cluster
         )
-        self._resting = RestingStatuses(store, self._board, lambda: self.connectors.known)
+        self._resting = IdleConnectorStatuses(store, self._board, lambda: self.connectors.known)
 
     def stop(self) -> None:
         """Asks ``run`` to drain all connectors and end."""
@@ -139,10 +139,10 @@ class ConnectWorker:
         )
 
     def _status(self, connector: Connector) -> StatusKeeper:
-        lag_group = LagGroup.of(connector)
+        lag_group = SinkGroup.of(connector)
         return StatusKeeper(
             lambda: connector.flow,
-            ConnectorWords(connector, self._board, lambda: self._wanted(connector.name)),
+            ConnectorStatusStore(connector, self._board, lambda: self._wanted(connector.name)),
             owner=self._worker_id,
             worker_id=self._worker_id,
             also=None if lag_group is None else lag_group.keep,
@@ -154,7 +154,7 @@ class ConnectWorker:
 
 
 def _service() -> Callable[
-    [WorkerConfig, ConnectorStore, RunningConnectors, StatusBoard, Entrance],
+    [WorkerConfig, ConnectorStore, RunningConnectors, WorkerStatusTopic, Entrance],
     Coroutine[Any, Any, None],
 ]:
     from mm2.connect.worker_rest import serve_worker  # noqa: PLC0415 - see above

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.connect.cluster_identity import check_target
+from mm2.connect.cluster_identity import reject_same_cluster
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.worker_config import WorkerConfig
 from mm2.errors import ConfigError
@@ -41,6 +41,6 @@ async def test_the_worker_s_cluster_is_known_by_its_id(
     same = cluster_b.bootstrap.replace("127.0.0.1", "127.1")
     assert same != cluster_b.bootstrap
     with pytest.raises(ConfigError, match=f"write .* = {cluster_b.bootstrap}"):
-        await check_target(_connector(worker, same), worker)
+        await reject_same_cluster(_connector(worker, same), worker)
     for servers in (cluster_a.bootstrap, cluster_b.bootstrap):
-        await check_target(_connector(worker, servers), worker)
+        await reject_same_cluster(_connector(worker, servers), worker)

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.idle_statuses import RestingStatuses
+from mm2.connect.idle_statuses import IdleConnectorStatuses
 from mm2.connect.memory_store import MemoryStore
 from mm2.connect.worker_config import WorkerConfig
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import ConnectorConfig, TargetState, WantedState
 from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
 from mm2.core.connect.status_table import StatusTable
@@ -44,7 +44,7 @@ class _Worker:
             "status.storage.replication.factor": "1",
         }
         self.config = WorkerConfig(raw=raw, is_distributed=True, environment={})
-        self.board = StatusBoard(self.config)
+        self.board = WorkerStatusTopic(self.config)
         self.store = MemoryStore()
         self.known: dict[str, Connector] = {}
 
@@ -63,7 +63,7 @@ class _Worker:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        resting = RestingStatuses(self.store, self.board, lambda: self.known, every_s=0.1)
+        resting = IdleConnectorStatuses(self.store, self.board, lambda: self.known, every_s=0.1)
         tasks = [asyncio.ensure_future(part.run()) for part in (self.board, resting)]
         try:
             await self.board.loaded()

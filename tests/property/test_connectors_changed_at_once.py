@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from mm2.connect.config_state import Contents, Replacing, replacing
+from mm2.connect.config_state import ConfigState, Replacing, replacing
 from mm2.core.connect.config_records import Base, ConnectorConfig, Entry, TargetState, WantedState
 
 _NAME = "m"
@@ -53,7 +53,7 @@ class _Worker:
     """Follows the topic, and is steered by nobody else."""
 
     def __init__(self) -> None:
-        self.contents = Contents()
+        self.contents = ConfigState()
         self.verdicts: list[bool] = []
         self.change: _Change | None = None
 
@@ -197,13 +197,13 @@ class Workers(RuleBasedStateMachine):
         assert [_state(each) for each in others] == [right] * len(others)
 
 
-def _state(contents: Contents) -> _State:
+def _state(contents: ConfigState) -> _State:
     return contents.configs.get(_NAME), contents.wanted.get(_NAME)
 
 
 def _states(log: Sequence[_Written]) -> Iterable[_State]:
     """How things are before each entry and after the last."""
-    contents = Contents()
+    contents = ConfigState()
     for at, (entry, base) in enumerate(log):
         yield _state(contents)
         contents.take(entry, at, base)
@@ -219,8 +219,8 @@ def _compacted(log: Sequence[_Written], cut: int) -> Iterable[tuple[int, Entry, 
             yield at, entry, base
 
 
-def _read(entries: Iterable[tuple[int, Entry, Base | None]]) -> Contents:
-    contents = Contents()
+def _read(entries: Iterable[tuple[int, Entry, Base | None]]) -> ConfigState:
+    contents = ConfigState()
     for at, entry, base in entries:
         contents.take(entry, at, base)
     return contents

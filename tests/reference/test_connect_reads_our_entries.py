@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mm2.config.text.properties import load
-from mm2.connect.config_state import Contents
+from mm2.connect.config_state import ConfigState
 from mm2.connect.connector_store import TopicStore
 from mm2.connect.worker_config import WorkerConfig
 from mm2.core.connect.config_records import ConnectorConfig, TargetState, WantedState, decode_base
@@ -37,10 +37,10 @@ def _java(file: Path) -> list[str]:
     return java_command(main, str(file), options=["-Xmx512m"])
 
 
-def _stored(file: Path, work: Callable[[TopicStore], Awaitable[None]]) -> Contents:
+def _stored(file: Path, work: Callable[[TopicStore], Awaitable[None]]) -> ConfigState:
     """What our worker of a file finds in its topic, once it has done something there."""
 
-    async def story() -> Contents:
+    async def story() -> ConfigState:
         store = TopicStore(WorkerConfig.of(load(file), is_distributed=True))
         running = asyncio.create_task(store.run(), name="store")
         try:

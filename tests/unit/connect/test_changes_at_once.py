@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.connect.config_state import Contents
+from mm2.connect.config_state import ConfigState
 from mm2.core.connect.config_records import Base, ConnectorConfig, Entry, TargetState, WantedState
 
 _OLD, _NEW, _OTHER = (ConnectorConfig("m", {"name": "m", "by": by}) for by in ("1", "2", "3"))
 _STOPPED = WantedState("m", TargetState.STOPPED)
 
 
-def _verdicts(contents: Contents, *entries: tuple[Entry, Base | None]) -> list[bool]:
+def _verdicts(contents: ConfigState, *entries: tuple[Entry, Base | None]) -> list[bool]:
     return [contents.take(entry, at, base) for at, (entry, base) in enumerate(entries)]
 
 
@@ -20,10 +20,10 @@ def test_a_record_that_is_there_twice_is_no_change_of_somebody_else(
     first: list[tuple[Entry, Base | None]],
 ) -> None:
     """A lost answer made a new connector a conflict, and it ran though it was to be stopped."""
-    base, contents = Base(len(first) - 1), Contents()
+    base, contents = Base(len(first) - 1), ConfigState()
     assert all(_verdicts(contents, *first, (_NEW, base), (_NEW, base)))
     assert contents.configs["m"] == _NEW.config
-    assert _verdicts(contents := Contents(), *first, (_OTHER, base), (_NEW, base))[-2:] == [
+    assert _verdicts(contents := ConfigState(), *first, (_OTHER, base), (_NEW, base))[-2:] == [
         True,
         False,
     ]
@@ -32,7 +32,7 @@ def test_a_record_that_is_there_twice_is_no_change_of_somebody_else(
 
 
 def test_the_last_of_three_changes_does_not_bring_a_refused_one_back() -> None:
-    contents = Contents()
+    contents = ConfigState()
     changes: list[tuple[Entry, Base | None]] = [
         (ConnectorConfig("m", {"by": by}), Base(0)) for by in "abc"
     ]
@@ -49,13 +49,13 @@ def test_what_was_granted_without_knowing_of_what_came_too_late_is_in_doubt() ->
         (late, Base(0)),
         (_OTHER, Base(1)),
     ]
-    contents = Contents()
+    contents = ConfigState()
     assert _verdicts(contents, *log) == [True, True, False, True]
     assert contents.is_in_doubt("m")
     again: list[tuple[Entry, Base]] = [
         (entry, Base(3, place)) for place, entry in enumerate(contents.entries("m"))
     ]
-    compacted = Contents()
+    compacted = ConfigState()
     for at, (entry, base) in list(enumerate([*log, *again]))[2:]:
         compacted.take(entry, at, base)
     assert compacted.configs == {"m": _OTHER.config}
@@ -66,7 +66,7 @@ def test_what_was_granted_without_knowing_of_what_came_too_late_is_in_doubt() ->
 
 
 def test_a_refused_connector_takes_its_wanted_state_with_it() -> None:
-    contents = Contents()
+    contents = ConfigState()
     nothing = Base(-1), Base(-1, 1)
     running = WantedState("m", TargetState.STARTED)
     pairs: list[tuple[Entry, Entry]] = [(_STOPPED, _NEW), (running, _OTHER)]
@@ -79,6 +79,6 @@ def test_a_refused_connector_takes_its_wanted_state_with_it() -> None:
 
 
 def test_what_is_wanted_of_a_connector_counts_whatever_its_configuration_is() -> None:
-    contents = Contents()
+    contents = ConfigState()
     assert _verdicts(contents, (_OLD, None), (_NEW, Base(0)), (_STOPPED, None)) == [True] * 3
     assert contents.state("m") is TargetState.STOPPED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mm2.connect.config_state import Contents
+from mm2.connect.config_state import ConfigState
 from mm2.connect.connector_store import TopicStore
 from mm2.connect.worker_config import WorkerConfig
 from mm2.core.connect.config_records import Base, ConnectorConfig, Entry, encode
@@ -37,7 +37,7 @@ class _Store(TopicStore):
 async def test_it_was_made_from_what_was_known_before_and_not_from_what_is_being_read() -> None:
     store = _Store()
     store.contents.take(_OLD, 3)
-    store._reading = Contents()
+    store._reading = ConfigState()
     key, value = encode(_OTHER)
     await store._take(
         Record(topic="configs", partition=0, offset=20, timestamp_ms=0, key=key, value=value)

@@ -16,7 +16,7 @@ from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_connectors import WorkerConnectors
 from mm2.connect.worker_rest import worker_plugins
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import (
     ConnectorConfig,
     Entry,
@@ -91,7 +91,7 @@ class _Led:
         return FlowView(flow=config.flow, time_ms=0, leader=leader, connectors=(running,))
 
 
-class _Said(StatusBoard):
+class _Said(WorkerStatusTopic):
     """A status topic without a cluster."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class _World:
         self,
         configs: Mapping[str, Mapping[str, str]] | None = None,
         views: _Away | _Led | None = None,
-        board: StatusBoard | None = None,
+        board: WorkerStatusTopic | None = None,
         worker: Mapping[str, str] | None = None,
     ) -> None:
         self.worker = WorkerConfig(raw=worker or {}, is_distributed=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mm2.connect.connector import read_connector
-from mm2.connect.sink_group import LagGroup
+from mm2.connect.sink_group import SinkGroup
 from mm2.connect.worker_config import WorkerConfig
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
@@ -23,10 +23,10 @@ _CONFIG = {
 }
 
 
-def _lag_group() -> LagGroup:
+def _lag_group() -> SinkGroup:
     raw = {"bootstrap.servers": "a:1"}
     worker = WorkerConfig(raw=raw, is_distributed=False, environment={})
-    found = LagGroup.of(read_connector(_CONFIG, worker))
+    found = SinkGroup.of(read_connector(_CONFIG, worker))
     assert found is not None
     return found
 
@@ -38,7 +38,7 @@ def _there(groups: FakeGroups) -> dict[TopicPartition, int]:
 async def test_a_group_follows_its_sink_and_the_next_leader() -> None:
     groups = FakeGroups("A")
     for at, lag_group in ((5, _lag_group()), (9, _lag_group())):
-        await lag_group.tell(groups, {_FIRST: at})
+        await lag_group.commit(groups, {_FIRST: at})
         assert _there(groups) == {_FIRST: at}
 
 
@@ -47,20 +47,20 @@ async def test_positions_of_others_are_left_alone_until_they_are_gone() -> None:
     groups, lag_group = FakeGroups("A"), _lag_group()
     groups.put(_GROUP, {_FIRST: 3})
     with pytest.raises(ClusterError, match="connect-m has positions that others committed"):
-        await lag_group.tell(groups, {_FIRST: 5, _SECOND: 5})
+        await lag_group.commit(groups, {_FIRST: 5, _SECOND: 5})
     assert _there(groups) == {_FIRST: 3}
     groups.offsets.clear()
     groups.groups.clear()
-    await lag_group.tell(groups, {_FIRST: 5, _SECOND: 5})
+    await lag_group.commit(groups, {_FIRST: 5, _SECOND: 5})
     assert _there(groups) == {_FIRST: 5, _SECOND: 5}
 
 
 async def test_whoever_takes_a_group_over_later_keeps_it() -> None:
     groups, lag_group = FakeGroups("A"), _lag_group()
-    await lag_group.tell(groups, {_FIRST: 5, _SECOND: 5})
+    await lag_group.commit(groups, {_FIRST: 5, _SECOND: 5})
     groups.offsets[_GROUP][_SECOND] = CommittedOffset(3)
     with pytest.raises(ClusterError, match="others"):
-        await lag_group.tell(groups, {_FIRST: 6, _SECOND: 6})
+        await lag_group.commit(groups, {_FIRST: 6, _SECOND: 6})
     assert _there(groups) == {_FIRST: 5, _SECOND: 3}
 
 
@@ -68,5 +68,5 @@ async def test_a_group_of_which_nothing_is_known_is_left_alone() -> None:
     groups, lag_group = FakeGroups("A"), _lag_group()
     groups.failing.add(_GROUP)
     with pytest.raises(ClusterError):
-        await lag_group.tell(groups, {_FIRST: 5})
+        await lag_group.commit(groups, {_FIRST: 5})
     assert groups.offsets == {}

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from mm2.connect.worker_config import WorkerConfig
-from mm2.connect.worker_status_topic import StatusBoard
+from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.writer import Writer
@@ -42,7 +42,7 @@ class _Cluster(Writer):
 
 
 @pytest.fixture
-def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusBoard]:
+def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerStatusTopic]:
     monkeypatch.setattr("mm2.kafka.reconnecting_writer.Writer", _Cluster)
     _Cluster.made = 0
     raw = {
@@ -52,17 +52,17 @@ def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusBoard]:
         "offset.storage.topic": "offsets",
         "status.storage.topic": "statuses",
     }
-    yield StatusBoard(WorkerConfig(raw=raw, is_distributed=True, environment={}))
+    yield WorkerStatusTopic(WorkerConfig(raw=raw, is_distributed=True, environment={}))
     _Cluster.refuses.clear()
     _Cluster.open.clear()
 
 
-async def _write(board: StatusBoard, name: str) -> None:
+async def _write(board: WorkerStatusTopic, name: str) -> None:
     tasks = [encode_status(TaskKey(name, number), _STATUS) for number in range(5)]
     await board.write(name, [encode_status(ConnectorKey(name), _STATUS), *tasks])
 
 
-async def test_what_one_is_not_answered_is_no_matter_of_another(board: StatusBoard) -> None:
+async def test_what_one_is_not_answered_is_no_matter_of_another(board: WorkerStatusTopic) -> None:
     _Cluster.refuses["away"] = Unavailable("B", "no leader")
     away, well = await asyncio.gather(
         _write(board, "away"), _write(board, "well"), return_exceptions=True
@@ -74,7 +74,9 @@ async def test_what_one_is_not_answered_is_no_matter_of_another(board: StatusBoa
     assert len(_Cluster.open) == 1
 
 
-async def test_a_status_that_is_refused_is_no_reason_to_connect_again(board: StatusBoard) -> None:
+async def test_a_status_that_is_refused_is_no_reason_to_connect_again(
+    board: WorkerStatusTopic,
+) -> None:
     _Cluster.refuses["refused"] = NotAuthorized("B", "not allowed")
     with pytest.raises(NotAuthorized):
         await _write(board, "refused")
