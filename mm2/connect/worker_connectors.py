@@ -37,7 +37,7 @@ from mm2.rest.connector_protocol import (
     Position,
     Readiness,
     State,
-    Target,
+    TaskTarget,
 )
 from mm2.rest.followed_flows import FlowViews
 from mm2.rest.readiness import readiness_of, unreachable
@@ -49,9 +49,9 @@ _CONTROL: Final = "Cc"
 _ANSWERED_WITHIN_S: Final = 4.0
 
 _STATES: Final = {
-    Target.RUNNING: TargetState.STARTED,
-    Target.PAUSED: TargetState.PAUSED,
-    Target.STOPPED: TargetState.STOPPED,
+    TaskTarget.RUNNING: TargetState.STARTED,
+    TaskTarget.PAUSED: TargetState.PAUSED,
+    TaskTarget.STOPPED: TargetState.STOPPED,
 }
 
 
@@ -133,7 +133,7 @@ class WorkerConnectors:
             tasks=sorted((await self.status(name)).tasks),
         )
 
-    async def listed(self, name: str) -> ConnectorInfo:
+    async def info_quickly(self, name: str) -> ConnectorInfo:
         """As ``info``."""
         return await self.info(name)
 
@@ -165,7 +165,9 @@ class WorkerConnectors:
         self._states.config(name)
         raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
 
-    async def create(self, name: str, config: Mapping[str, str], target: Target) -> ConnectorInfo:
+    async def create(
+        self, name: str, config: Mapping[str, str], target: TaskTarget
+    ) -> ConnectorInfo:
         """
         Makes a connector.
 
@@ -197,7 +199,7 @@ class WorkerConnectors:
         """
         before = self._store.contents.configs.get(name)
         if before is None:
-            return await self.create(name, config, Target.RUNNING), True
+            return await self.create(name, config, TaskTarget.RUNNING), True
         await self._replace(name, before, with_secrets(config, before), said=config)
         return await self.info(name), False
 
@@ -221,7 +223,7 @@ class WorkerConnectors:
         if self._board is not None:
             await self._board.forget(name)
 
-    async def want(self, name: str, target: Target) -> None:
+    async def set_target_state(self, name: str, target: TaskTarget) -> None:
         """Has a connector run, pause or stop."""
         self._states.config(name)
         await self._store.add(WantedState(name, _STATES[target]))

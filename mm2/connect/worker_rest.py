@@ -13,10 +13,10 @@ from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_connectors import WorkerConnectors, check_providers
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.errors import ConfigError, ConfigErrors
-from mm2.rest.connector_plugins import MIRROR_PLUGINS, Plugin, Plugins
+from mm2.rest.connector_plugins import MIRROR_PLUGINS, ConnectorPlugin, Plugins
 from mm2.rest.connector_protocol import ConnectorType
 from mm2.rest.followed_flows import FlowViews
-from mm2.rest.listeners import Entrance
+from mm2.rest.listeners import ServerSetup
 from mm2.rest.requests import Api
 from mm2.rest.server import served
 from mm2.telemetry.levels import LogLevels
@@ -27,7 +27,7 @@ async def serve_worker(
     store: ConnectorStore,
     running: RunningConnectors,
     board: WorkerStatusTopic,
-    entrance: Entrance,
+    entrance: ServerSetup,
 ) -> None:
     """
     Serves the connectors of a worker until cancelled.
@@ -53,11 +53,13 @@ async def serve_worker(
             await asyncio.Event().wait()
 
 
-def worker_plugins(worker: WorkerConfig, store: ConnectorStore | None = None) -> list[Plugin]:
+def worker_plugins(
+    worker: WorkerConfig, store: ConnectorStore | None = None
+) -> list[ConnectorPlugin]:
     """The classes that a worker runs; configurations are checked as when they are created."""
     known = {plugin.class_name.rpartition(".")[2]: plugin for plugin in MIRROR_PLUGINS}
     return [
-        Plugin(
+        ConnectorPlugin(
             class_name=kind.full_name,
             type=ConnectorType.SINK if kind.is_sink else ConnectorType.SOURCE,
             keys=known[kind.part].keys,

@@ -66,14 +66,14 @@ def _run(path: Path, config: WorkerConfig, entries: Sequence[Entry]) -> int:
     def main(engine: Engine, signals: StopSignals) -> int:
         from mm2.connect.connector_store import TopicStore  # noqa: PLC0415
         from mm2.connect.memory_store import MemoryStore  # noqa: PLC0415
-        from mm2.driver.connect_worker_process import ConnectWorker, entrance_of  # noqa: PLC0415
+        from mm2.driver.connect_worker_process import ConnectWorker, worker_server_setup  # noqa: PLC0415
         from mm2.driver.file_validation import worker_mistakes  # noqa: PLC0415
         from mm2.driver.mirror_maker import EXIT_START, run_program  # noqa: PLC0415
 
         if mistakes := worker_mistakes(config):
             raise FileErrors([(path, each) for each in mistakes])
         try:
-            entrance = entrance_of(config)
+            entrance = worker_server_setup(config)
         except (ConfigError, FatalError) as error:
             log.critical("driver.failed", error=str(error))
             return EXIT_START

@@ -28,13 +28,13 @@ from mm2.driver.mirror_maker import Engine, run_to_the_end, stop_within_s
 from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.herder import FlowHerder
 from mm2.herder.status.status_keeper import StatusKeeper
-from mm2.rest.listeners import Entrance, prepare
+from mm2.rest.listeners import ServerSetup, prepare
 from mm2.supervision import keep_running
 
 log = structlog.get_logger()
 
 
-def entrance_of(config: WorkerConfig) -> Entrance | None:
+def worker_server_setup(config: WorkerConfig) -> ServerSetup | None:
     """
     The entrance that a worker's file asks for; None if it wants none, or no port is free.
 
@@ -62,7 +62,7 @@ class ConnectWorker:
         config: WorkerConfig,
         store: ConnectorStore,
         engine: Engine,
-        entrance: Entrance | None = None,
+        entrance: ServerSetup | None = None,
     ) -> None:
         self._entrance = entrance
         self._config = config
@@ -154,7 +154,7 @@ class ConnectWorker:
 
 
 def _service() -> Callable[
-    [WorkerConfig, ConnectorStore, RunningConnectors, WorkerStatusTopic, Entrance],
+    [WorkerConfig, ConnectorStore, RunningConnectors, WorkerStatusTopic, ServerSetup],
     Coroutine[Any, Any, None],
 ]:
     from mm2.connect.worker_rest import serve_worker  # noqa: PLC0415 - see above

@@ -25,13 +25,13 @@ from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import ClusterAlias
 from mm2.driver.file_reload import file_change
-from mm2.driver.rest_start import entrance_of, serve_rest
+from mm2.driver.rest_start import serve_rest, server_setup
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
 from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.flow_protocols import BundleRunner
 from mm2.herder.herder import Herder
-from mm2.rest.listeners import Entrance
+from mm2.rest.listeners import ServerSetup
 
 log = structlog.get_logger()
 
@@ -101,7 +101,7 @@ class MirrorMaker:
         self,
         flows: Sequence[FlowConfig],
         engine: Engine,
-        entrance: Entrance | None = None,
+        entrance: ServerSetup | None = None,
         read_again: Callable[[], Sequence[FlowConfig]] | None = None,
         failed: Sequence[FailedFlow] = (),
     ) -> None:
@@ -273,7 +273,7 @@ def run_flows(
     for each in failed:
         log.error("flow.unusable", flow=str(each.flow), problems=[str(p) for p in each.problems])
     try:
-        entrance = entrance_of(flows)
+        entrance = server_setup(flows)
     except (ConfigError, FatalError) as error:
         log.critical("driver.failed", error=str(error))
         return EXIT_START

@@ -11,7 +11,7 @@ import structlog
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
 from mm2.config.rest_settings import rest_of_file
-from mm2.rest.listeners import Entrance, prepare
+from mm2.rest.listeners import ServerSetup, prepare
 
 _FLOWS_FIRST_S: Final = 2.0
 
@@ -21,7 +21,7 @@ Flows = Callable[[], Sequence[FlowConfig]]
 Failed = Callable[[], Sequence[FailedFlow]]
 
 
-def entrance_of(flows: Sequence[FlowConfig]) -> Entrance | None:
+def server_setup(flows: Sequence[FlowConfig]) -> ServerSetup | None:
     """
     The entrance that the flows' file asks for; None if it wants none, or no port is free.
 
@@ -36,7 +36,7 @@ def entrance_of(flows: Sequence[FlowConfig]) -> Entrance | None:
 
 
 async def serve_rest(
-    flows: Flows, failed: Failed, entrance: Entrance | None, *, after: asyncio.Event
+    flows: Flows, failed: Failed, entrance: ServerSetup | None, *, after: asyncio.Event
 ) -> None:
     """
     Serves the interface until cancelled; requests that come earlier wait.
@@ -59,7 +59,7 @@ async def serve_rest(
         log.error("rest.ended", exc_info=error)
 
 
-def _service() -> Callable[[Flows, Failed, Entrance], Coroutine[Any, Any, None]]:
+def _service() -> Callable[[Flows, Failed, ServerSetup], Coroutine[Any, Any, None]]:
     from mm2.rest.rest_service import serve_flows  # noqa: PLC0415 - see above
 
     return serve_flows

@@ -23,10 +23,10 @@ from mm2.config.keys.keys_top import HeaderRule
 from mm2.config.text.expressions import hidden_in, hide
 from mm2.errors import ConfigError, ConfigErrors, FlowError, InvalidArgument, Mm2Error
 from mm2.rest.cors import Origins, is_local_name, is_loopback, name_in
-from mm2.rest.listeners import Entrance
+from mm2.rest.listeners import ServerSetup
 from mm2.rest.openapi import ROUTES
 from mm2.rest.passwords import Passwords
-from mm2.rest.requests import Answer, Api, Call, parse_body
+from mm2.rest.requests import Api, Request, Response, parse_body
 from mm2.rest.rest_errors import RestError
 from mm2.rest.routes import Route
 
@@ -43,7 +43,7 @@ _REALM: Final = 'Basic realm="mm2"'
 
 
 def application(
-    api: Api, entrance: Entrance, *, request_timeout_s: float = REQUEST_TIMEOUT_S
+    api: Api, entrance: ServerSetup, *, request_timeout_s: float = REQUEST_TIMEOUT_S
 ) -> web.Application:
     """
     The application.
@@ -70,7 +70,7 @@ def application(
 
 
 def _routes(
-    api: Api, entrance: Entrance, request_timeout_s: float
+    api: Api, entrance: ServerSetup, request_timeout_s: float
 ) -> Iterable[web.AbstractRouteDef]:
     for route in ROUTES:
         handler = _handler(route, api, request_timeout_s)
@@ -85,7 +85,7 @@ def _handler(route: Route, api: Api, timeout_s: float) -> WebHandler:
         if route.needs_connectors and (reason := api.starting()):
             message = f"This worker is still starting up: {reason}. Ask again."
             raise RestError(HTTPStatus.SERVICE_UNAVAILABLE, message)
-        call = Call(
+        call = Request(
             path=request.match_info,
             query={name: request.query.getall(name) for name in request.query},
             body=await _body(request) if route.body is not None else None,
@@ -102,7 +102,7 @@ def _handler(route: Route, api: Api, timeout_s: float) -> WebHandler:
     return handle
 
 
-def _guarded(handler: WebHandler, entrance: Entrance) -> WebHandler:
+def _guarded(handler: WebHandler, entrance: ServerSetup) -> WebHandler:
     async def handle(request: web.Request) -> web.StreamResponse:
         if entrance.settings.read_only:
             raise RestError(HTTPStatus.FORBIDDEN, _only_shows(entrance))
@@ -115,7 +115,7 @@ def _guarded(handler: WebHandler, entrance: Entrance) -> WebHandler:
     return handle
 
 
-def _only_shows(entrance: Entrance) -> str:
+def _only_shows(entrance: ServerSetup) -> str:
     if not entrance.settings.read_only_by_default:
         return "This node only shows (rest.read.only); ask another one."
     return (
@@ -137,7 +137,7 @@ async def _body(request: web.Request) -> object:
     return parse_body(await request.read())
 
 
-def _response(answer: Answer) -> web.Response:
+def _response(answer: Response) -> web.Response:
     headers = {"Location": answer.location} if answer.location else None
     if answer.body is None:
         return web.Response(status=answer.status, headers=headers)
@@ -238,7 +238,7 @@ def _origins(origins: Origins) -> Middleware:
     return middleware
 
 
-def _names(entrance: Entrance) -> Middleware:
+def _names(entrance: ServerSetup) -> Middleware:
     """Keeps pages out whose names lead to a listener that only this machine is to reach."""
     listeners = [each.listener for each in entrance.bound]
     ports = {each.port for each in listeners if each.is_local and each.scheme == "http"}

@@ -25,7 +25,7 @@ _NOT_TAKEN: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ConfigDiff:
     """
     How a configuration differs from the present one.
 
@@ -42,9 +42,9 @@ class Difference:
         return bool(self.changes or self.resets)
 
 
-def whole(
+def replace_diff(
     present: Mapping[str, str], asked: Mapping[str, str], altered: Collection[str]
-) -> Difference:
+) -> ConfigDiff:
     """
     What a whole configuration asks for.
 
@@ -56,13 +56,13 @@ def whole(
     Raises:
         ConfigErrors: it would change what a connector is, or has hidden values that are not known.
     """
-    return Difference(
+    return ConfigDiff(
         changes=_changes(present, asked),
         resets=frozenset(key for key in altered if key in present and key not in asked),
     )
 
 
-def partial(present: Mapping[str, str], asked: Mapping[str, str | None]) -> Difference:
+def patch_diff(present: Mapping[str, str], asked: Mapping[str, str | None]) -> ConfigDiff:
     """
     What a change of some keys asks for (KIP-477).
 
@@ -73,7 +73,7 @@ def partial(present: Mapping[str, str], asked: Mapping[str, str | None]) -> Diff
     Raises:
         ConfigErrors: as ``whole``.
     """
-    return Difference(changes=_changes(present, asked))
+    return ConfigDiff(changes=_changes(present, asked))
 
 
 def _changes(present: Mapping[str, str], asked: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -32,7 +32,7 @@ Check = Callable[[Mapping[str, str]], Iterable[ConfigError]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plugin:
+class ConnectorPlugin:
     """
     One class of connectors.
 
@@ -93,10 +93,10 @@ class Plugins:
             may change nothing is not to ask.
     """
 
-    all: Sequence[Plugin]
+    all: Sequence[ConnectorPlugin]
     resolves: bool = False
 
-    def named(self, name: str) -> Plugin:
+    def named(self, name: str) -> ConnectorPlugin:
         """
         The class of a name.
 
@@ -192,9 +192,9 @@ def _checked(connector: str, definition: Definition) -> Check:
     return check
 
 
-def _plugin(connector: str, definition: Definition) -> Plugin:
+def _plugin(connector: str, definition: Definition) -> ConnectorPlugin:
     own = [key for key in OWN_KEYS if definition in key.definitions]
-    return Plugin(
+    return ConnectorPlugin(
         class_name=_PACKAGE + connector,
         type=ConnectorType.SOURCE,
         keys=(*keys_of(definition).values(), *own),

@@ -23,7 +23,7 @@ class ConnectorType(StrEnum):
     SINK = "sink"
 
 
-class Target(StrEnum):
+class TaskTarget(StrEnum):
     """What an operator can want of a connector."""
 
     RUNNING = "running"
@@ -139,7 +139,7 @@ class Connectors(Protocol):
     async def info(self, name: str) -> ConnectorInfo:
         """What a connector is."""
 
-    async def listed(self, name: str) -> ConnectorInfo:
+    async def info_quickly(self, name: str) -> ConnectorInfo:
         """What a connector is, as far as that is known soon: to be looked at, not sent back."""
 
     async def config(self, name: str) -> Mapping[str, str]:
@@ -157,7 +157,9 @@ class Connectors(Protocol):
     async def reset_topics(self, name: str) -> None:
         """Forgets these topics, until they are used again."""
 
-    async def create(self, name: str, config: Mapping[str, str], target: Target) -> ConnectorInfo:
+    async def create(
+        self, name: str, config: Mapping[str, str], target: TaskTarget
+    ) -> ConnectorInfo:
         """
         Makes a connector.
 
@@ -189,7 +191,7 @@ class Connectors(Protocol):
             RestError: it cannot be ended.
         """
 
-    async def want(self, name: str, target: Target) -> None:
+    async def set_target_state(self, name: str, target: TaskTarget) -> None:
         """Has a connector run, pause or stop; safe to repeat."""
 
     async def restart(

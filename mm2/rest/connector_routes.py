@@ -8,9 +8,15 @@ from typing import Final
 from urllib.parse import quote
 
 from mm2.errors import ClusterError
-from mm2.rest.connector_protocol import ConnectorInfo, ConnectorStatus, ConnectorType, State, Target
+from mm2.rest.connector_protocol import (
+    ConnectorInfo,
+    ConnectorStatus,
+    ConnectorType,
+    State,
+    TaskTarget,
+)
 from mm2.rest.documents import info_document, status_document
-from mm2.rest.requests import Answer, Api, Call, changes_of, config_of
+from mm2.rest.requests import Api, Request, Response, changes_of, config_of
 from mm2.rest.rest_errors import RestError, bad_request
 from mm2.rest.routes import CONNECTOR, Parameter, Route
 
@@ -21,14 +27,16 @@ _CONFLICT: Final = HTTPStatus.CONFLICT
 _BAD: Final = HTTPStatus.BAD_REQUEST
 
 
-async def list_connectors(api: Api, call: Call) -> Answer:
+async def list_connectors(api: Api, call: Request) -> Response:
     """The names of connectors, or with ``expand`` what they are and how."""
     names = await api.connectors.names()
     if "expand" not in call.query:
-        return Answer(body=list(names))
+        return Response(body=list(names))
     parts = set(call.query["expand"])
     found = await asyncio.gather(*(_listed(api, name, parts) for name in names))
-    return Answer(body={n: each for n, each in zip(names, found, strict=True) if each is not None})
+    return Response(
+        body={n: each for n, each in zip(names, found, strict=True) if each is not None}
+    )
 
 
 async def _listed(api: Api, name: str, parts: set[str]) -> dict[str, object] | None:
@@ -61,11 +69,11 @@ async def _expanded(api: Api, name: str, parts: set[str]) -> dict[str, object]:
     if "status" in parts:
         found["status"] = status_document(await api.connectors.status(name))
     if "info" in parts:
-        found["info"] = info_document(await api.connectors.listed(name))
+        found["info"] = info_document(await api.connectors.info_quickly(name))
     return found
 
 
-async def create_connector(api: Api, call: Call) -> Answer:
+async def create_connector(api: Api, call: Request) -> Response:
     """Makes a connector."""
     fields = call.object()
     config = config_of(fields.get("config"))
@@ -79,8 +87,8 @@ async def create_connector(api: Api, call: Call) -> Answer:
     return _created(info)
 
 
-def _created(info: ConnectorInfo) -> Answer:
-    return Answer(
+def _created(info: ConnectorInfo) -> Response:
+    return Response(
         status=HTTPStatus.CREATED,
         body=info_document(info),
         location=f"/connectors/{quote(info.name, safe='')}",
@@ -97,47 +105,47 @@ def _check_name(name: str, config: dict[str, str]) -> None:
         )
 
 
-def _target(written: object) -> Target:
+def _target(written: object) -> TaskTarget:
     match written:
         case None:
-            return Target.RUNNING
-        case str() if written.upper() in Target.__members__:
-            return Target[written.upper()]
+            return TaskTarget.RUNNING
+        case str() if written.upper() in TaskTarget.__members__:
+            return TaskTarget[written.upper()]
         case _:
-            raise bad_request(f"initial_state must be one of {', '.join(Target.__members__)}")
+            raise bad_request(f"initial_state must be one of {', '.join(TaskTarget.__members__)}")
 
 
-async def get_connector(api: Api, call: Call) -> Answer:
+async def get_connector(api: Api, call: Request) -> Response:
     """What a connector is."""
-    return Answer(body=info_document(await api.connectors.info(call.connector)))
+    return Response(body=info_document(await api.connectors.info(call.connector)))
 
 
-async def get_config(api: Api, call: Call) -> Answer:
+async def get_config(api: Api, call: Request) -> Response:
     """A connector's configuration."""
-    return Answer(body=dict(await api.connectors.config(call.connector)))
+    return Response(body=dict(await api.connectors.config(call.connector)))
 
 
-async def put_config(api: Api, call: Call) -> Answer:
+async def put_config(api: Api, call: Request) -> Response:
     """Gives a connector a configuration."""
     config = call.config()
     _check_name(call.connector, config)
     info, is_new = await api.connectors.put_config(call.connector, config)
-    return _created(info) if is_new else Answer(body=info_document(info))
+    return _created(info) if is_new else Response(body=info_document(info))
 
 
-async def patch_config(api: Api, call: Call) -> Answer:
+async def patch_config(api: Api, call: Request) -> Response:
     """Changes some keys of a connector's configuration."""
     changes = changes_of(call.object())
     if changes.get(_NAME, call.connector) != call.connector:
         raise bad_request("A connector cannot be given another name.")
     changes.pop(_NAME, None)
-    return Answer(body=info_document(await api.connectors.patch_config(call.connector, changes)))
+    return Response(body=info_document(await api.connectors.patch_config(call.connector, changes)))
 
 
-async def delete_connector(api: Api, call: Call) -> Answer:
+async def delete_connector(api: Api, call: Request) -> Response:
     """Ends a connector for good."""
     await api.connectors.delete(call.connector)
-    return Answer(status=_NO_CONTENT)
+    return Response(status=_NO_CONTENT)
 
 
 _EXPAND: Final = Parameter(

@@ -18,7 +18,7 @@ from mm2.config.flow_config import FlowConfig
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
-from mm2.rest.config_diff import partial, whole
+from mm2.rest.config_diff import patch_diff, replace_diff
 from mm2.rest.connector_protocol import (
     ConnectorInfo,
     ConnectorStatus,
@@ -26,10 +26,10 @@ from mm2.rest.connector_protocol import (
     JsonObject,
     Position,
     Readiness,
-    Target,
+    TaskTarget,
 )
 from mm2.rest.flow_control import (
-    FlowSteering,
+    FlowControl,
     alter_positions,
     positions_of,
     reset_positions,
@@ -73,7 +73,7 @@ class FlowConnectors:
         self._flows = flows
         self._failed = failed
         self._views = views
-        self._steering = FlowSteering(views)
+        self._steering = FlowControl(views)
 
     async def cluster_id(self) -> str:
         """
@@ -118,7 +118,7 @@ class FlowConnectors:
             tasks=list(status_of(name, connector_of(view, name, connector)).tasks),
         )
 
-    async def listed(self, name: str) -> ConnectorInfo:
+    async def info_quickly(self, name: str) -> ConnectorInfo:
         """As ``info``; what the file says, if that cannot be had in some seconds."""
         if self._failure(name) is not None:
             return ConnectorInfo(name=name, type=ConnectorType.SOURCE, config={"name": name})
@@ -171,7 +171,9 @@ class FlowConnectors:
         self._find(name)
         raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
 
-    async def create(self, name: str, config: Mapping[str, str], target: Target) -> ConnectorInfo:
+    async def create(
+        self, name: str, config: Mapping[str, str], target: TaskTarget
+    ) -> ConnectorInfo:
         """
         Cannot be done here.
 
@@ -203,7 +205,7 @@ class FlowConnectors:
             ConfigErrors: the configuration is wrong.
         """
         await self._steering.alter(
-            *self._find(name), lambda present, altered: whole(present, config, altered)
+            *self._find(name), lambda present, altered: replace_diff(present, config, altered)
         )
         return await self.info(name), False
 
@@ -215,12 +217,14 @@ class FlowConnectors:
             RestError: there is no such connector.
             ConfigErrors: the configuration would be wrong.
         """
-        await self._steering.alter(*self._find(name), lambda present, _: partial(present, changes))
+        await self._steering.alter(
+            *self._find(name), lambda present, _: patch_diff(present, changes)
+        )
         return await self.info(name)
 
-    async def want(self, name: str, target: Target) -> None:
+    async def set_target_state(self, name: str, target: TaskTarget) -> None:
         """Has a connector run, pause or stop."""
-        await self._steering.want(*self._find(name), target)
+        await self._steering.set_target_state(*self._find(name), target)
 
     async def restart(
         self, name: str, *, include_tasks: bool, only_failed: bool

@@ -21,8 +21,8 @@ from mm2.herder.offsets.offset_changes import OffsetChanges
 from mm2.herder.view.flow_follower import ConnectorView
 from mm2.protocol.command_records import Alterations, ConnectorState
 from mm2.rest import connector_offsets
-from mm2.rest.config_diff import Difference
-from mm2.rest.connector_protocol import ConnectorStatus, JsonObject, Position, Target
+from mm2.rest.config_diff import ConfigDiff
+from mm2.rest.connector_protocol import ConnectorStatus, JsonObject, Position, TaskTarget
 from mm2.rest.flow_documents import (
     connector_name,
     connector_of,
@@ -37,7 +37,7 @@ _LOOK_EVERY_S: Final = 0.02
 _FAILED: Final = "FAILED"
 
 
-class FlowSteering:
+class FlowControl:
     """
     Steers the connectors of flows.
 
@@ -52,7 +52,7 @@ class FlowSteering:
         self,
         config: FlowConfig,
         connector: str,
-        difference: Callable[[Mapping[str, str], Sequence[str]], Difference],
+        difference: Callable[[Mapping[str, str], Sequence[str]], ConfigDiff],
     ) -> None:
         """
         Alters a flow, and waits until views show it.
@@ -73,15 +73,17 @@ class FlowSteering:
                 alteration = await commands.alter(asked.changes, reset=asked.resets)
                 await self._until_seen(config, alteration.alterations)
 
-    async def want(self, config: FlowConfig, connector: str, target: Target) -> None:
+    async def set_target_state(
+        self, config: FlowConfig, connector: str, target: TaskTarget
+    ) -> None:
         """Has a connector run, pause or stop."""
         async with _commands(config) as commands:
             match target:
-                case Target.RUNNING:
+                case TaskTarget.RUNNING:
                     await commands.resume(connector)
-                case Target.PAUSED:
+                case TaskTarget.PAUSED:
                     await commands.pause(connector)
-                case Target.STOPPED:
+                case TaskTarget.STOPPED:
                     await commands.stop(connector)
 
     async def restart(

@@ -18,7 +18,7 @@ from mm2.rest.sockets import Bound, bind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entrance:
+class ServerSetup:
     """
     Where requests come in, and who is let in.
 
@@ -37,7 +37,7 @@ class Entrance:
     origins: Origins
 
 
-def prepare(settings: RestSettings) -> Entrance:
+def prepare(settings: RestSettings) -> ServerSetup:
     """
     Takes the ports, and reads the files that the settings name.
 
@@ -48,7 +48,7 @@ def prepare(settings: RestSettings) -> Entrance:
     return replace(read_files(settings), bound=bind(settings))
 
 
-def read_files(settings: RestSettings) -> Entrance:
+def read_files(settings: RestSettings) -> ServerSetup:
     """
     Reads the files that the settings name, and takes no port.
 
@@ -57,7 +57,7 @@ def read_files(settings: RestSettings) -> Entrance:
     """
     passwords = Passwords.of_file(settings.passwords_file) if settings.passwords_file else None
     origins = Origins(settings.origins, settings.methods)
-    return Entrance(settings=settings, tls=_tls(settings), passwords=passwords, origins=origins)
+    return ServerSetup(settings=settings, tls=_tls(settings), passwords=passwords, origins=origins)
 
 
 def _tls(settings: RestSettings) -> ssl.SSLContext | None:

@@ -9,7 +9,7 @@ from typing import Final
 from mm2 import __version__
 from mm2.rest.connector_plugins import API_VERSION
 from mm2.rest.connector_protocol import Readiness
-from mm2.rest.requests import Answer, Api, Call
+from mm2.rest.requests import Api, Request, Response
 from mm2.rest.rest_errors import bad_request, not_found
 from mm2.rest.routes import Parameter, Route
 from mm2.telemetry.levels import LEVELS, Level
@@ -17,9 +17,9 @@ from mm2.telemetry.levels import LEVELS, Level
 _OK: Final = HTTPStatus.OK
 
 
-async def get_root(api: Api, call: Call) -> Answer:
+async def get_root(api: Api, call: Request) -> Response:
     """The release whose interface this is, and the cluster."""
-    return Answer(
+    return Response(
         body={
             "version": API_VERSION,
             "commit": f"mm2-{__version__}",
@@ -28,20 +28,20 @@ async def get_root(api: Api, call: Call) -> Answer:
     )
 
 
-async def get_health(api: Api, call: Call) -> Answer:
+async def get_health(api: Api, call: Request) -> Response:
     """Whether this process works: a cluster that is away is no reason to end and start it anew."""
     if reason := api.starting():
         body = {"status": "starting", "message": _still_starting(reason)}
-        return Answer(status=HTTPStatus.SERVICE_UNAVAILABLE, body=body)
+        return Response(status=HTTPStatus.SERVICE_UNAVAILABLE, body=body)
     message = "Worker has completed startup and is ready to handle requests."
-    return Answer(body={"status": "healthy", "message": message})
+    return Response(body={"status": "healthy", "message": message})
 
 
 def _still_starting(reason: str) -> str:
     return f"Worker is still starting up: {reason}."
 
 
-async def get_readiness(api: Api, call: Call) -> Answer:
+async def get_readiness(api: Api, call: Request) -> Response:
     """Which flows and clusters are ready."""
     if starting := api.starting():
         return _readiness("starting", [_still_starting(starting)], Readiness())
@@ -50,7 +50,7 @@ async def get_readiness(api: Api, call: Call) -> Answer:
     return _readiness("not ready" if reasons else "ready", reasons, found)
 
 
-def _readiness(status: str, reasons: Iterable[str], found: Readiness) -> Answer:
+def _readiness(status: str, reasons: Iterable[str], found: Readiness) -> Response:
     body = {
         "status": status,
         "message": "; ".join(reasons) or "All flows are led, and their clusters answer.",
@@ -63,35 +63,35 @@ def _readiness(status: str, reasons: Iterable[str], found: Readiness) -> Answer:
         ],
     }
     is_ready = status == "ready"
-    return Answer(status=_OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE, body=body)
+    return Response(status=_OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE, body=body)
 
 
-async def list_plugins(api: Api, call: Call) -> Answer:
+async def list_plugins(api: Api, call: Request) -> Response:
     """The classes of connectors; there are no other plug-ins, whatever connectorsOnly says."""
-    return Answer(body=[plugin.document() for plugin in api.plugins.all])
+    return Response(body=[plugin.document() for plugin in api.plugins.all])
 
 
-async def get_definitions(api: Api, call: Call) -> Answer:
+async def get_definitions(api: Api, call: Request) -> Response:
     """The definition of a class's configuration."""
-    return Answer(body=api.plugins.named(call.path["plugin"]).definitions())
+    return Response(body=api.plugins.named(call.path["plugin"]).definitions())
 
 
-async def validate(api: Api, call: Call) -> Answer:
+async def validate(api: Api, call: Request) -> Response:
     """How a configuration fits a class."""
-    return Answer(body=api.plugins.validated(call.path["plugin"], call.config()))
+    return Response(body=api.plugins.validated(call.path["plugin"], call.config()))
 
 
-async def list_loggers(api: Api, call: Call) -> Answer:
+async def list_loggers(api: Api, call: Request) -> Response:
     """The levels that have been set."""
-    return Answer(body={name: _level(level) for name, level in api.levels.all().items()})
+    return Response(body={name: _level(level) for name, level in api.levels.all().items()})
 
 
-async def get_logger(api: Api, call: Call) -> Answer:
+async def get_logger(api: Api, call: Request) -> Response:
     """The level of a logger."""
-    return Answer(body=_level(_found(api, call.path["logger"])))
+    return Response(body=_level(_found(api, call.path["logger"])))
 
 
-async def set_level(api: Api, call: Call) -> Answer:
+async def set_level(api: Api, call: Request) -> Response:
     """Sets the level of a logger, on this node."""
     if (call.query.get("scope") or ["worker"])[0].lower() == "cluster":
         message = "Levels are set on one node at a time: leave scope=cluster out, and ask each."
@@ -104,7 +104,7 @@ async def set_level(api: Api, call: Call) -> Answer:
         raise not_found(f"invalid log level '{written}'.")
     logger = call.path["logger"]
     _found(api, logger)
-    return Answer(body=api.levels.set(logger, name))
+    return Response(body=api.levels.set(logger, name))
 
 
 def _found(api: Api, logger: str) -> Level:

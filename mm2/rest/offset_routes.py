@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Final
 
 from mm2.rest.documents import position_document
-from mm2.rest.requests import Answer, Api, Call
+from mm2.rest.requests import Api, Request, Response
 from mm2.rest.rest_errors import bad_request
 from mm2.rest.routes import CONNECTOR, Route
 
@@ -16,36 +16,36 @@ _CONFLICT: Final = HTTPStatus.CONFLICT
 _BAD: Final = HTTPStatus.BAD_REQUEST
 
 
-async def get_topics(api: Api, call: Call) -> Answer:
+async def get_topics(api: Api, call: Request) -> Response:
     """The topics that a connector uses."""
     topics = await api.connectors.topics(call.connector)
-    return Answer(body={call.connector: {"topics": list(topics)}})
+    return Response(body={call.connector: {"topics": list(topics)}})
 
 
-async def reset_topics(api: Api, call: Call) -> Answer:
+async def reset_topics(api: Api, call: Request) -> Response:
     """Forgets the topics that a connector uses."""
     await api.connectors.reset_topics(call.connector)
-    return Answer(status=_ACCEPTED)
+    return Response(status=_ACCEPTED)
 
 
-async def get_offsets(api: Api, call: Call) -> Answer:
+async def get_offsets(api: Api, call: Request) -> Response:
     """Where a connector is."""
     positions = await api.connectors.offsets(call.connector)
-    return Answer(body={"offsets": [position_document(each) for each in positions]})
+    return Response(body={"offsets": [position_document(each) for each in positions]})
 
 
-async def alter_offsets(api: Api, call: Call) -> Answer:
+async def alter_offsets(api: Api, call: Request) -> Response:
     """Moves a stopped connector."""
     document = call.object()
     if not document.get("offsets"):
         message = "Partitions / offsets need to be provided for an alter offsets request"
         raise bad_request(message)
-    return Answer(body={"message": await api.connectors.alter_offsets(call.connector, document)})
+    return Response(body={"message": await api.connectors.alter_offsets(call.connector, document)})
 
 
-async def reset_offsets(api: Api, call: Call) -> Answer:
+async def reset_offsets(api: Api, call: Request) -> Response:
     """Makes a stopped connector forget where it is."""
-    return Answer(body={"message": await api.connectors.reset_offsets(call.connector)})
+    return Response(body={"message": await api.connectors.reset_offsets(call.connector)})
 
 
 POSITION_ROUTES: Final = (

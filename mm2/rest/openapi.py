@@ -11,7 +11,7 @@ from mm2 import __version__
 from mm2.rest.connector_routes import CONNECTOR_ROUTES
 from mm2.rest.node_routes import NODE_ROUTES
 from mm2.rest.offset_routes import POSITION_ROUTES
-from mm2.rest.requests import Answer, Api, Call
+from mm2.rest.requests import Api, Request, Response
 from mm2.rest.routes import MESSAGES, Route
 from mm2.rest.schemas import SCHEMAS, reference
 from mm2.rest.state_routes import STEERING_ROUTES
@@ -94,9 +94,9 @@ def _content(schema: str) -> dict[str, object]:
     return {"application/json": {"schema": reference(schema)}}
 
 
-async def get_openapi(api: Api, call: Call) -> Answer:
+async def get_openapi(api: Api, call: Request) -> Response:
     """This description."""
-    return Answer(body=description(ROUTES))
+    return Response(body=description(ROUTES))
 
 
 ROUTES: Final = (

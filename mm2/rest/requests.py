@@ -16,7 +16,7 @@ from mm2.telemetry.levels import LogLevels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Request:
     """
     One request.
 
@@ -109,7 +109,7 @@ def parse_body(data: bytes) -> object:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Response:
     """
     What a request is answered with.
 
@@ -142,4 +142,4 @@ class Api:
     starting: Callable[[], str | None] = field(default=lambda: None)
 
 
-Handler = Callable[[Api, Call], Awaitable[Answer]]
+Handler = Callable[[Api, Request], Awaitable[Response]]

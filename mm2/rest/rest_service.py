@@ -11,13 +11,13 @@ from mm2.rest.connector_plugins import MIRROR_PLUGINS, Plugins
 from mm2.rest.connector_protocol import Connectors
 from mm2.rest.flow_connectors import FlowConnectors
 from mm2.rest.followed_flows import FlowViews
-from mm2.rest.listeners import Entrance
+from mm2.rest.listeners import ServerSetup
 from mm2.rest.requests import Api
 from mm2.rest.server import served
 from mm2.telemetry.levels import LogLevels
 
 
-async def serve(connectors: Connectors, plugins: Plugins, entrance: Entrance) -> None:
+async def serve(connectors: Connectors, plugins: Plugins, entrance: ServerSetup) -> None:
     """
     Serves the interface until cancelled.
 
@@ -34,7 +34,7 @@ async def serve(connectors: Connectors, plugins: Plugins, entrance: Entrance) ->
 async def serve_flows(
     flows: Callable[[], Sequence[FlowConfig]],
     failed: Callable[[], Sequence[FailedFlow]],
-    entrance: Entrance,
+    entrance: ServerSetup,
 ) -> None:
     """
     Serves the flows of a dedicated node until cancelled.

@@ -10,7 +10,7 @@ import structlog
 from aiohttp import web
 
 from mm2.rest.app import application
-from mm2.rest.listeners import Entrance
+from mm2.rest.listeners import ServerSetup
 from mm2.rest.requests import Api
 from mm2.rest.sockets import advertised_url
 
@@ -20,7 +20,7 @@ _DRAIN_WITHIN_S: Final = 2.0
 
 
 @asynccontextmanager
-async def served(api: Api, entrance: Entrance) -> AsyncIterator[None]:
+async def served(api: Api, entrance: ServerSetup) -> AsyncIterator[None]:
     """Serves the interface, and takes the sockets over."""
     runner = web.AppRunner(
         application(api, entrance),
@@ -40,7 +40,7 @@ async def served(api: Api, entrance: Entrance) -> AsyncIterator[None]:
         await runner.cleanup()
 
 
-def _tell(entrance: Entrance) -> None:
+def _tell(entrance: ServerSetup) -> None:
     """Says where, and what an operator should think twice about."""
     listeners = [each.listener for each in entrance.bound]
     url = advertised_url(entrance.bound, entrance.settings)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Final
 
-from mm2.rest.connector_protocol import Target
+from mm2.rest.connector_protocol import TaskTarget
 from mm2.rest.documents import status_document, task_document
-from mm2.rest.requests import Answer, Api, Call
+from mm2.rest.requests import Api, Request, Response
 from mm2.rest.rest_errors import not_found
 from mm2.rest.routes import CONNECTOR, Parameter, Route
 
@@ -17,16 +17,16 @@ _NO_CONTENT: Final = HTTPStatus.NO_CONTENT
 _CONFLICT: Final = HTTPStatus.CONFLICT
 
 
-async def get_status(api: Api, call: Call) -> Answer:
+async def get_status(api: Api, call: Request) -> Response:
     """How a connector is."""
-    return Answer(body=status_document(await api.connectors.status(call.connector)))
+    return Response(body=status_document(await api.connectors.status(call.connector)))
 
 
-async def get_tasks(api: Api, call: Call) -> Answer:
+async def get_tasks(api: Api, call: Request) -> Response:
     """A connector's tasks and their configurations."""
     name = call.connector
     configs = await api.connectors.task_configs(name)
-    return Answer(
+    return Response(
         body=[
             {"id": {"connector": name, "task": number}, "config": dict(config)}
             for number, config in sorted(configs.items())
@@ -34,22 +34,22 @@ async def get_tasks(api: Api, call: Call) -> Answer:
     )
 
 
-async def get_task_status(api: Api, call: Call) -> Answer:
+async def get_task_status(api: Api, call: Request) -> Response:
     """How one task is."""
     number = _task(call)
     state = (await api.connectors.status(call.connector)).tasks.get(number)
     if state is None:
         raise not_found(f"No status found for task {call.connector}-{number}")
-    return Answer(body=task_document(number, state))
+    return Response(body=task_document(number, state))
 
 
-async def restart_task(api: Api, call: Call) -> Answer:
+async def restart_task(api: Api, call: Request) -> Response:
     """Has one task start anew."""
     await api.connectors.restart_task(call.connector, _task(call))
-    return Answer(status=_NO_CONTENT)
+    return Response(status=_NO_CONTENT)
 
 
-def _task(call: Call) -> int:
+def _task(call: Request) -> int:
     written = call.path["task"]
     # Java's path parameter is an int; what is none has no resource.
     if not written.isascii() or not written.isdecimal() or len(written) > len(str(2**31)):
@@ -57,33 +57,33 @@ def _task(call: Call) -> int:
     return int(written)
 
 
-async def pause(api: Api, call: Call) -> Answer:
+async def pause(api: Api, call: Request) -> Response:
     """Has a connector hold, ready to go on."""
-    await api.connectors.want(call.connector, Target.PAUSED)
-    return Answer(status=_ACCEPTED)
+    await api.connectors.set_target_state(call.connector, TaskTarget.PAUSED)
+    return Response(status=_ACCEPTED)
 
 
-async def resume(api: Api, call: Call) -> Answer:
+async def resume(api: Api, call: Request) -> Response:
     """Has a connector go on."""
-    await api.connectors.want(call.connector, Target.RUNNING)
-    return Answer(status=_ACCEPTED)
+    await api.connectors.set_target_state(call.connector, TaskTarget.RUNNING)
+    return Response(status=_ACCEPTED)
 
 
-async def stop(api: Api, call: Call) -> Answer:
+async def stop(api: Api, call: Request) -> Response:
     """Has a connector stop."""
-    await api.connectors.want(call.connector, Target.STOPPED)
-    return Answer(status=_NO_CONTENT)
+    await api.connectors.set_target_state(call.connector, TaskTarget.STOPPED)
+    return Response(status=_NO_CONTENT)
 
 
-async def restart(api: Api, call: Call) -> Answer:
+async def restart(api: Api, call: Request) -> Response:
     """Has a connector, its tasks or both start anew."""
     include_tasks, only_failed = call.switch("includeTasks"), call.switch("onlyFailed")
     status = await api.connectors.restart(
         call.connector, include_tasks=include_tasks, only_failed=only_failed
     )
     if not include_tasks and not only_failed:
-        return Answer(status=_NO_CONTENT)
-    return Answer(status=_ACCEPTED, body=status_document(status))
+        return Response(status=_NO_CONTENT)
+    return Response(status=_ACCEPTED, body=status_document(status))
 
 
 _BOOLEAN: Final = {"type": "boolean", "default": False}

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from mm2.errors import Unavailable
-from mm2.rest.config_diff import partial, whole
+from mm2.rest.config_diff import patch_diff, replace_diff
 from mm2.rest.connector_protocol import (
     ConnectorInfo,
     ConnectorStatus,
@@ -21,16 +21,16 @@ from mm2.rest.connector_protocol import (
     Position,
     Readiness,
     State,
-    Target,
+    TaskTarget,
 )
 from mm2.rest.rest_errors import RestError, bad_request, not_found, unknown_connector
 
 SOURCE = "A->B.MirrorSourceConnector"
 HEARTBEAT = "A->B.MirrorHeartbeatConnector"
 _STATES = {
-    Target.RUNNING: "RUNNING",
-    Target.PAUSED: "PAUSED",
-    Target.STOPPED: "STOPPED",
+    TaskTarget.RUNNING: "RUNNING",
+    TaskTarget.PAUSED: "PAUSED",
+    TaskTarget.STOPPED: "STOPPED",
 }
 
 
@@ -40,7 +40,7 @@ class FakeConnector:
 
     config: dict[str, str]
     altered: dict[str, str | None] = field(default_factory=dict)
-    target: Target = Target.RUNNING
+    target: TaskTarget = TaskTarget.RUNNING
     failed: dict[int, str] = field(default_factory=dict)
     offsets: list[Position] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ class FakeConnectors:
             tasks=list((await self.status(name)).tasks),
         )
 
-    async def listed(self, name: str) -> ConnectorInfo:
+    async def info_quickly(self, name: str) -> ConnectorInfo:
         """Its info."""
         return await self.info(name)
 
@@ -110,7 +110,7 @@ class FakeConnectors:
             number: State(state="FAILED", worker_id="w", trace=trace)
             for number, trace in found.failed.items()
         }
-        if found.target is not Target.STOPPED:
+        if found.target is not TaskTarget.STOPPED:
             tasks = {0: State(state=state, worker_id="w"), **tasks}
         return ConnectorStatus(
             name=name,
@@ -133,7 +133,9 @@ class FakeConnectors:
         self._named(name)
         raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
 
-    async def create(self, name: str, config: Mapping[str, str], target: Target) -> ConnectorInfo:
+    async def create(
+        self, name: str, config: Mapping[str, str], target: TaskTarget
+    ) -> ConnectorInfo:
         """Not possible."""
         raise bad_request(f"{name} cannot be made as {target} with {len(config)} keys")
 
@@ -146,7 +148,7 @@ class FakeConnectors:
         """Alters what differs."""
         found = self._named(name)
         present = (await self.info(name)).config
-        asked = whole(present, config, found.altered)
+        asked = replace_diff(present, config, found.altered)
         found.altered.update(asked.changes)
         for key in asked.resets:
             del found.altered[key]
@@ -155,10 +157,10 @@ class FakeConnectors:
     async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
         """Alters what differs."""
         found = self._named(name)
-        found.altered.update(partial((await self.info(name)).config, changes).changes)
+        found.altered.update(patch_diff((await self.info(name)).config, changes).changes)
         return await self.info(name)
 
-    async def want(self, name: str, target: Target) -> None:
+    async def set_target_state(self, name: str, target: TaskTarget) -> None:
         """It is so at once."""
         self._named(name).target = target
 
@@ -201,7 +203,7 @@ class FakeConnectors:
 
     def _stopped(self, name: str) -> FakeConnector:
         found = self._named(name)
-        if found.target is not Target.STOPPED:
+        if found.target is not TaskTarget.STOPPED:
             raise bad_request(
                 "Connectors must be in the STOPPED state before their offsets can be modified."
             )

@@ -29,7 +29,7 @@ from mm2.core.filters import TopicFilter
 from mm2.core.model import TopicName
 from mm2.errors import ConfigErrors, Unavailable
 from mm2.herder.view.flow_follower import ConnectorView, FlowView, LeaderView, TaskView
-from mm2.rest.connector_protocol import State, Target
+from mm2.rest.connector_protocol import State, TaskTarget
 from mm2.rest.followed_flows import FlowViews
 from mm2.rest.rest_errors import RestError
 from tests.support.eventually import eventually_async
@@ -237,7 +237,7 @@ async def test_a_class_that_the_worker_does_not_allow_is_not_taken_over_rest() -
     rest = _World().rest
     with pytest.raises(ConfigErrors, match=r"plugin\.allowed\.prefixes"):
         await rest.create(
-            "m", {**_CONFIG, "replication.policy.class": "venv.__main__:X"}, Target.RUNNING
+            "m", {**_CONFIG, "replication.policy.class": "venv.__main__:X"}, TaskTarget.RUNNING
         )
     assert not await rest.names()
 
@@ -267,7 +267,7 @@ def test_a_connector_that_does_not_end_holds_the_others_up_for_some_seconds_only
 def test_what_clients_are_not_shown_stays_as_it_is_when_they_send_it_back() -> None:
     async def story() -> None:
         rest = (world := _World()).rest
-        made = await rest.create("m", _CONFIG, Target.STOPPED)
+        made = await rest.create("m", _CONFIG, TaskTarget.STOPPED)
         assert made.config["source.cluster.sasl.jaas.config"] == "[hidden]"
         changed, is_new = await rest.put_config("m", {**made.config, "topics": "t"})
         assert (changed.config["topics"], is_new) == ("t", False)
@@ -277,8 +277,8 @@ def test_what_clients_are_not_shown_stays_as_it_is_when_they_send_it_back() -> N
     run(story())
 
 
-@pytest.mark.parametrize("target", [Target.PAUSED, Target.STOPPED])
-def test_a_connector_runs_until_its_leader_has_released_it(target: Target) -> None:
+@pytest.mark.parametrize("target", [TaskTarget.PAUSED, TaskTarget.STOPPED])
+def test_a_connector_runs_until_its_leader_has_released_it(target: TaskTarget) -> None:
     """What operators want is not yet so: records are still written meanwhile."""
 
     async def story() -> None:
@@ -307,7 +307,7 @@ def test_what_has_failed_before_it_is_paused_is_shown_so_and_why() -> None:
         views, board = _Led(), _Said()
         views.is_led = False
         rest = _World(views=views, board=board).rest
-        await rest.create("m", _CONFIG, Target.PAUSED)
+        await rest.create("m", _CONFIG, TaskTarget.PAUSED)
         board.say(ConnectorKey("m"), RunState.RUNNING)
         board.say(TaskKey("m", 0), RunState.UNASSIGNED)
         board.say(TaskKey("m", 1), RunState.FAILED)
@@ -336,7 +336,7 @@ def test_what_cannot_run_has_failed_until_it_is_stopped() -> None:
 def test_of_a_connector_that_cannot_be_seen_nobody_says_that_it_rests() -> None:
     async def story() -> None:
         rest = _World().rest
-        await rest.create("m", _CONFIG, Target.STOPPED)
+        await rest.create("m", _CONFIG, TaskTarget.STOPPED)
         state = (await rest.status("m")).connector
         assert (state.state, "no answer" in state.trace) == ("UNASSIGNED", True)
 
@@ -348,7 +348,7 @@ def test_names_that_look_like_others_are_refused(name: str) -> None:
     async def story() -> None:
         rest = (world := _World()).rest
         with pytest.raises(RestError, match="no name for a connector"):
-            await rest.create(name, _CONFIG, Target.RUNNING)
+            await rest.create(name, _CONFIG, TaskTarget.RUNNING)
         assert world.store.contents.configs == {}
 
     run(story())
@@ -374,7 +374,7 @@ def test_who_changes_a_connector_at_the_same_time_as_another_is_told_to_look_aga
         world, store = _World(), _Overtaken()
         rest = WorkerConnectors(world.worker, store, world.running, cast("FlowViews", _Away()))
         for call in (
-            rest.create("m", _CONFIG, Target.RUNNING),
+            rest.create("m", _CONFIG, TaskTarget.RUNNING),
             rest.put_config("m", _CONFIG),
             rest.patch_config("m", _CONFIG),
         ):
@@ -392,12 +392,12 @@ def test_what_is_hidden_never_takes_the_place_of_a_secret() -> None:
 
     async def story() -> None:
         rest = (world := _World()).rest
-        made = await rest.create("m", config, Target.STOPPED)
+        made = await rest.create("m", config, TaskTarget.STOPPED)
         await rest.patch_config("m", made.config)
         await rest.put_config("m", made.config)
         assert world.store.contents.configs["m"] == {**config, "name": "m"}
         for call in (
-            rest.create("copy", {**made.config, "name": "copy"}, Target.STOPPED),
+            rest.create("copy", {**made.config, "name": "copy"}, TaskTarget.STOPPED),
             rest.patch_config("m", {url: "https://other:[hidden]@idp/t"}),
             rest.put_config("m", {**made.config, "source.cluster.ssl.key.password": "[hidden]"}),
         ):
@@ -411,12 +411,12 @@ def test_what_is_hidden_never_takes_the_place_of_a_secret() -> None:
 def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
     async def story() -> None:
         rest = (world := _World()).rest
-        await rest.create("m", _CONFIG, Target.PAUSED)
+        await rest.create("m", _CONFIG, TaskTarget.PAUSED)
         for call in (
-            rest.create("m", _CONFIG, Target.RUNNING),
+            rest.create("m", _CONFIG, TaskTarget.RUNNING),
             rest.info("other"),
             rest.delete("other"),
-            rest.want("other", Target.STOPPED),
+            rest.set_target_state("other", TaskTarget.STOPPED),
             rest.alter_offsets("m", {}),
             rest.reset_offsets("m"),
             rest.restart_task("m", 0),
@@ -435,7 +435,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
 def test_a_connector_whose_target_is_away_can_be_seen_put_right_and_restarted() -> None:
     async def story() -> None:
         rest = (world := _World()).rest
-        await rest.create("m", _CONFIG, Target.RUNNING)
+        await rest.create("m", _CONFIG, TaskTarget.RUNNING)
         assert (await rest.info("m")).config["source.cluster.alias"] == "A"
         status = await rest.status("m")
         assert (status.connector.state, "no answer" in status.connector.trace) == (

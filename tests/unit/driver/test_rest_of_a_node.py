@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
 from mm2.driver.mirror_maker import EXIT_START, run_flows
-from mm2.driver.rest_start import entrance_of
+from mm2.driver.rest_start import server_setup
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors
 from mm2.herder.bundles.slot_allocation import Slots
@@ -72,7 +72,7 @@ def test_passwords_that_cannot_be_read_end_the_start(tmp_path: Path) -> None:
 
 
 def test_a_node_that_wants_no_interface_has_none(tmp_path: Path) -> None:
-    assert entrance_of(_flows(tmp_path, "rest.enabled = false")) is None
+    assert server_setup(_flows(tmp_path, "rest.enabled = false")) is None
 
 
 def test_mistakes_about_the_interface_are_told_with_those_about_flows(tmp_path: Path) -> None:

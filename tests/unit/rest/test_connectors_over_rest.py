@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mm2.errors import Unavailable
-from mm2.rest.connector_protocol import ConnectorStatus, Target
+from mm2.rest.connector_protocol import ConnectorStatus, TaskTarget
 from tests.support.fake_connectors import HEARTBEAT, SOURCE, FakeConnectors
 from tests.support.rest import Client, interface
 
@@ -114,15 +114,15 @@ async def test_tasks_have_ids_and_configurations(client: Client) -> None:
 @pytest.mark.parametrize(
     ("verb", "target", "status"),
     [
-        ("pause", Target.PAUSED, 202),
-        ("resume", Target.RUNNING, 202),
-        ("stop", Target.STOPPED, 204),
+        ("pause", TaskTarget.PAUSED, 202),
+        ("resume", TaskTarget.RUNNING, 202),
+        ("stop", TaskTarget.STOPPED, 204),
     ],
 )
 async def test_connectors_are_steered(
-    client: Client, connectors: FakeConnectors, verb: str, target: Target, status: int
+    client: Client, connectors: FakeConnectors, verb: str, target: TaskTarget, status: int
 ) -> None:
-    connectors.found[SOURCE].target = Target.PAUSED
+    connectors.found[SOURCE].target = TaskTarget.PAUSED
     assert await client.ask("PUT", f"{ONE}/{verb}") == (status, None)
     assert connectors.found[SOURCE].target is target
 
@@ -193,7 +193,7 @@ async def test_offsets_of_a_connector_that_is_not_stopped_cannot_be_altered(
 
 
 async def test_offsets_are_altered_and_reset(client: Client, connectors: FakeConnectors) -> None:
-    connectors.found[SOURCE].target = Target.STOPPED
+    connectors.found[SOURCE].target = TaskTarget.STOPPED
     document: dict[str, object] = {
         "offsets": [
             {"partition": {"cluster": "A", "topic": "t", "partition": 1}, "offset": {"offset": 7}}
