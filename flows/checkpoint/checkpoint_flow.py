@@ -28,7 +28,7 @@ from flows.checkpoint.outbox import CheckpointOutbox
 from flows.checkpoint.recreated_topics import RecreatedTopics
 from flows.checkpoint.reverse_flow import TranslationDirections, build_directions
 from flows.checkpoint.translation_followers import translation_followers
-from mm2.client.live_topic_ids import LiveLogs
+from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
 from mm2.core.codec import Checkpoint
@@ -84,7 +84,7 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
     group_filter = build_group_filter(config.checkpoint.properties)
     known = await load_checkpoints(config.checkpoint, topic, group_filter)
     syncs, runs = sync_store(known), RunStore()
-    live = LiveLogs(config, clusters.source, clusters.target)
+    live = LiveTopicIds(config, clusters.source, clusters.target)
     ways = build_directions(
         config, clusters, policy, OffsetTranslation(syncs, runs, live.ids), live
     )

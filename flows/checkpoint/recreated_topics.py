@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
-from mm2.client.live_topic_ids import LiveLogs
+from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.core.codec import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation
@@ -46,7 +46,7 @@ class TrackedFlow:
     """
 
     translation: OffsetTranslation
-    live: LiveLogs
+    live: LiveTopicIds
     upstream: Callable[[TopicPartition], TopicPartition]
     is_back: bool = False
     compared: dict[TopicName, Logs] = field(default_factory=dict)

@@ -19,7 +19,7 @@ import structlog
 from flows.checkpoint.emission import UntilTold
 from flows.checkpoint.recreated_topics import TrackedFlow
 from flows.checkpoint.translation_followers import Job, translation_followers
-from mm2.client.live_topic_ids import LiveLogs
+from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.client.pending_returns import copies_of, note
 from mm2.config.flow_config import FlowConfig
 from mm2.core.failover.group_lag import upstream_partition
@@ -30,7 +30,7 @@ from mm2.core.translation.checkpoint_rules import Renaming, Translator
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.reverse_translation import BothWays, EitherTopic, RenamingBothWays
-from mm2.core.translation.synced_offsets import Carried, Returning
+from mm2.core.translation.synced_offsets import Returning, SyncedOffsets
 from mm2.errors import ClusterError
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.client_errors import UnknownTopic
@@ -75,7 +75,7 @@ def build_directions(
     clusters: FlowClusters,
     policy: ReplicationPolicy,
     onward: OffsetTranslation,
-    live: LiveLogs,
+    live: LiveTopicIds,
 ) -> TranslationDirections:
     """
     Both directions if the flow has an opposite to lead groups back from, else the one onward.
@@ -135,9 +135,9 @@ class ReverseFlow:
         self._syncs = OffsetSyncStore(must_read_to_end=False)
         self._runs = RunStore()
         self.copies = copies_of(config)
-        self.live = LiveLogs(config, clusters.source, clusters.target)
+        self.live = LiveTopicIds(config, clusters.source, clusters.target)
         self.translation = OffsetTranslation(self._syncs, self._runs, self.live.ids)
-        self.carried = Carried()
+        self.carried = SyncedOffsets()
         policy = build_policy(config.source.properties)
         topic = policy.checkpoints_topic(config.flow.source)
         self._checkpoints = TopicPartition(topic, 0)

@@ -10,7 +10,7 @@ import click
 from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
 from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run, tell
 from mm2.cli.rows import Row, rendered
-from mm2.client.group_status import FlowSurvey
+from mm2.client.group_status import GroupStatus
 from mm2.core.failover.group_lag import GroupPosition
 
 _COLUMNS: Final = [
@@ -50,7 +50,7 @@ def groups(
     config = flow_of(file, flow, group_problems(groups, pattern))
 
     async def asked() -> tuple[list[GroupPosition], list[str]]:
-        async with FlowSurvey.of(config) as survey:
+        async with GroupStatus.of(config) as survey:
             wanted = chosen(groups, pattern, survey.follows)
             return await survey.standings(wanted), survey.missing
 

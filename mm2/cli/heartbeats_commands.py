@@ -24,9 +24,9 @@ from mm2.cli.options import (
     wrong_flows,
 )
 from mm2.cli.rows import Row, rendered
-from mm2.client.heartbeat_health import take_pulses
+from mm2.client.heartbeat_health import check_heartbeats
 from mm2.config.checks.failed_flows import FlowsOfFile
-from mm2.core.heartbeats import Pulse
+from mm2.core.heartbeats import FlowHealth
 from mm2.core.times import parse_duration_ms, time_text
 
 _COLUMNS: Final = ["flow", "way", "hops", "last", "age_ms", "alive", "expected"]
@@ -61,7 +61,7 @@ def heartbeats(file: Path, flow: str | None, max_age: str | None, format_: str) 
         end(USAGE, *wrong)
     targets = {c.flow.target for c in configs if flow in (None, str(c.flow))}
     found, failures = run(
-        lambda: take_pulses(maker_of(file), configs, sorted(targets), max_age_ms=max_age_ms)
+        lambda: check_heartbeats(maker_of(file), configs, sorted(targets), max_age_ms=max_age_ms)
     )
     if targets and failures.keys() == targets:
         end(UNREACHABLE, *wrong, *map(str, failures.values()))
@@ -92,13 +92,13 @@ def _duration(written: str | None) -> tuple[int | None, list[str]]:
         return None, [f"--max-age: {error}, and no number of seconds"]
 
 
-def _concerns(pulse: Pulse, flow: str) -> bool:
+def _concerns(pulse: FlowHealth, flow: str) -> bool:
     way = pulse.trace.way
     copies = (f"{source}->{target}" for source, target in pairwise(way))
     return flow in (str(pulse.trace.flow), *copies)
 
 
-def _row(pulse: Pulse) -> Row:
+def _row(pulse: FlowHealth) -> Row:
     return {
         "flow": str(pulse.trace.flow),
         "way": "->".join(pulse.trace.way),

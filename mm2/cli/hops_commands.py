@@ -10,7 +10,7 @@ import click
 from mm2.cli.options import FILE, FORMAT, UNREACHABLE, USAGE, end, maker_of, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.client.mirror_client import MirrorClient
-from mm2.client.query_clusters import ask_each
+from mm2.client.query_clusters import query_each
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.topics.topology import (
@@ -50,7 +50,7 @@ def hops(file: Path, clusters: tuple[str, ...], format_: str) -> None:
         f"{file}: {'; '.join(problems)}; cluster {each} is left out"
         for each, problems in wrong.items()
     )
-    answers = run(lambda: ask_each(maker, asked, _ask))
+    answers = run(lambda: query_each(maker, asked, _ask))
     if not answers.given:
         end(UNREACHABLE if asked else USAGE, *map(str, answers.failures.values()))
     rows = [row for of_cluster in answers.given.values() for row in of_cluster]

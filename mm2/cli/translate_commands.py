@@ -12,7 +12,7 @@ import click
 from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
 from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run, tell
 from mm2.cli.rows import Row, rendered
-from mm2.client.group_status import FlowSurvey
+from mm2.client.group_status import GroupStatus
 from mm2.client.translate_offsets import TranslatedOffset, translate_groups, translate_offset
 from mm2.core.model import TopicName, TopicPartition
 
@@ -64,7 +64,7 @@ def translate(
     config = flow_of(file, flow, problems)
 
     async def asked() -> tuple[list[TranslatedOffset], list[str]]:
-        async with FlowSurvey.of(config) as survey:
+        async with GroupStatus.of(config) as survey:
             if topic is None or offset is None:
                 wanted = chosen(groups, pattern, survey.follows)
                 found = await translate_groups(survey, wanted, reverse=reverse)

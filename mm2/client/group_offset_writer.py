@@ -38,7 +38,7 @@ _Described: TypeAlias = Mapping[str, Group | ClusterError]
 
 
 @dataclass(slots=True)
-class Outcome:
+class WriteOutcome:
     """
     What became of groups.
 
@@ -130,14 +130,14 @@ class GroupOffsets:
         self._execute = execute
         self._of_other_types: frozenset[str] = frozenset()
 
-    async def sync(self, wanted: Wanted) -> Outcome:
+    async def sync(self, wanted: Wanted) -> WriteOutcome:
         """
         Looks at groups, and gives those that are behind the offsets of their checkpoints.
 
         Raises:
             ClusterError: the cluster does not tell which groups it has.
         """
-        outcome, logs = Outcome(), TargetLogs(self._target)
+        outcome, logs = WriteOutcome(), TargetLogs(self._target)
         groups = await self._without_other_types(sorted(wanted), outcome)
         current = await logs.about_these({group: wanted[group] for group in groups})
         for some in chunks(groups, _AT_ONCE):
@@ -149,7 +149,9 @@ class GroupOffsets:
         self.active = frozenset(outcome.active)
         return outcome
 
-    async def _without_other_types(self, groups: list[GroupId], outcome: Outcome) -> list[GroupId]:
+    async def _without_other_types(
+        self, groups: list[GroupId], outcome: WriteOutcome
+    ) -> list[GroupId]:
         """Share and streams groups are not ours to write, whatever their names."""
         listed = {each.group_id for each in await self._target.groups_of_other_types()}
         others = listed.intersection(groups)
@@ -167,7 +169,7 @@ class GroupOffsets:
         }
         return {group: checkpoints for group, checkpoints in found.items() if checkpoints}
 
-    async def _sync(self, wanted: Wanted, logs: TargetLogs, outcome: Outcome) -> None:
+    async def _sync(self, wanted: Wanted, logs: TargetLogs, outcome: WriteOutcome) -> None:
         described = await self._target.describe_groups(wanted)
         idle = [group for group in wanted if is_idle(group, described.get(group))]
         outcome.active |= {group for group in wanted if is_active(described.get(group))}
@@ -185,7 +187,7 @@ class GroupOffsets:
             await self._check(described, behind)
         outcome.written |= behind
 
-    async def _behind(self, idle: Wanted, outcome: Outcome) -> dict[GroupId, Offsets]:
+    async def _behind(self, idle: Wanted, outcome: WriteOutcome) -> dict[GroupId, Offsets]:
         """What is to be written: offsets that groups do not have, and nobody has overruled."""
         committed = await self._target.list_offsets_of_groups(idle)
         behind: dict[GroupId, Offsets] = {}
@@ -210,7 +212,7 @@ class GroupOffsets:
                 self._notes.given(now)
 
     async def _write_all(
-        self, behind: Mapping[GroupId, Offsets], outcome: Outcome
+        self, behind: Mapping[GroupId, Offsets], outcome: WriteOutcome
     ) -> dict[GroupId, Offsets]:
         """Writes groups at the same time; returns those that were written."""
         async with asyncio.TaskGroup() as tasks:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
 from mm2.client.client_config import ClientConfig
-from mm2.client.live_topic_ids import LiveLogs, known_ids
+from mm2.client.live_topic_ids import LiveTopicIds, known_ids
 from mm2.client.load_translation import load_translation
 from mm2.client.mirror_client import MirrorClient
 from mm2.client.remote_checkpoints import GroupCheckpoints, of_live_topics
@@ -35,7 +35,7 @@ Offsets: TypeAlias = dict[GroupId, Mapping[TopicPartition, CommittedOffset]]
 _POLICY_KEYS: Final = "replication.policy"
 
 
-class FlowSurvey:
+class GroupStatus:
     """
     Asks about one flow; made by ``of``.
 
@@ -63,7 +63,7 @@ class FlowSurvey:
 
     @classmethod
     @asynccontextmanager
-    async def of(cls, config: FlowConfig) -> AsyncIterator[FlowSurvey]:
+    async def of(cls, config: FlowConfig) -> AsyncIterator[GroupStatus]:
         """
         Opens the clients; the target must answer soon, and the source may.
 
@@ -145,7 +145,7 @@ class FlowSurvey:
             return None
         source = self._clusters.source if self.has_source else None
         return await load_translation(
-            self._config, LiveLogs(self._config, source, self._clusters.target)
+            self._config, LiveTopicIds(self._config, source, self._clusters.target)
         )
 
     async def committed(self, wanted: Callable[[GroupId], bool], *, on_source: bool) -> Offsets:

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Final
 
 from mm2.client.mirror_client import WINDOW, MirrorClient
-from mm2.client.query_clusters import Answers, ask_each
+from mm2.client.query_clusters import ClusterAnswers, query_each
 from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.heartbeats import Pulse, Trace, expected_traces, pulses
+from mm2.core.heartbeats import FlowHealth, HeartbeatPath, expected_paths, flow_health
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.errors import ClusterError
@@ -21,13 +21,13 @@ _LEAST_AGE_MS: Final = 30_000
 _INTERVALS: Final = 3
 
 
-async def take_pulses(
+async def check_heartbeats(
     maker: MirrorMakerConfig,
     configs: Collection[FlowConfig],
     clusters: Iterable[ClusterAlias],
     *,
     max_age_ms: int | None = None,
-) -> tuple[list[Pulse], dict[ClusterAlias, ClusterError]]:
+) -> tuple[list[FlowHealth], dict[ClusterAlias, ClusterError]]:
     """
     Hears the heartbeats on some clusters, and judges them.
 
@@ -45,9 +45,11 @@ async def take_pulses(
         ConfigErrors: the file has mistakes in what it says of a cluster.
     """
     asked = list(clusters)
-    expected = [trace for trace in traces_of(configs) if trace.here in asked]
-    answers: Answers[dict[Trace, int]] = await ask_each(maker, asked, partial(_heard, expected))
-    found = pulses(
+    expected = [trace for trace in paths_of(configs) if trace.here in asked]
+    answers: ClusterAnswers[dict[HeartbeatPath, int]] = await query_each(
+        maker, asked, partial(_heard, expected)
+    )
+    found = flow_health(
         {trace: at for heard in answers.given.values() for trace, at in heard.items()},
         expected,
         now_ms=time.time_ns() // 1_000_000,
@@ -57,9 +59,9 @@ async def take_pulses(
     return found, answers.failures
 
 
-def traces_of(configs: Collection[FlowConfig]) -> set[Trace]:
+def paths_of(configs: Collection[FlowConfig]) -> set[HeartbeatPath]:
     """Where the heartbeats of flows should be seen."""
-    return expected_traces(
+    return expected_paths(
         (c.flow for c in configs if c.heartbeat.runs and c.heartbeat.emit_heartbeats is not None),
         (c.flow for c in configs if c.source.runs and _copies_heartbeats(c)),
     )
@@ -77,14 +79,14 @@ def _patience_ms(configs: Iterable[FlowConfig]) -> int:
 
 
 async def _heard(
-    expected: Collection[Trace], here: ClusterAlias, client: MirrorClient
-) -> dict[Trace, int]:
+    expected: Collection[HeartbeatPath], here: ClusterAlias, client: MirrorClient
+) -> dict[HeartbeatPath, int]:
     """What has ended long ago is looked for only if it is expected: the topics may be long."""
-    found: dict[Trace, int] = {}
+    found: dict[HeartbeatPath, int] = {}
     wanted = {trace for trace in expected if trace.here == here}
     for window in (WINDOW, None):
         found = {
-            Trace(
+            HeartbeatPath(
                 way=(*reversed(seen.path), here),
                 flow=SourceAndTarget(seen.heartbeat.source, seen.heartbeat.target),
             ): seen.heartbeat.timestamp_ms

@@ -22,7 +22,7 @@ from mm2.kafka.admin import Admin
 log = structlog.get_logger()
 
 
-class LiveLogs:
+class LiveTopicIds:
     """
     The ids of topics, as they were when last looked at.
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from mm2.client.live_topic_ids import LiveLogs
+from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.config.flow_settings import FlowConfig
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName
@@ -26,7 +26,9 @@ from mm2.kafka.logs.read_log import Record, read_to_end
 log = structlog.get_logger()
 
 
-async def load_translation(config: FlowConfig, live: LiveLogs | None = None) -> OffsetTranslation:
+async def load_translation(
+    config: FlowConfig, live: LiveTopicIds | None = None
+) -> OffsetTranslation:
     """
     Reads what is known of a flow's offsets by now; of former topics only if nobody looks at them.
 
@@ -60,7 +62,7 @@ async def read_translation(
     *,
     syncs_topic: str,
     runs_topic: str,
-    live: LiveLogs | None = None,
+    live: LiveTopicIds | None = None,
 ) -> OffsetTranslation:
     """
     Reads the topics of offset syncs and of exact runs to their ends; a missing one says nothing.

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Final, Self, TypeAlias, overload
 
-from mm2.client.arguments import GroupPattern, require, wanted_groups
+from mm2.client.arguments import GroupPattern, validate, wanted_groups
 from mm2.client.client_config import ClientConfig
 from mm2.client.remote_checkpoints import GroupCheckpoints, last_checkpoints, topic_of_checkpoints
-from mm2.client.seen_heartbeats import SeenHeartbeat, heard
+from mm2.client.seen_heartbeats import SeenHeartbeat, read_heartbeats
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.plugin import hold, release
@@ -187,7 +187,7 @@ class MirrorClient:
             ClusterError: the cluster does not answer, or refuses.
             InvalidArgument: an argument makes no sense.
         """
-        require(remote_alias=upstream, timeout=timedelta.max if timeout is None else timeout)
+        validate(remote_alias=upstream, timeout=timedelta.max if timeout is None else timeout)
         alias = self._config.alias
         records = records_to_end(
             alias,
@@ -236,7 +236,7 @@ class MirrorClient:
             ClusterError: the cluster does not answer, or refuses.
             InvalidArgument: an argument makes no sense.
         """
-        require(group=group, remote_alias=remote_alias, timeout=timeout)
+        validate(group=group, remote_alias=remote_alias, timeout=timeout)
         found = {
             each: {where: last.committed for where, last in partitions.items()}
             for each, partitions in (await self.checkpoints(remote_alias, group, timeout)).items()
@@ -264,7 +264,7 @@ class MirrorClient:
             if upstream is None or ClusterAlias(upstream) in names.sources_of(self._policy, topic)
         ]
         since_ms = None if window is None else self._clock() - round(_ms(window))
-        return await heard(self._config, self._admin, self._policy, topics, since_ms)
+        return await read_heartbeats(self._config, self._admin, self._policy, topics, since_ms)
 
     async def is_reachable(self, upstream: str, max_age: timedelta) -> bool:
         """

@@ -17,7 +17,7 @@ from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.core.translation.reverse_translation import Copies
-from mm2.core.translation.synced_offsets import Carried, Returning
+from mm2.core.translation.synced_offsets import Returning, SyncedOffsets
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.topics.internal_topics import accepted_topics
 from mm2.kafka.admin import Admin
@@ -43,10 +43,10 @@ class Origin(Protocol):
         """
 
 
-class Reader(Protocol):
+class SyncedOffsetsReader(Protocol):
     """Reads how far the opposite flow has carried groups."""
 
-    async def __call__(self) -> Carried:
+    async def __call__(self) -> SyncedOffsets:
         """
         All that the flow's topic still tells of it.
 
@@ -55,7 +55,7 @@ class Reader(Protocol):
         """
 
 
-class StillAway:
+class PendingReturns:
     """
     Leaves out what would lead groups back that have come back already.
 
@@ -68,7 +68,7 @@ class StillAway:
         carried: reads how far that one has carried groups.
     """
 
-    def __init__(self, written: Origin, copies: Copies, carried: Reader) -> None:
+    def __init__(self, written: Origin, copies: Copies, carried: SyncedOffsetsReader) -> None:
         self._written = written
         self._copies = copies
         self._carried = carried
@@ -97,12 +97,12 @@ class StillAway:
     def _leads_back(self, checkpoint: Checkpoint) -> bool:
         return self._copies.copied_partition(checkpoint.partition) is not None
 
-    async def _known(self) -> Carried:
+    async def _known(self) -> SyncedOffsets:
         try:
             return await self._carried()
         except ClusterError as error:
             log.warning("groups.not_synced", about=f"groups back by {self.flow}", error=str(error))
-            return Carried()
+            return SyncedOffsets()
 
 
 def copies_of(config: FlowConfig) -> Copies:
@@ -111,7 +111,7 @@ def copies_of(config: FlowConfig) -> Copies:
     return Copies(config.flow.source, policy, accepted_topics(config))
 
 
-async def read_carried(config: FlowConfig, admin: Admin) -> Carried:
+async def read_synced_offsets(config: FlowConfig, admin: Admin) -> SyncedOffsets:
     """
     Reads how far a flow has given groups offsets; all that its topic still tells of it.
 
@@ -122,7 +122,7 @@ async def read_carried(config: FlowConfig, admin: Admin) -> Carried:
     Raises:
         ClusterError: the target does not answer, or refuses.
     """
-    carried = Carried()
+    carried = SyncedOffsets()
     topic = build_policy(config.source.properties).checkpoints_topic(config.flow.source)
     if topic in await admin.list_topics():
         properties = config.checkpoint.target_consumer("checkpoints-target-consumer")
@@ -132,7 +132,7 @@ async def read_carried(config: FlowConfig, admin: Admin) -> Carried:
     return carried
 
 
-def note(carried: Carried, record: Record) -> None:
+def note(carried: SyncedOffsets, record: Record) -> None:
     """Takes a record of checkpoints in; a tombstone takes nothing back that was given."""
     if record.value is None:
         return

@@ -18,18 +18,18 @@ from mm2.kafka.admin import Admin
 T = TypeVar("T")
 
 
-class Answers(NamedTuple, Generic[T]):
+class ClusterAnswers(NamedTuple, Generic[T]):
     """What clusters have answered, and why others have not."""
 
     given: dict[ClusterAlias, T]
     failures: dict[ClusterAlias, ClusterError]
 
 
-async def ask_each(
+async def query_each(
     maker: MirrorMakerConfig,
     aliases: Iterable[ClusterAlias],
     ask: Callable[[ClusterAlias, MirrorClient], Awaitable[T]],
-) -> Answers[T]:
+) -> ClusterAnswers[T]:
     """
     Asks clusters at the same time.
 
@@ -51,7 +51,7 @@ async def ask_each(
 
     named = list(dict.fromkeys(aliases))
     found = dict(zip(named, await asyncio.gather(*map(answer, named)), strict=True))
-    return Answers(
+    return ClusterAnswers(
         {alias: each for alias, each in found.items() if not isinstance(each, ClusterError)},
         {alias: each for alias, each in found.items() if isinstance(each, ClusterError)},
     )

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 import structlog
 
-from mm2.client.live_topic_ids import LiveLogs
+from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.client.load_translation import load_translation
-from mm2.client.pending_returns import copies_of, read_carried
+from mm2.client.pending_returns import copies_of, read_synced_offsets
 from mm2.config.flow_settings import FlowConfig
 from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_group_filter
@@ -30,7 +30,7 @@ from mm2.kafka.admin import Admin
 log = structlog.get_logger()
 
 
-class GroupsBack:
+class ReverseCheckpoints:
     """
     What groups of a flow's target have committed in copies, as checkpoints for the source.
 
@@ -59,8 +59,8 @@ class GroupsBack:
         groups = [GroupId(each.group_id) for each in await self._admin.list_groups()]
         followed = [group for group in groups if self._follows(group)]
         committed = await self._admin.list_offsets_of_groups(followed)
-        back = Returning(self._copies, await read_carried(self._config, self._admin))
-        live = LiveLogs(self._config, None, self._admin)
+        back = Returning(self._copies, await read_synced_offsets(self._config, self._admin))
+        live = LiveTopicIds(self._config, None, self._admin)
         translation = await load_translation(self._config, live)
         found: dict[GroupId, list[Checkpoint]] = {}
         for group in followed:
@@ -69,7 +69,7 @@ class GroupsBack:
                 log.warning("group_offsets.not_listed", group=group, error=str(offsets))
             elif checkpoints := [
                 each
-                for each in led_back(
+                for each in reverse_checkpoints(
                     group,
                     back.own_commits(group, offsets, lambda _: None),
                     self._copies,
@@ -85,7 +85,7 @@ class GroupsBack:
         return not own and self._group_filter.should_replicate_group(group)
 
 
-def led_back(
+def reverse_checkpoints(
     group: GroupId,
     committed: Mapping[TopicPartition, CommittedOffset],
     copies: Copies,

@@ -64,7 +64,7 @@ def last_heartbeats(
     ]
 
 
-async def heard(
+async def read_heartbeats(
     config: ClientConfig,
     admin: Admin,
     policy: ReplicationPolicy,

@@ -18,15 +18,15 @@ from typing import TypeAlias
 import structlog
 
 from mm2.client.client_config import ClientConfig
-from mm2.client.group_offset_writer import GroupOffsets, Outcome
+from mm2.client.group_offset_writer import GroupOffsets, WriteOutcome
 from mm2.client.mirror_client import MirrorClient
-from mm2.client.pending_returns import Origin, StillAway, copies_of, read_carried
-from mm2.client.reverse_checkpoints import GroupsBack
+from mm2.client.pending_returns import Origin, PendingReturns, copies_of, read_synced_offsets
+from mm2.client.reverse_checkpoints import ReverseCheckpoints
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
-from mm2.core.translation.synced_offsets import Carried
+from mm2.core.translation.synced_offsets import SyncedOffsets
 from mm2.errors import ClusterError
 from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin
@@ -88,7 +88,7 @@ class Round:
         failures: flows whose checkpoints, or clusters whose groups, could not be looked at.
     """
 
-    outcomes: dict[ClusterAlias, Outcome] = field(default_factory=dict)
+    outcomes: dict[ClusterAlias, WriteOutcome] = field(default_factory=dict)
     failures: dict[str, ClusterError] = field(default_factory=dict)
 
 
@@ -192,7 +192,7 @@ async def open_sink(
         opened = _Clusters(maker, stack)
         origins: list[Origin] = [await opened.written(flow) for flow in flows]
         origins += [
-            GroupsBack(flow_config(maker, flow), opened.admin(flow.target)) for flow in back
+            ReverseCheckpoints(flow_config(maker, flow), opened.admin(flow.target)) for flow in back
         ]
         targets = {
             alias: GroupOffsets(opened.admin(alias), execute=execute)
@@ -219,11 +219,11 @@ class _Clusters:
     async def written(self, flow: SourceAndTarget) -> Origin:
         opposite = flow_config(self._maker, SourceAndTarget(flow.target, flow.source))
         written = WrittenCheckpoints(flow, await self.client(flow.target))
-        return StillAway(written, copies_of(opposite), partial(self._carried, opposite))
+        return PendingReturns(written, copies_of(opposite), partial(self._carried, opposite))
 
-    async def _carried(self, opposite: FlowConfig) -> Carried:
+    async def _carried(self, opposite: FlowConfig) -> SyncedOffsets:
         await self.reach(opposite.flow.target)
-        return await read_carried(opposite, self.admin(opposite.flow.target))
+        return await read_synced_offsets(opposite, self.admin(opposite.flow.target))
 
     async def reach(self, alias: ClusterAlias) -> None:
         await check_reachable(self.admin(alias))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mm2.client.group_status import FlowSurvey
+from mm2.client.group_status import GroupStatus
 from mm2.core.failover.group_lag import UNKNOWN, accuracy_of
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation
@@ -37,7 +37,7 @@ class TranslatedOffset:
 
 
 async def translate_offset(
-    survey: FlowSurvey, partition: TopicPartition, offset: int, *, reverse: bool
+    survey: GroupStatus, partition: TopicPartition, offset: int, *, reverse: bool
 ) -> TranslatedOffset:
     """
     Translates one offset, from the source to the target or the other way.
@@ -63,7 +63,7 @@ async def translate_offset(
 
 
 async def translate_groups(
-    survey: FlowSurvey, wanted: Callable[[GroupId], bool], *, reverse: bool
+    survey: GroupStatus, wanted: Callable[[GroupId], bool], *, reverse: bool
 ) -> list[TranslatedOffset]:
     """
     Translates what groups have committed on the source, or with ``reverse`` on the target.
@@ -91,7 +91,7 @@ async def translate_groups(
 
 
 async def _reversed_groups(
-    survey: FlowSurvey, wanted: Callable[[GroupId], bool]
+    survey: GroupStatus, wanted: Callable[[GroupId], bool]
 ) -> list[TranslatedOffset]:
     translation = await _translation(survey)
     committed = await survey.committed(wanted, on_source=False)
@@ -104,7 +104,7 @@ async def _reversed_groups(
 
 
 def _reversed(
-    survey: FlowSurvey,
+    survey: GroupStatus,
     translation: OffsetTranslation,
     partition: TopicPartition,
     offset: int,
@@ -125,7 +125,7 @@ def _reversed(
     )
 
 
-async def _translation(survey: FlowSurvey) -> OffsetTranslation:
+async def _translation(survey: GroupStatus) -> OffsetTranslation:
     found = await survey.translation()
     if found is None:
         source = survey.flow.source

@@ -19,7 +19,7 @@ Way: TypeAlias = tuple[ClusterAlias, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Trace:
+class HeartbeatPath:
     """
     A flow's heartbeats as they come in over one way.
 
@@ -43,7 +43,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pulse:
+class FlowHealth:
     """
     The state of a trace.
 
@@ -55,16 +55,16 @@ class Pulse:
         expected: whether the configuration says that there should be heartbeats.
     """
 
-    trace: Trace
+    trace: HeartbeatPath
     last_ms: int | None
     age_ms: int | None
     alive: bool | None
     expected: bool
 
 
-def expected_traces(
+def expected_paths(
     emitting: Iterable[SourceAndTarget], copying: Iterable[SourceAndTarget]
-) -> set[Trace]:
+) -> set[HeartbeatPath]:
     """
     Returns where heartbeats should be seen.
 
@@ -74,12 +74,12 @@ def expected_traces(
             before (C158).
     """
     flows = list(copying)
-    found: set[Trace] = set()
-    new = {Trace(way=(flow.target,), flow=flow) for flow in emitting}
+    found: set[HeartbeatPath] = set()
+    new = {HeartbeatPath(way=(flow.target,), flow=flow) for flow in emitting}
     while new:
         found |= new
         new = {
-            Trace(way=(*trace.way, flow.target), flow=trace.flow)
+            HeartbeatPath(way=(*trace.way, flow.target), flow=trace.flow)
             for trace in new
             for flow in flows
             if flow.source == trace.here and flow.target not in trace.way
@@ -87,14 +87,14 @@ def expected_traces(
     return found
 
 
-def pulses(
-    last_ms: Mapping[Trace, int],
-    expected: Iterable[Trace],
+def flow_health(
+    last_ms: Mapping[HeartbeatPath, int],
+    expected: Iterable[HeartbeatPath],
     *,
     now_ms: int,
     max_age_ms: int,
     unheard: Iterable[ClusterAlias] = (),
-) -> list[Pulse]:
+) -> list[FlowHealth]:
     """
     Judges all traces that were found or are expected, by cluster and with the nearest first.
 
@@ -113,6 +113,6 @@ def pulses(
         age = None if last is None else max(0, now_ms - last)
         alive = None if trace.here in missing else age is not None and age <= max_age_ms
         found.append(
-            Pulse(trace=trace, last_ms=last, age_ms=age, alive=alive, expected=trace in wanted)
+            FlowHealth(trace=trace, last_ms=last, age_ms=age, alive=alive, expected=trace in wanted)
         )
     return found

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from mm2.core.failover.group_facts import IDLE_STATES, GroupFacts
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.core.translation.synced_offsets import Carried
+from mm2.core.translation.synced_offsets import SyncedOffsets
 from mm2.core.translation.target_commit import is_echo
 
 
 def belongs_to_failback(
-    facts: GroupFacts, committed: Mapping[TopicPartition, CommittedOffset], carried: Carried
+    facts: GroupFacts, committed: Mapping[TopicPartition, CommittedOffset], carried: SyncedOffsets
 ) -> bool:
     """
     Whether a group is one of those that left.
@@ -39,7 +39,7 @@ def belongs_to_failback(
     )
 
 
-def _has_read(group: GroupId, where: TopicPartition, offset: int, carried: Carried) -> bool:
+def _has_read(group: GroupId, where: TopicPartition, offset: int, carried: SyncedOffsets) -> bool:
     last = carried.last(group, where)
     if last is not None and last.target_commit is not None:
         return not is_echo(offset, last, None)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from mm2.client.pending_returns import read_carried
+from mm2.client.pending_returns import read_synced_offsets
 from mm2.core.failover.group_facts import GroupFacts, TargetOffset
 from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, TopicPartition
@@ -80,7 +80,7 @@ class MoveSurvey:
 
     async def _coming_home(self, committed: Mapping[str, Committed]) -> list[str]:
         origin, destination = self._route.origin, self._route.destination
-        carried = await read_carried(self._route.pair.flow, origin.admin)
+        carried = await read_synced_offsets(self._route.pair.flow, origin.admin)
         facts = await states_of(committed, origin, destination)
         return [
             group

@@ -40,7 +40,7 @@ class _Reached(NamedTuple):
 _NOWHERE: Final = _Reached(NO_OFFSET, NO_OFFSET, UNKNOWN_LOGS)
 
 
-class Carried:
+class SyncedOffsets:
     """
     How far a flow has carried groups along, which tells those that read on by themselves.
 
@@ -104,7 +104,7 @@ class Returning:
         carried: how far that one has carried groups.
     """
 
-    def __init__(self, copies: Copies, carried: Carried) -> None:
+    def __init__(self, copies: Copies, carried: SyncedOffsets) -> None:
         self._copies = copies
         self._carried = carried
 

@@ -12,14 +12,14 @@ from structlog.testing import capture_logs
 from mm2.client.arguments import GroupPattern
 from mm2.client.group_offset_writer import GroupOffsets
 from mm2.client.mirror_client import TIMEOUT, MirrorClient
-from mm2.client.pending_returns import StillAway
+from mm2.client.pending_returns import PendingReturns
 from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint
 from mm2.client.sink_rounds import CheckpointSink, WrittenCheckpoints
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.reverse_translation import Copies
-from mm2.core.translation.synced_offsets import Carried
+from mm2.core.translation.synced_offsets import SyncedOffsets
 from mm2.errors import Unavailable
 from tests.support.fake_groups import FakeGroups
 from tests.support.virtual_time import run
@@ -44,20 +44,22 @@ class Written:
         return {G: self.known}
 
 
-def still_away(known: Collection[Checkpoint], onward: Iterable[Checkpoint] | None) -> StillAway:
+def still_away(
+    known: Collection[Checkpoint], onward: Iterable[Checkpoint] | None
+) -> PendingReturns:
     """With what A->B has written for the group on B; None if B does not answer."""
     copies = Copies(A, build_policy({"source.cluster.alias": "A"}), lambda topic: topic == "orders")
 
-    async def carried() -> Carried:
+    async def carried() -> SyncedOffsets:
         if onward is None:
             raise Unavailable("B", "no answer")
-        found = Carried()
+        found = SyncedOffsets()
         for each in onward:
             found.note(each)
         found.backlog_read()
         return found
 
-    return StillAway(Written(known), copies, carried)
+    return PendingReturns(Written(known), copies, carried)
 
 
 async def _answers(_: ClusterAlias) -> None:

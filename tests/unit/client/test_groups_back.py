@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from mm2.client.reverse_checkpoints import led_back
+from mm2.client.reverse_checkpoints import reverse_checkpoints
 from mm2.core.codec import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
@@ -37,7 +37,7 @@ def _led_back(**committed: int) -> list[Checkpoint]:
         TopicPartition(TopicName(topic), 0): CommittedOffset(offset, "m")
         for topic, offset in committed.items()
     }
-    return list(led_back(GROUP, offsets, copies, _translation()))
+    return list(reverse_checkpoints(GROUP, offsets, copies, _translation()))
 
 
 def test_offsets_in_copies_become_those_of_the_originals() -> None:

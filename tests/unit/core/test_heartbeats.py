@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.heartbeats import Pulse, Trace, expected_traces, pulses
+from mm2.core.heartbeats import FlowHealth, HeartbeatPath, expected_paths, flow_health
 from mm2.core.model import ClusterAlias, SourceAndTarget
 
 
@@ -13,8 +13,8 @@ def _flow(written: str) -> SourceAndTarget:
     return SourceAndTarget(ClusterAlias(source), ClusterAlias(target))
 
 
-def _trace(flow: str, way: str) -> Trace:
-    return Trace(way=tuple(map(ClusterAlias, way.split("->"))), flow=_flow(flow))
+def _trace(flow: str, way: str) -> HeartbeatPath:
+    return HeartbeatPath(way=tuple(map(ClusterAlias, way.split("->"))), flow=_flow(flow))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_heartbeats_are_expected_wherever_flows_carry_them(
     emitting: str, copying: str, expected: set[tuple[str, str]]
 ) -> None:
     """C318: written on the target, and carried on by flows that copy it, not in a circle."""
-    found = expected_traces(map(_flow, emitting.split()), map(_flow, copying.split()))
+    found = expected_paths(map(_flow, emitting.split()), map(_flow, copying.split()))
     assert found == {_trace(*each) for each in expected}
 
 
@@ -48,18 +48,18 @@ def test_a_trace_says_where_it_ends_and_how_often_it_was_copied() -> None:
 
 def test_young_heartbeats_are_alive_and_missing_ones_are_not() -> None:
     young, old, strange, none = (_trace(f"{s}->T", "T") for s in ("a", "b", "c", "d"))
-    found = pulses(
+    found = flow_health(
         {young: 900, old: 899, strange: 1005}, [young, old, none], now_ms=1000, max_age_ms=100
     )
     assert found == [
-        Pulse(trace=young, last_ms=900, age_ms=100, alive=True, expected=True),
-        Pulse(trace=old, last_ms=899, age_ms=101, alive=False, expected=True),
-        Pulse(trace=strange, last_ms=1005, age_ms=0, alive=True, expected=False),
-        Pulse(trace=none, last_ms=None, age_ms=None, alive=False, expected=True),
+        FlowHealth(trace=young, last_ms=900, age_ms=100, alive=True, expected=True),
+        FlowHealth(trace=old, last_ms=899, age_ms=101, alive=False, expected=True),
+        FlowHealth(trace=strange, last_ms=1005, age_ms=0, alive=True, expected=False),
+        FlowHealth(trace=none, last_ms=None, age_ms=None, alive=False, expected=True),
     ]
 
 
 def test_nothing_is_said_of_a_cluster_that_could_not_be_asked() -> None:
     here, away = _trace("A->B", "B"), _trace("B->A", "A")
-    found = pulses({}, [here, away], now_ms=0, max_age_ms=1, unheard=[ClusterAlias("A")])
+    found = flow_health({}, [here, away], now_ms=0, max_age_ms=1, unheard=[ClusterAlias("A")])
     assert {each.trace: each.alive for each in found} == {here: False, away: None}

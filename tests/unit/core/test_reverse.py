@@ -20,7 +20,7 @@ from mm2.core.translation.checkpoint_rules import CommittedOffset, checkpoints_f
 from mm2.core.translation.offset_translation import Translated
 from mm2.core.translation.reverse_translation import BothWays, Copies, EitherTopic, RenamingBothWays
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation.synced_offsets import Carried, Returning
+from mm2.core.translation.synced_offsets import Returning, SyncedOffsets
 
 A, B = ClusterAlias("A"), ClusterAlias("B")
 THERE, BACK = SourceAndTarget(A, B), SourceAndTarget(B, A)
@@ -191,15 +191,15 @@ def test_checkpoints_of_a_flow_lead_its_groups_on_and_back() -> None:
     ]
 
 
-def _carried(*offsets: int) -> Carried:
-    carried = Carried()
+def _carried(*offsets: int) -> SyncedOffsets:
+    carried = SyncedOffsets()
     for offset in offsets:
         carried.note(Checkpoint(GROUP, _at("A.orders"), 100 + offset, offset))
     carried.backlog_read()
     return carried
 
 
-def _own_commits(carried: Carried, offset: int, last: Checkpoint | None = None) -> bool:
+def _own_commits(carried: SyncedOffsets, offset: int, last: Checkpoint | None = None) -> bool:
     committed = {_at("A.orders"): CommittedOffset(offset), _at("local"): CommittedOffset(3)}
     known = {_at("A.orders"): last}
     found = Returning(_copies(), carried).own_commits(GROUP, committed, known.get)
@@ -232,7 +232,7 @@ def test_what_a_group_was_given_in_a_former_copy_counts_no_more(
     former: Logs, told: Logs, *, is_moved: bool
 ) -> None:
     """It reads on to 20 in the new one, and was carried to 50 in the former."""
-    carried = Carried()
+    carried = SyncedOffsets()
     carried.note(Checkpoint(GROUP, _at("A.orders"), 100, 50, logs=former))
     for offset in (0, 10):
         carried.note(Checkpoint(GROUP, _at("A.orders"), offset, offset, logs=told))
@@ -246,14 +246,14 @@ def test_a_group_has_been_as_far_as_it_came_in_the_original_that_there_is(
     original: UUID, *, has_been: bool
 ) -> None:
     """It has come back and gone on; then the copy is made anew, or the original, too."""
-    carried = Carried()
+    carried = SyncedOffsets()
     carried.note(Checkpoint(GROUP, _at("A.orders"), 200, 190, logs=Logs(FIRST, SECOND)))
     carried.note(Checkpoint(GROUP, _at("A.orders"), 0, 0, logs=Logs(original, THIRD)))
     assert carried.has_been_at(GROUP, _at("A.orders"), 150) == has_been
 
 
 def test_an_id_stays_known_while_checkpoints_tell_none() -> None:
-    carried = Carried()
+    carried = SyncedOffsets()
     for offset, logs in ((50, Logs(FIRST, SECOND)), (60, UNKNOWN_LOGS), (5, Logs(FIRST, THIRD))):
         carried.note(Checkpoint(GROUP, _at("A.orders"), offset, offset, logs=logs))
     carried.backlog_read()
@@ -261,7 +261,7 @@ def test_an_id_stays_known_while_checkpoints_tell_none() -> None:
 
 
 def test_until_it_is_known_what_groups_were_given_none_is_on_its_way() -> None:
-    assert not _own_commits(Carried(), 50)
+    assert not _own_commits(SyncedOffsets(), 50)
 
 
 def test_a_group_that_is_set_back_at_the_source_is_not_brought_forward_again() -> None:
@@ -292,7 +292,7 @@ def test_a_group_is_given_its_place_until_it_has_come_back_and_gone_on() -> None
 
 def test_a_group_that_was_set_back_after_its_return_is_not_brought_forward_again() -> None:
     """Read to 600 on B and returned there; what A->B knows of 600 is that 580 is safe."""
-    carried = Carried()
+    carried = SyncedOffsets()
     carried.note(Checkpoint(GROUP, _at("A.orders"), 600, 580))
     carried.note(Checkpoint(GROUP, _at("A.orders"), 200, 200, exact=True))
     carried.backlog_read()

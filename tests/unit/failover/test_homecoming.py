@@ -8,15 +8,15 @@ from mm2.core.codec import Checkpoint
 from mm2.core.failover.group_facts import GroupFacts
 from mm2.core.model import GroupId
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.core.translation.synced_offsets import Carried
+from mm2.core.translation.synced_offsets import SyncedOffsets
 from mm2.failover.failback_selection import belongs_to_failback
 from tests.support.fake_route import at
 
 COPY = at("A.orders")
 
 
-def carried(*groups: str) -> Carried:
-    found = Carried()
+def carried(*groups: str) -> SyncedOffsets:
+    found = SyncedOffsets()
     for group in groups:
         found.note(Checkpoint(GroupId(group), COPY, 100, 90, ""))
     found.backlog_read()

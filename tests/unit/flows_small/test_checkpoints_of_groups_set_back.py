@@ -15,7 +15,7 @@ from mm2.core.translation.checkpoint_rules import Renaming
 from mm2.core.translation.offset_translation import Translated
 from mm2.core.translation.reverse_translation import Copies
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation.synced_offsets import Carried, Returning
+from mm2.core.translation.synced_offsets import Returning, SyncedOffsets
 from mm2.core.translation.target_commit import Order, TargetCommit
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, at, following
@@ -43,7 +43,7 @@ class Flow:
 
     source: FakeGroups = field(default_factory=lambda: FakeGroups("A"))
     target: FakeGroups = field(default_factory=lambda: FakeGroups("B", ends={THERE: 1000}))
-    opposite: Carried = field(default_factory=Carried)
+    opposite: SyncedOffsets = field(default_factory=SyncedOffsets)
     is_told: bool = True
     writes: bool = True
 

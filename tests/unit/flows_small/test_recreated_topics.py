@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.recreated_topics import LOOK_EVERY_S, RecreatedTopics, TrackedFlow
-from mm2.client.live_topic_ids import LiveLogs
+from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import load
@@ -60,7 +60,7 @@ class World:
         syncs = OffsetSyncStore(must_read_to_end=False)
         syncs.handle(OffsetSync(WHERE, 10, 10))
         syncs.backlog_read()
-        self.live = LiveLogs(
+        self.live = LiveTopicIds(
             _config(folder), cast("Admin", self.source), cast("Admin", self.target)
         )
         self.translation = OffsetTranslation(syncs, self.runs, self.live.ids)
