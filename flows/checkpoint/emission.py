@@ -25,7 +25,7 @@ from mm2.core.translation.checkpoint_rules import (
     noted,
     offset_of,
 )
-from mm2.core.translation.synced_offsets import Returning
+from mm2.core.translation.synced_offsets import ReturningGroups
 from mm2.core.translation.target_commit import TargetCommit, inverted, looked
 from mm2.errors import ClusterError
 from mm2.kafka.conversions import chunks
@@ -63,7 +63,7 @@ class CheckpointSelector:
         renaming: Renaming,
         translator: Translator,
         store: CheckpointStore,
-        returning: Returning | None = None,
+        returning: ReturningGroups | None = None,
     ) -> None:
         self._renaming = renaming
         self._translator = translator

@@ -13,7 +13,7 @@ from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.client.group_offset_writer import GroupOffsets
 from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId
-from mm2.core.translation.synced_offsets import Returning
+from mm2.core.translation.synced_offsets import ReturningGroups
 from mm2.core.translation.target_commit import NOTHING, Order, TargetCommit, seen
 from mm2.kafka.group_protocols import TargetGroups
 
@@ -35,7 +35,7 @@ class GroupOffsetSync:
         target: TargetGroups,
         groups: FollowedGroups,
         store: CheckpointStore,
-        returning: Returning | None = None,
+        returning: ReturningGroups | None = None,
         notes: StoreNotes | None = None,
     ) -> None:
         self._offsets = GroupOffsets(target, notes=notes)

@@ -98,7 +98,7 @@ class RecreatedTopics:
             is_gone = (
                 topic in changed
                 or original in former
-                or (topic in news and logs.are_others(checkpoint.logs))
+                or (topic in news and logs.conflicts_with(checkpoint.logs))
             )
             if is_gone:
                 topics.add(topic)

@@ -29,8 +29,12 @@ from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.translation.checkpoint_rules import Renaming, Translator
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
-from mm2.core.translation.reverse_translation import BothWays, EitherTopic, RenamingBothWays
-from mm2.core.translation.synced_offsets import Returning, SyncedOffsets
+from mm2.core.translation.reverse_translation import (
+    BidirectionalRenaming,
+    BidirectionalTranslator,
+    TopicOrCopyFilter,
+)
+from mm2.core.translation.synced_offsets import ReturningGroups, SyncedOffsets
 from mm2.errors import ClusterError
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.client_errors import UnknownTopic
@@ -64,7 +68,7 @@ class TranslationDirections:
     topic_filter: TopicFilter
     renaming: Renaming
     translator: Translator
-    returning: Returning | None = None
+    returning: ReturningGroups | None = None
     until_told: UntilTold | None = None
     recreated: tuple[TrackedFlow, ...] = ()
     jobs: dict[str, Job] = field(default_factory=dict)
@@ -99,12 +103,12 @@ def build_directions(
         )
     opposite = FlowClusters(source=clusters.target, target=clusters.source)
     way_back = ReverseFlow(config.reverse, opposite)
-    either = EitherTopic(mirrored if config.checkpoint.enabled else None, way_back.copies)
+    either = TopicOrCopyFilter(mirrored if config.checkpoint.enabled else None, way_back.copies)
     return TranslationDirections(
         topic_filter=either,
-        renaming=RenamingBothWays(config.flow, policy, either, way_back.copies),
-        translator=BothWays(onward, way_back.translation, way_back.copies),
-        returning=Returning(way_back.copies, way_back.carried),
+        renaming=BidirectionalRenaming(config.flow, policy, either, way_back.copies),
+        translator=BidirectionalTranslator(onward, way_back.translation, way_back.copies),
+        returning=ReturningGroups(way_back.copies, way_back.carried),
         until_told=way_back.until_told,
         recreated=(
             *flows,

@@ -15,7 +15,7 @@ from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.offset_records import SourcePartition
 from mm2.core.json_text import read_json
 from mm2.core.model import TopicPartition
-from mm2.core.positions.offset_requests import Target
+from mm2.core.positions.offset_requests import RequestedOffset
 from mm2.core.times import parse_time_ms
 from mm2.herder.offsets.offset_changes import Change, OffsetChange, OffsetChanges
 
@@ -211,8 +211,8 @@ def _matches(where: TopicPartition, wanted: dict[str, set[int]]) -> bool:
 
 
 def _move(name: str, value: object) -> OffsetChange:
-    target = Target(name.replace("_", "-"))
-    if target is Target.TIME:
+    target = RequestedOffset(name.replace("_", "-"))
+    if target is RequestedOffset.TIME:
         try:
             return OffsetChange(target=target, number=parse_time_ms(str(value)))
         except ValueError as error:

@@ -54,9 +54,9 @@ class LiveTopicIds:
         changed = set()
         for topic, copy in copies.items():
             before, now = self.ids.get(topic, UNKNOWN_LOGS), Logs(here.get(topic), there.get(copy))
-            if now.are_others(before):
+            if now.conflicts_with(before):
                 changed.add(topic)
-            self.ids[topic] = now.or_else(before)
+            self.ids[topic] = now.fill_from(before)
         return changed
 
     def _copy(self, topic: TopicName) -> TopicName:

@@ -17,7 +17,7 @@ from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.core.translation.reverse_translation import Copies
-from mm2.core.translation.synced_offsets import Returning, SyncedOffsets
+from mm2.core.translation.synced_offsets import ReturningGroups, SyncedOffsets
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.topics.internal_topics import accepted_topics
 from mm2.kafka.admin import Admin
@@ -88,7 +88,7 @@ class PendingReturns:
         found = await self._written.checkpoints()
         if not any(self._leads_back(each) for known in found.values() for each in known):
             return found
-        back = Returning(self._copies, await self._known())
+        back = ReturningGroups(self._copies, await self._known())
         return {
             group: [each for each in known if back.may_be_given(each)]
             for group, known in found.items()

@@ -22,7 +22,7 @@ from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.reverse_translation import Copies, Reverser
 from mm2.core.translation.runs import Logs
-from mm2.core.translation.synced_offsets import Returning
+from mm2.core.translation.synced_offsets import ReturningGroups
 from mm2.errors import ClusterError
 from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin
@@ -59,7 +59,7 @@ class ReverseCheckpoints:
         groups = [GroupId(each.group_id) for each in await self._admin.list_groups()]
         followed = [group for group in groups if self._follows(group)]
         committed = await self._admin.list_offsets_of_groups(followed)
-        back = Returning(self._copies, await read_synced_offsets(self._config, self._admin))
+        back = ReturningGroups(self._copies, await read_synced_offsets(self._config, self._admin))
         live = LiveTopicIds(self._config, None, self._admin)
         translation = await load_translation(self._config, live)
         found: dict[GroupId, list[Checkpoint]] = {}

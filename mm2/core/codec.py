@@ -74,10 +74,10 @@ class Heartbeat:
         Raises:
             SchemaError: these bytes are no heartbeat; the message names the field.
         """
-        value_reader = _Reader(value, "heartbeat")
+        value_reader = _FieldReader(value, "heartbeat")
         value_reader.number("version", _INT16)
         timestamp_ms = value_reader.number("timestamp", _INT64)
-        reader = _Reader(key, "heartbeat")
+        reader = _FieldReader(key, "heartbeat")
         source = ClusterAlias(reader.text("sourceClusterAlias"))
         return cls(source, ClusterAlias(reader.text("targetClusterAlias")), timestamp_ms)
 
@@ -149,12 +149,12 @@ class Checkpoint:
         Raises:
             SchemaError: these bytes are no checkpoint; the message names the field.
         """
-        reader = _Reader(value, "checkpoint")
+        reader = _FieldReader(value, "checkpoint")
         reader.number("version", _INT16)
         upstream = reader.number("upstreamOffset", _INT64)
         downstream = reader.number("offset", _INT64)
         metadata = reader.text("metadata")
-        reader = _Reader(key, "checkpoint")
+        reader = _FieldReader(key, "checkpoint")
         group = GroupId(reader.text("group"))
         known = dict(headers)
         exact, logs = known.get(EXACT_HEADER) == b"1", _logs(known.get(LOGS_HEADER))
@@ -203,8 +203,8 @@ class OffsetSync(NamedTuple):
         Raises:
             SchemaError: these bytes are no offset sync; the message names the field.
         """
-        partition = _Reader(key, "offset sync").topic_partition()
-        reader = _Reader(value, "offset sync")
+        partition = _FieldReader(key, "offset sync").topic_partition()
+        reader = _FieldReader(value, "offset sync")
         return cls(
             partition, reader.number("upstreamOffset", _INT64), reader.number("offset", _INT64)
         )
@@ -217,7 +217,7 @@ class OffsetSync(NamedTuple):
         )
 
 
-class _Reader:
+class _FieldReader:
     """Takes fields from the front of some bytes."""
 
     __slots__ = ("_data", "_position")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Growth:
+class WindowedRate:
     """
     A total that is reported when it changes, as a rate per second.
 

@@ -43,4 +43,4 @@ class CopyProgress:
         """
         lineage = self.lineages.get(where)
         noted = UNKNOWN_LOGS if lineage is None else Logs(lineage.topic_id, lineage.remote_id)
-        return self.end(where) <= end and not noted.are_others(logs)
+        return self.end(where) <= end and not noted.conflicts_with(logs)

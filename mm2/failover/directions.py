@@ -15,7 +15,7 @@ from mm2.client.load_translation import load_translation
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import TopicPartition
 from mm2.core.policy import build_policy
-from mm2.core.translation.offset_translation import OffsetTranslation, Translated
+from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation
 from mm2.core.translation.runs import Logs
 from mm2.failover.copy_progress import CopyProgress
 from mm2.herder.flow_clusters import FlowClusters
@@ -67,7 +67,7 @@ class OffsetMapping(Protocol):
         of a transaction, or a gap, at the end of what is copied.
         """
 
-    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+    def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
         """An offset of the origin on the other side; None if it is not known."""
 
     def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
@@ -142,7 +142,7 @@ class ForwardMapping:
         copied = self._copied.end(where)
         return copied if copied <= offset else None
 
-    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+    def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
         """What the flow's runs and syncs say."""
         return self._translation.explain(where, offset)
 
@@ -203,7 +203,7 @@ class ReverseMapping:
                 return earlier
         return None
 
-    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+    def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
         """What the flow's runs and syncs say, read the other way round."""
         original = self._passage.destination(where)
         return None if original is None else self._translation.reverse(original, offset)

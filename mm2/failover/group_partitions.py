@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mm2.core.failover.group_facts import TargetOffset
 from mm2.core.model import TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.failover.directions import FlowDirection, OffsetMapping
 from mm2.failover.empty_ranges import OffsetRange
 from mm2.kafka.logs.first_records import Range
@@ -49,7 +49,7 @@ class GroupPartition:
         return max(self.commit.offset, self.origin[0])
 
     @property
-    def direct(self) -> Translated | None:
+    def direct(self) -> MappedOffset | None:
         """What is known of that offset; of other logs, nothing."""
         if not self.is_same or self.commit.offset > self.origin[1]:
             return None
@@ -121,12 +121,12 @@ def is_contested(place: TargetOffset) -> bool:
 def keep_current(place: TargetOffset) -> TargetOffset:
     """A group stays where it is on the destination: nothing but markers and gaps lies between."""
     assert place.current is not None  # noqa: S101 - it is ahead
-    return replace(place, translated=Translated(place.current, place.is_exact))
+    return replace(place, translated=MappedOffset(place.current, place.is_exact))
 
 
-def _untouched(step: GroupPartition, copied: int) -> Translated | None:
+def _untouched(step: GroupPartition, copied: int) -> MappedOffset | None:
     """Where nothing was copied yet, everything that ever will be is still to come."""
     if copied > step.origin[0] or step.there is None:
         return None
     start, end = step.there
-    return Translated(start, start == end)
+    return MappedOffset(start, start == end)

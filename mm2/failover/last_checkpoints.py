@@ -15,7 +15,7 @@ from mm2.core.failover.group_facts import GroupFacts, TargetOffset, WithoutCheck
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import CommittedOffset, offset_of
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.reverse_translation import Copies
 from mm2.core.translation.target_commit import order_of
 from mm2.errors import ClusterError, SchemaError
@@ -189,7 +189,7 @@ def _place(
         origin=None,
         destination=where,
         committed=checkpoint.upstream_offset,
-        translated=Translated(checkpoint.downstream_offset, last.exact),
+        translated=MappedOffset(checkpoint.downstream_offset, last.exact),
         current=offset_of(current),
         start=start,
         end=end,
@@ -209,7 +209,7 @@ def _guess(
         origin=None,
         destination=where,
         committed=NO_OFFSET,
-        translated=Translated(first, exact=False),
+        translated=MappedOffset(first, exact=False),
         start=start,
         end=end,
     )

@@ -249,7 +249,7 @@ def _beyond_the_copies(
     assert route.first_read(group, led_back[group].downstream_offset) == b"next"
 
 
-class BothWays:
+class BidirectionalTranslator:
     """
     Two flows that are enabled, of which only the checkpoint flow back is run here.
 
@@ -324,7 +324,7 @@ async def test_groups_that_moved_get_their_offsets_back_and_others_keep_theirs(
     suffix = unique[-8:]
     moved, reset, ahead = (f"{name}-{suffix}" for name in ("moved", "reset", "ahead"))
     route = _route(cluster_a, cluster_b, suffix)
-    flows = BothWays(route, tmp_path)
+    flows = BidirectionalTranslator(route, tmp_path)
     await flows.prepare()
     flows.sync((100, 50), (200, 140))
     for group in (moved, reset, ahead):
@@ -353,7 +353,7 @@ async def test_a_group_that_returned_is_not_brought_forward_when_it_is_set_back(
     suffix = unique[-8:]
     returned, later = f"returned-{suffix}", f"later-{suffix}"
     route = _route(cluster_a, cluster_b, suffix)
-    flows = BothWays(route, tmp_path)
+    flows = BidirectionalTranslator(route, tmp_path)
     await flows.prepare()
     flows.sync((100, 50), (200, 140))
     commit_group(route.there, returned, {(route.remote, 0): 140})

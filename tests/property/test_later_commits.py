@@ -20,7 +20,7 @@ from mm2.core.codec import Checkpoint
 from mm2.core.failover.group_facts import TargetOffset
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import is_more_recent
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.target_commit import (
     Order,
     TargetCommit,
@@ -141,7 +141,7 @@ class Clusters:
             origin=WHERE if planned else None,
             destination=WHERE,
             committed=here,
-            translated=Translated(here, exact=True),
+            translated=MappedOffset(here, exact=True),
             current=current,
             start=0,
             end=10**9,

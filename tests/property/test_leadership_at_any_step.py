@@ -50,7 +50,7 @@ class Node:
     slot: PendingLeaseWrite = field(default_factory=PendingLeaseWrite)
     writing: LeaseWord | None = None
     is_suspended: bool = False
-    decisions: deque[words.Assigned] = field(default_factory=deque)
+    decisions: deque[words.Elected] = field(default_factory=deque)
     work: Work | None = None
 
 
@@ -117,7 +117,7 @@ class World(RuleBasedStateMachine):
         alive = frozenset(each.name for each in members)
         for node in members:
             is_ours = node is self.nodes[who]
-            node.decisions.append(words.Assigned(is_ours=is_ours, alive=alive))
+            node.decisions.append(words.Elected(is_ours=is_ours, alive=alive))
         self.must_decide = self.is_asked = False
 
     @rule(who=_WHO)

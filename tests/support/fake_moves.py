@@ -12,7 +12,7 @@ from typing import cast
 
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.core.model import SourceAndTarget, TopicPartition
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.failover.directions import Ids, OffsetMapping
 from mm2.failover.flow_switch import FlowSwitch
 from mm2.failover.move_route import MoveRoute, Pair
@@ -44,9 +44,9 @@ class SameOffsets:
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
         """Nothing is ever in doubt."""
 
-    def translate(self, where: TopicPartition, offset: int) -> Translated | None:
+    def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
         """The same offset, exactly."""
-        return Translated(offset, exact=True)
+        return MappedOffset(offset, exact=True)
 
     def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """Of any log."""

@@ -146,7 +146,7 @@ class RemoteEnds:
         done = set()
         for partition, end in cut_off.items():
             runs = stored.get(partition.source)
-            if runs is not None and runs.logs.are_others(partition.logs):
+            if runs is not None and runs.logs.conflicts_with(partition.logs):
                 runs = None
             marker = None if runs is None else runs.marker
             if not is_cut_off(end.known, end=end.end, stable=end.stable, marker=marker):

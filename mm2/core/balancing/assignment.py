@@ -58,7 +58,7 @@ def pack(
     """
     wanted = sorted(set(partitions))
     loads = _effective_weights(wanted, weights)
-    packed = [_Load(loads) for _ in range(min(bundles, max(len(wanted), len(previous))))]
+    packed = [_BundleLoad(loads) for _ in range(min(bundles, max(len(wanted), len(previous))))]
     if not packed:
         return ()
     homeless = _keep_places(packed, previous, wanted)
@@ -69,7 +69,7 @@ def pack(
 
 
 @dataclass(slots=True)
-class _Load:
+class _BundleLoad:
     """One bundle while it is being packed."""
 
     weights: Mapping[TopicPartition, float]
@@ -85,7 +85,7 @@ class _Load:
         self.total -= self.weights[partition]
 
 
-def _lightest(load: _Load) -> tuple[float, int]:
+def _lightest(load: _BundleLoad) -> tuple[float, int]:
     return load.total, len(load.partitions)
 
 
@@ -101,7 +101,7 @@ def _effective_weights(
 
 
 def _keep_places(
-    packed: Sequence[_Load],
+    packed: Sequence[_BundleLoad],
     previous: Sequence[Collection[TopicPartition]],
     wanted: Iterable[TopicPartition],
 ) -> set[TopicPartition]:
@@ -114,7 +114,7 @@ def _keep_places(
     return homeless
 
 
-def _level(packed: Sequence[_Load], allowed: float) -> None:
+def _level(packed: Sequence[_BundleLoad], allowed: float) -> None:
     """Moves partitions from heavy bundles to the lightest one while loads differ too much."""
     while (move := _best_move(packed, allowed)) is not None:
         partition, heavy, light = move
@@ -123,8 +123,8 @@ def _level(packed: Sequence[_Load], allowed: float) -> None:
 
 
 def _best_move(
-    packed: Sequence[_Load], allowed: float
-) -> tuple[TopicPartition, _Load, _Load] | None:
+    packed: Sequence[_BundleLoad], allowed: float
+) -> tuple[TopicPartition, _BundleLoad, _BundleLoad] | None:
     light = min(packed, key=_lightest)
     heavier = [load for load in packed if load.total - light.total > allowed]
     for heavy in sorted(heavier, key=_lightest, reverse=True):

@@ -10,7 +10,7 @@ from mm2.core.model import TopicPartition
 
 
 @dataclass(slots=True)
-class _Load:
+class _PartitionLoad:
     """The average of one partition as it was at a time."""
 
     run: Hashable
@@ -32,7 +32,7 @@ class Loads:
     """
 
     window_ms: int
-    _loads: dict[TopicPartition, _Load] = field(default_factory=dict)
+    _loads: dict[TopicPartition, _PartitionLoad] = field(default_factory=dict)
 
     def observe(self, partition: TopicPartition, *, run: Hashable, total: int, at_ms: int) -> None:
         """
@@ -46,7 +46,7 @@ class Loads:
         """
         before = self._loads.get(partition)
         if before is None:
-            self._loads[partition] = _Load(run, total, total / self._window_s, at_ms)
+            self._loads[partition] = _PartitionLoad(run, total, total / self._window_s, at_ms)
             return
         added = total - before.total if run == before.run else total
         at_ms = max(at_ms, before.at_ms)
@@ -61,5 +61,5 @@ class Loads:
     def _window_s(self) -> float:
         return self.window_ms / 1000
 
-    def _faded(self, load: _Load, at_ms: int) -> float:
+    def _faded(self, load: _PartitionLoad, at_ms: int) -> float:
         return load.rate * exp(-max(0, at_ms - load.at_ms) / self.window_ms)

@@ -13,7 +13,7 @@ from mm2.core.connect.status_table import StatusTable
 _IS_NO_PAUSE: Final = (RunState.FAILED, RunState.PAUSED)
 
 
-def words_when_left(said: StatusTable) -> Iterator[tuple[bytes, bytes | None]]:
+def on_worker_stop(said: StatusTable) -> Iterator[tuple[bytes, bytes | None]]:
     """
     Keys and values of what a worker writes that ends, as Connect's do (``WorkerConnector``).
 
@@ -29,7 +29,7 @@ def words_when_left(said: StatusTable) -> Iterator[tuple[bytes, bytes | None]]:
             yield encode_status(key, replace(status, state=RunState.UNASSIGNED, trace=None))
 
 
-def words_at_rest(
+def when_idle(
     said: StatusTable, wanted: TargetState | None
 ) -> Iterator[tuple[bytes, bytes | None]]:
     """

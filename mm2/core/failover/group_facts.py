@@ -13,7 +13,7 @@ from typing import Final
 
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.target_commit import Order
 
 
@@ -63,7 +63,7 @@ class TargetOffset:
     origin: TopicPartition | None
     destination: TopicPartition
     committed: int
-    translated: Translated | None
+    translated: MappedOffset | None
     to_copy: int = 0
     current: int | None = None
     start: int

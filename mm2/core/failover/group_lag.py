@@ -15,7 +15,7 @@ from mm2.core.codec import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.core.translation.offset_translation import OffsetTranslation, Translated
+from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation
 
 EXACT: Final = "exact"
 APPROXIMATE: Final = "approximate"
@@ -174,7 +174,7 @@ def _committed(
     }
 
 
-def accuracy_of(answer: Translated | None) -> tuple[int | None, str]:
+def accuracy_of(answer: MappedOffset | None) -> tuple[int | None, str]:
     """The offset of an answer, if it has one, and how good it is."""
     if answer is None:
         return None, UNKNOWN
@@ -184,7 +184,7 @@ def accuracy_of(answer: Translated | None) -> tuple[int | None, str]:
 
 
 def _translated(
-    committed: int, answer: Translated | None, known: KnownCheckpoint | None
+    committed: int, answer: MappedOffset | None, known: KnownCheckpoint | None
 ) -> tuple[int | None, str]:
     """What can be said now, or else what the last checkpoint says."""
     offset, accuracy = accuracy_of(answer)

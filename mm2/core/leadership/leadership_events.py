@@ -10,7 +10,7 @@ LASTS_MS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assigned:
+class Elected:
     """
     The group has decided.
 
@@ -77,7 +77,7 @@ class Tick:
 
 
 Event: TypeAlias = (
-    Assigned | LeaseSeen | CaughtUp | NotClaimed | Ended | Released | Advance | Stop | Tick
+    Elected | LeaseSeen | CaughtUp | NotClaimed | Ended | Released | Advance | Stop | Tick
 )
 
 

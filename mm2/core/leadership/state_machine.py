@@ -71,7 +71,7 @@ class Leadership:
             now_ms: by a clock that never goes back.
         """
         match event:
-            case words.Assigned():
+            case words.Elected():
                 return self._assigned(event, now_ms)
             case words.LeaseSeen() if event.owner == self._node:
                 return self._own_seen(event, now_ms)
@@ -108,7 +108,7 @@ class Leadership:
     def _is_leader(self) -> bool:
         return self.role in (Role.LEADING, Role.RELEASING)
 
-    def _assigned(self, event: words.Assigned, now_ms: int) -> list[words.Action]:
+    def _assigned(self, event: words.Elected, now_ms: int) -> list[words.Action]:
         if event.is_ours and not self._is_assigned:
             self._waits_since = now_ms
         self._is_assigned, self._alive = event.is_ours, event.alive

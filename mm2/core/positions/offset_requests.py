@@ -21,7 +21,7 @@ _FIELDS: Final = ("cluster", "topic", "partition")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class OffsetRequest:
     """
     One entry of a request.
 
@@ -51,7 +51,7 @@ class LogRange(NamedTuple):
     end: int
 
 
-class Target(Enum):
+class RequestedOffset(Enum):
     """Where a position can be moved to; the names are those of Kafka's tools."""
 
     EARLIEST = "to-earliest"
@@ -61,7 +61,7 @@ class Target(Enum):
     SHIFT = "shift-by"
 
 
-def parse_request(document: object, source: ClusterAlias) -> list[Request]:
+def parse_request(document: object, source: ClusterAlias) -> list[OffsetRequest]:
     """
     Reads ``{"offsets": [{"partition": {...}, "offset": {"offset": n}}, ...]}`` (C196-C204).
 
@@ -87,18 +87,18 @@ def parse_request(document: object, source: ClusterAlias) -> list[Request]:
 
 def _entry(
     place: str, entry: object, source: ClusterAlias, problems: list[ConfigError]
-) -> Request | None:
+) -> OffsetRequest | None:
     if not isinstance(entry, dict) or entry.keys() != {"partition", "offset"}:
         problems.append(_problem(place, entry, "must be an object of partition and offset"))
         return None
     if entry["offset"] is None:
-        return Request(partition=entry["partition"], offset=None)
+        return OffsetRequest(partition=entry["partition"], offset=None)
     found = [
         *_partition_problems(f"{place}.partition", entry["partition"], source),
         *_offset_problems(f"{place}.offset", entry["offset"]),
     ]
     problems += found
-    return None if found else Request(**{**entry, "offset": entry["offset"]["offset"]})
+    return None if found else OffsetRequest(**{**entry, "offset": entry["offset"]["offset"]})
 
 
 def _partition_problems(
@@ -158,7 +158,7 @@ def check_against_source(
 
 
 def moved_position(
-    target: Target,
+    target: RequestedOffset,
     *,
     number: int,
     stored: int | None,
@@ -175,15 +175,15 @@ def moved_position(
         log: what the source has. A shift that leads out of it ends at its border.
     """
     match target:
-        case Target.EARLIEST:
+        case RequestedOffset.EARLIEST:
             following = log.start
-        case Target.LATEST:
+        case RequestedOffset.LATEST:
             following = log.end
-        case Target.TIME:
+        case RequestedOffset.TIME:
             following = log.end if number == NO_OFFSET else number
-        case Target.OFFSET:
+        case RequestedOffset.OFFSET:
             following = number
-        case Target.SHIFT:
+        case RequestedOffset.SHIFT:
             current = log.start if stored is None else stored + 1
             following = min(max(current + number, log.start), log.end)
     return following - 1

@@ -28,7 +28,7 @@ class Absences:
         self._grace_s = grace_s
         self._missed: dict[TopicName, tuple[int, float]] = {}
 
-    def look(self, missing: Collection[TopicName], now_s: float) -> list[TopicName]:
+    def update(self, missing: Collection[TopicName], now_s: float) -> list[TopicName]:
         """
         Returns the topics that count as gone, in order.
 
@@ -57,7 +57,7 @@ class MissedOnce:
         self._missed: frozenset[TopicPartition] = frozenset()
         self.is_any = False
 
-    def look(
+    def update(
         self,
         known: Mapping[TopicPartition, TopicName],
         found: Mapping[TopicPartition, TopicName],

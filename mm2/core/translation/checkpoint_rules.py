@@ -15,7 +15,7 @@ from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter
 from mm2.core.model import GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.runs import Logs
 from mm2.core.translation.target_commit import Order, TargetCommit, may_be_given
 
@@ -30,7 +30,7 @@ class CommittedOffset(NamedTuple):
 class Translator(Protocol):
     """What translates offsets of the source, as ``OffsetTranslation`` does."""
 
-    def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
+    def explain(self, partition: TopicPartition, upstream: int) -> MappedOffset | None:
         """Returns the offset downstream; None or a negative one if it has none."""
 
     def logs(self, partition: TopicPartition) -> Logs:

@@ -84,7 +84,7 @@ class PartitionState:
 
 
 @dataclass(slots=True)
-class _Run:
+class _PendingRun:
     """The due syncs of one run of records, made only when they are sent."""
 
     partition: TopicPartition
@@ -117,7 +117,7 @@ class OffsetSyncQueue:
         self._max_lag = max_lag
         self._permits = max_in_flight
         self._states: dict[TopicPartition, PartitionState] = {}
-        self._pending: dict[TopicPartition, _Run] = {}
+        self._pending: dict[TopicPartition, _PendingRun] = {}
         self._delayed: dict[TopicPartition, OffsetSync] = {}
 
     def acknowledged(
@@ -137,7 +137,7 @@ class OffsetSyncQueue:
         due = state.update_range(upstream, downstream, count)
         if due:
             self._delayed.pop(partition, None)
-            self._pending[partition] = _Run(partition, upstream, downstream, due)
+            self._pending[partition] = _PendingRun(partition, upstream, downstream, due)
         last = count - 1
         if not due or due[-1] != last:
             self._delayed[partition] = OffsetSync(partition, upstream + last, downstream + last)
@@ -145,7 +145,7 @@ class OffsetSyncQueue:
     def promote_delayed(self) -> None:
         """Makes delayed syncs pending; call it when the task's positions are committed (C231)."""
         for partition, sync in self._delayed.items():
-            self._pending[partition] = _Run(
+            self._pending[partition] = _PendingRun(
                 partition, sync.upstream_offset, sync.downstream_offset, range(1)
             )
         self._delayed.clear()

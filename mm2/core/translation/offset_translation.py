@@ -17,9 +17,9 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.partition_runs import MOST_RUNS, PartitionRuns
 from mm2.core.translation.run_codec import decode_key, decode_value
-from mm2.core.translation.runs import UNKNOWN_LOGS, Logs, Translated
+from mm2.core.translation.runs import UNKNOWN_LOGS, Logs, MappedOffset
 
-__all__ = ["OffsetTranslation", "RunStore", "Translated"]
+__all__ = ["MappedOffset", "OffsetTranslation", "RunStore"]
 
 
 class RunStore:
@@ -75,7 +75,7 @@ class RunStore:
         return self._partitions.get(partition)
 
 
-class _Standing(NamedTuple):
+class _Evidence(NamedTuple):
     """
     What the runs of a partition are worth, for as long as nothing new is known of it.
 
@@ -96,7 +96,7 @@ class _Standing(NamedTuple):
     certain: PartitionRuns | None = None
 
 
-_NO_RUNS: Final = _Standing()
+_NO_RUNS: Final = _Evidence()
 
 
 class OffsetTranslation:
@@ -121,14 +121,14 @@ class OffsetTranslation:
         self._syncs = syncs
         self._runs = runs
         self._live = live
-        self._standings: dict[TopicPartition, _Standing] = {}
+        self._standings: dict[TopicPartition, _Evidence] = {}
 
     def translate(self, partition: TopicPartition, upstream_offset: int) -> int | None:
         """Returns what ``explain`` finds without saying whether it is exact."""
         found = self.explain(partition, upstream_offset)
         return None if found is None else found.offset
 
-    def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
+    def explain(self, partition: TopicPartition, upstream: int) -> MappedOffset | None:
         """
         Says where a reader goes on that would read ``upstream`` next.
 
@@ -138,7 +138,7 @@ class OffsetTranslation:
         """
         return self._answer(partition, upstream, PartitionRuns.translate, self._syncs.translate)
 
-    def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
+    def reverse(self, partition: TopicPartition, downstream: int) -> MappedOffset | None:
         """
         Says where a reader of the copy goes on in the source's log.
 
@@ -160,7 +160,7 @@ class OffsetTranslation:
     def speaks_of(self, partition: TopicPartition, logs: Logs) -> bool:
         """Whether no run is certainly one of other topics than these."""
         runs = None if self._runs is None else self._runs.of(partition)
-        return runs is None or not runs.logs.are_others(logs)
+        return runs is None or not runs.logs.conflicts_with(logs)
 
     def is_of_former(self, partition: TopicPartition) -> bool:
         """
@@ -177,7 +177,7 @@ class OffsetTranslation:
             partition
             for partition, runs in known.items()
             if (live := self._live.get(partition.topic)) not in (None, runs.logs)
-            and live.are_others(runs.logs)
+            and live.conflicts_with(runs.logs)
         ]
         return {partition for partition in others if self.is_of_former(partition)}
 
@@ -205,9 +205,9 @@ class OffsetTranslation:
         self,
         partition: TopicPartition,
         offset: int,
-        by_runs: Callable[[PartitionRuns, int], Translated | None],
+        by_runs: Callable[[PartitionRuns, int], MappedOffset | None],
         by_syncs: Callable[[TopicPartition, int], int | None],
-    ) -> Translated | None:
+    ) -> MappedOffset | None:
         if not self._is_read or (standing := self._standing(partition)).is_of_former:
             return None
         if standing.believed is None and standing.certain is not None:
@@ -217,7 +217,7 @@ class OffsetTranslation:
             return found
         return _better(found, by_syncs(partition, offset))
 
-    def _standing(self, partition: TopicPartition) -> _Standing:
+    def _standing(self, partition: TopicPartition) -> _Evidence:
         """Thousands of groups ask about the same partitions: what was found out is kept."""
         runs = None if self._runs is None else self._runs.of(partition)
         if runs is None:
@@ -232,7 +232,7 @@ class OffsetTranslation:
 
     def _find_standing(
         self, partition: TopicPartition, runs: PartitionRuns, live: Logs | None
-    ) -> _Standing:
+    ) -> _Evidence:
         """
         What the runs of a partition are worth.
 
@@ -241,9 +241,9 @@ class OffsetTranslation:
         copies that runs certainly tell of are there, whoever has copied meanwhile.
         """
         is_believed = _agree(runs, self._syncs.slots(partition))
-        is_others = live is not None and runs.logs.are_others(live)
+        is_others = live is not None and runs.logs.conflicts_with(live)
         is_certain = runs.is_of_known_logs and None not in runs.logs and runs.logs == live
-        return _Standing(
+        return _Evidence(
             sync=self._syncs.newest(partition),
             version=runs.version,
             live=live,
@@ -276,12 +276,12 @@ def _agree(runs: PartitionRuns, syncs: Iterable[OffsetSync]) -> bool:
     return True
 
 
-def _at_least(found: Translated | None) -> Translated | None:
-    return None if found is None else Translated(found.offset, exact=False)
+def _at_least(found: MappedOffset | None) -> MappedOffset | None:
+    return None if found is None else MappedOffset(found.offset, exact=False)
 
 
-def _better(found: Translated | None, bound: int | None) -> Translated | None:
+def _better(found: MappedOffset | None, bound: int | None) -> MappedOffset | None:
     """What runs say approximately, unless the syncs know a later offset to be safe."""
     if bound is None or (found is not None and bound <= found.offset):
         return found
-    return Translated(bound, exact=False)
+    return MappedOffset(bound, exact=False)

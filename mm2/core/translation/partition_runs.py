@@ -14,10 +14,10 @@ from mm2.core.translation.runs import (
     Block,
     BlockName,
     Logs,
+    MappedOffset,
     Run,
     Runs,
     TaskTenure,
-    Translated,
 )
 
 MOST_RUNS: Final = 16_384
@@ -98,7 +98,7 @@ class PartitionRuns:
         return True
 
     def _take(self, block: Block) -> None:
-        others = bool(self._blocks) and block.logs.are_others(self._logs)
+        others = bool(self._blocks) and block.logs.conflicts_with(self._logs)
         if block.is_sparse and others:
             return
         if others:
@@ -118,7 +118,7 @@ class PartitionRuns:
         self.version += 1
         self._keep([block for block in self._blocks if block.name != name])
 
-    def translate(self, upstream: int) -> Translated | None:
+    def translate(self, upstream: int) -> MappedOffset | None:
         """Where a reader goes on that would read this source offset next; None: not known."""
         index = bisect_right(self._blocks, upstream, key=lambda block: block.start) - 1
         if index < 0:
@@ -126,35 +126,35 @@ class PartitionRuns:
         block = self._blocks[index]
         at = block.runs.at_upstream(upstream)
         if at >= 0 and upstream < (run := block.runs[at]).upstream + run.records:
-            return Translated(run.downstream + upstream - run.upstream, exact=True)
+            return MappedOffset(run.downstream + upstream - run.upstream, exact=True)
         after, before = self._after(index, at), self._before(index, at)
         is_open = block.is_sparse and at >= 0
         if not is_open and after is not None and self._are_joined(index, after[0]):
-            return Translated(after[1].downstream, exact=True)
+            return MappedOffset(after[1].downstream, exact=True)
         if before is None:
             return None
         is_end = after is None and not is_open and upstream <= self._blocks[-1].end
         last, run = before
         known = is_end and not self._blocks[last].is_sparse and self._are_joined(last, None)
-        return Translated(run.downstream + run.records, exact=known)
+        return MappedOffset(run.downstream + run.records, exact=known)
 
-    def reverse(self, downstream: int) -> Translated | None:
+    def reverse(self, downstream: int) -> MappedOffset | None:
         """Where a reader of the copy goes on in the source; None: not known."""
         index, at = self._at_downstream(downstream)
         if index < 0:
             return None
         block, run = self._blocks[index], self._blocks[index].runs[at]
         if downstream < run.downstream + run.records:
-            return Translated(run.upstream + downstream - run.downstream, exact=True)
+            return MappedOffset(run.upstream + downstream - run.downstream, exact=True)
         after, end = self._after(index, at), run.upstream + run.records
         if after is None:
             behind = downstream - run.downstream - run.records
             known = not block.is_sparse and behind <= block.is_transactional
-            return Translated(end, exact=known and self._are_joined(index, None))
+            return MappedOffset(end, exact=known and self._are_joined(index, None))
         fresh = any(each.is_fresh for each in self._blocks[index + 1 : after[0] + 1])
         if block.is_sparse or fresh or not self._are_joined(index, after[0]):
-            return Translated(end, exact=False)
-        return Translated(after[1].upstream, exact=True)
+            return MappedOffset(end, exact=False)
+        return MappedOffset(after[1].upstream, exact=True)
 
     def _keep(self, blocks: list[Block]) -> None:
         self._blocks = blocks
@@ -171,7 +171,7 @@ class PartitionRuns:
 
     def _note(self, block: Block) -> None:
         """Remembers the last ids that were known: a task begins with a block that knows none."""
-        self._logs = block.logs.or_else(self._logs)
+        self._logs = block.logs.fill_from(self._logs)
         if block.runs and None in block.logs:
             self._is_of_known_logs = False
 

@@ -19,14 +19,14 @@ from mm2.core.filters import TopicFilter
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.translation.checkpoint_rules import Renaming, Translator
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.runs import Logs
 
 
 class Reverser(Protocol):
     """What knows where copies came from, as ``OffsetTranslation`` does."""
 
-    def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
+    def reverse(self, partition: TopicPartition, downstream: int) -> MappedOffset | None:
         """Returns the offset in the original ``partition`` for one in its copy."""
 
     def logs(self, partition: TopicPartition) -> Logs:
@@ -38,8 +38,8 @@ class Copies:
     Tells which topics of a cluster may be copies that a flow has made, and of what.
 
     Names alone decide. Under a policy that does not rename, every topic that the flow mirrors may
-    be one; whether it is, the flow's runs and syncs tell (``BothWays``). The same few topics are
-    asked for over and over, so the answers are kept.
+    be one; whether it is, the flow's runs and syncs tell (``BidirectionalTranslator``). The same
+    few topics are asked for over and over, so the answers are kept.
 
     Args:
         source: where the originals are, the source of the flow that copies.
@@ -91,7 +91,7 @@ class Copies:
         return original if copy == topic else None
 
 
-class BothWays:
+class BidirectionalTranslator:
     """
     Translates offsets of a flow's source, those in copies of the target's topics by the way back.
 
@@ -110,14 +110,14 @@ class BothWays:
         self._back = back
         self._copies = copies
 
-    def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
+    def explain(self, partition: TopicPartition, upstream: int) -> MappedOffset | None:
         """Returns the offset on the target and whether it is exact; None if nothing is known."""
         onward = self._onward.explain(partition, upstream)
         original = self._copies.original_partition(partition)
         back = None if original is None else self._back.reverse(original, upstream)
         if onward is None or back is None:
             return onward or back
-        return Translated(min(onward.offset, back.offset), exact=False)
+        return MappedOffset(min(onward.offset, back.offset), exact=False)
 
     def logs(self, partition: TopicPartition) -> Logs:
         """Returns the ids of the partition's topic and of that on the target."""
@@ -126,10 +126,10 @@ class BothWays:
         if original is None:
             return onward
         back = self._back.logs(original)
-        return onward.or_else(Logs(source=back.remote, remote=back.source))
+        return onward.fill_from(Logs(source=back.remote, remote=back.source))
 
 
-class RenamingBothWays(Renaming):
+class BidirectionalRenaming(Renaming):
     """
     Names the source's partitions as the target does, copies of the target's topics included.
 
@@ -155,7 +155,7 @@ class RenamingBothWays(Renaming):
         return self._copies.original_partition(partition) or super().of(partition)
 
 
-class EitherTopic(TopicFilter):
+class TopicOrCopyFilter(TopicFilter):
     """
     Accepts the topics that a flow mirrors, and those that are copies of its target's topics.
 

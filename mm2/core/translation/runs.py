@@ -26,7 +26,7 @@ _TERM: Final = Struct(">4q")
 
 
 @dataclass(frozen=True, slots=True)
-class Translated:
+class MappedOffset:
     """
     An offset in the other log.
 
@@ -45,12 +45,12 @@ class Logs(NamedTuple):
     source: UUID | None = None
     remote: UUID | None = None
 
-    def are_others(self, logs: Logs) -> bool:
+    def conflicts_with(self, logs: Logs) -> bool:
         """Whether one of the topics certainly is another one."""
         pairs = ((self.source, logs.source), (self.remote, logs.remote))
         return any(one != other and None not in (one, other) for one, other in pairs)
 
-    def or_else(self, logs: Logs) -> Logs:
+    def fill_from(self, logs: Logs) -> Logs:
         """These ids, and of what they do not know those of ``logs``."""
         return Logs(self.source or logs.source, self.remote or logs.remote)
 

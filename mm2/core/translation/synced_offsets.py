@@ -28,12 +28,12 @@ class _Reached(NamedTuple):
 
     def and_then(self, told: _Reached) -> _Reached:
         """The further of both; where the topic has been made anew, only what is told of that."""
-        is_other_source = Logs(source=told.logs.source).are_others(self.logs)
-        is_other_copy = Logs(remote=told.logs.remote).are_others(self.logs)
+        is_other_source = Logs(source=told.logs.source).conflicts_with(self.logs)
+        is_other_copy = Logs(remote=told.logs.remote).conflicts_with(self.logs)
         return _Reached(
             told.source if is_other_source else max(self.source, told.source),
             told.copy if is_other_copy else max(self.copy, told.copy),
-            told.logs.or_else(self.logs),
+            told.logs.fill_from(self.logs),
         )
 
 
@@ -95,7 +95,7 @@ class SyncedOffsets:
         return self._furthest.get(group, {}).get(partition, _NOWHERE)
 
 
-class Returning:
+class ReturningGroups:
     """
     Tells which offsets of groups are their own, and not echoes of what the opposite flow gave them.
 

@@ -195,7 +195,7 @@ class FlowLeading:
             self._share.give(flow, self._share.leads.get(flow, 0))
         else:
             self._share.take(flow)
-        self._events.put_nowait(words.Assigned(is_ours=is_ours, alive=frozenset(decided.nodes)))
+        self._events.put_nowait(words.Elected(is_ours=is_ours, alive=frozenset(decided.nodes)))
 
     def _heard(self, entry: Entry | SteeringEntry) -> None:
         if not isinstance(entry, Lease):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.offset_requests import (
-    Target,
+    RequestedOffset,
     check_against_source,
     moved_position,
     parse_request,
@@ -27,7 +27,7 @@ from mm2.herder.topics.internal_topics import create_internal_topics
 class OffsetChange:
     """Where to, and the number that belongs to it: an offset, a distance, or a time in ms."""
 
-    target: Target
+    target: RequestedOffset
     number: int = 0
 
 
@@ -132,7 +132,7 @@ class OffsetChanges:
         ranges = await self._positions.ranges(partitions)
         _raise(check_against_source(dict.fromkeys(set(partitions) - ranges.keys(), 0), ranges))
         numbers = dict.fromkeys(partitions, move.number)
-        if move.target is Target.TIME:
+        if move.target is RequestedOffset.TIME:
             numbers = await self._positions.at_time(partitions, move.number)
         moved = {
             where: moved_position(

@@ -85,7 +85,7 @@ class TopicDeletion:
             _keep(missing, f"the source is another cluster now: {cluster}, not {memory['cluster']}")
             missing = set()
         deleted = set()
-        for topic in self._absences.look(missing, time.monotonic()):
+        for topic in self._absences.update(missing, time.monotonic()):
             if await self._is_gone(topic) and await self._delete(topic):
                 deleted.add(topic)
         topics = sorted((missing - deleted).union(mirrored))

@@ -109,7 +109,7 @@ class TopicSync:
     async def _refresh(
         self, assign: Callable[[Assigned], Awaitable[None]], before: Assigned | None
     ) -> Assigned:
-        found = self._missed.look(before or {}, await self._discovery.refresh())
+        found = self._missed.update(before or {}, await self._discovery.refresh())
         if found != before:
             await assign(found)
         return found

@@ -26,7 +26,7 @@ from mm2.core.connect.status_records import (
 from mm2.core.connect.status_table import StatusTable
 from mm2.core.leadership.placement import Member
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
-from mm2.core.rates import Growth
+from mm2.core.rates import WindowedRate
 from mm2.errors import SchemaError
 from mm2.herder.control.desired_state import DesiredState, readable, readable_command
 from mm2.kafka.group_model import GroupMembers, GroupState
@@ -73,8 +73,8 @@ class SeenPartition:
 
     last: PartitionProgress
     at_ms: int
-    records: Growth = field(default_factory=lambda: Growth(_WINDOW_MS))
-    bytes: Growth = field(default_factory=lambda: Growth(_WINDOW_MS))
+    records: WindowedRate = field(default_factory=lambda: WindowedRate(_WINDOW_MS))
+    bytes: WindowedRate = field(default_factory=lambda: WindowedRate(_WINDOW_MS))
 
 
 class FlowSnapshot:

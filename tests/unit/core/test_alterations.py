@@ -7,8 +7,8 @@ import pytest
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
 from mm2.core.positions.offset_requests import (
     LogRange,
-    Request,
-    Target,
+    OffsetRequest,
+    RequestedOffset,
     check_against_source,
     moved_position,
     parse_request,
@@ -20,7 +20,7 @@ PARTITION: dict[str, object] = {"cluster": "A", "topic": "t", "partition": 3}
 WHERE = TopicPartition(TopicName("t"), 3)
 
 
-def _asked(partition: object, offset: object) -> list[Request]:
+def _asked(partition: object, offset: object) -> list[OffsetRequest]:
     return parse_request({"offsets": [{"partition": partition, "offset": offset}]}, A)
 
 
@@ -138,20 +138,20 @@ def test_positions_must_lie_where_the_source_has_records() -> None:
 @pytest.mark.parametrize(
     ("target", "number", "stored", "position"),
     [
-        (Target.EARLIEST, 0, 7, 4),
-        (Target.LATEST, 0, None, 8),
-        (Target.TIME, 6, 7, 5),
-        (Target.TIME, -1, 7, 8),
-        (Target.OFFSET, 6, 7, 5),
-        (Target.OFFSET, 100, 7, 99),
-        (Target.SHIFT, -2, 7, 5),
-        (Target.SHIFT, 1, 7, 8),
-        (Target.SHIFT, -100, 7, 4),
-        (Target.SHIFT, 100, 7, 8),
-        (Target.SHIFT, 2, None, 6),
+        (RequestedOffset.EARLIEST, 0, 7, 4),
+        (RequestedOffset.LATEST, 0, None, 8),
+        (RequestedOffset.TIME, 6, 7, 5),
+        (RequestedOffset.TIME, -1, 7, 8),
+        (RequestedOffset.OFFSET, 6, 7, 5),
+        (RequestedOffset.OFFSET, 100, 7, 99),
+        (RequestedOffset.SHIFT, -2, 7, 5),
+        (RequestedOffset.SHIFT, 1, 7, 8),
+        (RequestedOffset.SHIFT, -100, 7, 4),
+        (RequestedOffset.SHIFT, 100, 7, 8),
+        (RequestedOffset.SHIFT, 2, None, 6),
     ],
 )
 def test_positions_are_moved_as_by_kafkas_tools(
-    target: Target, number: int, stored: int | None, position: int
+    target: RequestedOffset, number: int, stored: int | None, position: int
 ) -> None:
     assert moved_position(target, number=number, stored=stored, log=LogRange(5, 9)) == position

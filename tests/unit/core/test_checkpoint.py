@@ -23,7 +23,7 @@ from mm2.core.translation.checkpoint_rules import (
     noted,
 )
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
-from mm2.core.translation.offset_translation import OffsetTranslation, Translated
+from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
 
 FLOW = SourceAndTarget(ClusterAlias("source1"), ClusterAlias("target2"))
@@ -47,10 +47,10 @@ def store_of(*syncs: OffsetSync) -> OffsetSyncStore:
 class Told:
     """Translates as it was told."""
 
-    answers: Mapping[int, Translated]
+    answers: Mapping[int, MappedOffset]
     about: Logs = UNKNOWN_LOGS
 
-    def explain(self, _: TopicPartition, upstream: int) -> Translated | None:
+    def explain(self, _: TopicPartition, upstream: int) -> MappedOffset | None:
         return self.answers.get(upstream)
 
     def logs(self, _: TopicPartition) -> Logs:
@@ -108,21 +108,21 @@ def test_a_checkpoint_is_what_the_group_committed_translated() -> None:
 
 def test_a_checkpoint_says_of_which_topics_it_is() -> None:
     about = Logs(UUID(int=1), UUID(int=2))
-    (found,) = checkpoints(Told({10: Translated(5, exact=True)}, about), {at("t"): 10})
+    (found,) = checkpoints(Told({10: MappedOffset(5, exact=True)}, about), {at("t"): 10})
     assert found.logs == about
 
 
 def test_that_a_checkpoint_says_of_which_topics_it_is_is_news_once() -> None:
     """Earlier releases did not: idle groups would never be told from those of a former copy."""
     about = Logs(UUID(int=1), UUID(int=2))
-    told = {10: Translated(5, exact=True), 11: Translated(5, exact=False)}
+    told = {10: MappedOffset(5, exact=True), 11: MappedOffset(5, exact=False)}
     first = checkpoints(Told(told), {at("t"): 10})
     second = checkpoints(Told(told, about), {at("t"): 10}, last=first)
     assert [each.logs for each in second] == [about]
     assert checkpoints(Told(told, about), {at("t"): 10}, last=second) == []
     assert checkpoints(Told(told), {at("t"): 10}, last=second) == []
     assert checkpoints(Told(told, about), {at("t"): 11}, last=first) == []
-    guess = Told({10: Translated(5, exact=False)}, about)
+    guess = Told({10: MappedOffset(5, exact=False)}, about)
     assert checkpoints(guess, {at("t"): 10}, last=first) == [], "what was exact stays so"
 
 
@@ -171,8 +171,8 @@ def test_that_an_offset_turns_out_to_be_exact_is_news_once(location: str) -> Non
     """The offset is the one that was told before: C291 alone would keep silent."""
     upstream = 10 if location == "same commit" else 11
     guess, sure = (
-        Told({10: Translated(5, exact=False)}),
-        Told({upstream: Translated(5, exact=True)}),
+        Told({10: MappedOffset(5, exact=False)}),
+        Told({upstream: MappedOffset(5, exact=True)}),
     )
     first = checkpoints(guess, {at("t"): 10})
     assert [each.exact for each in first] == [False]
@@ -192,8 +192,8 @@ def test_an_exact_offset_before_what_was_told_is_news_for_the_copy_was_made_anew
 
     A guess alone, which may only be worse than the one before, is still not emitted (C292, C293).
     """
-    first = checkpoints(Told({10: Translated(9, exact=exact)}), {at("t"): 10})
-    guess, sure = Translated(4, exact=False), Translated(5, exact=True)
+    first = checkpoints(Told({10: MappedOffset(9, exact=exact)}), {at("t"): 10})
+    guess, sure = MappedOffset(4, exact=False), MappedOffset(5, exact=True)
     assert checkpoints(Told({upstream: guess}), {at("t"): upstream}, last=first) == []
     second = checkpoints(Told({upstream: sure}), {at("t"): upstream}, last=first)
     assert second == [Checkpoint(GROUP, at("source1.t"), upstream, 5, "meta", exact=True)]
@@ -210,7 +210,7 @@ def test_downstream_offsets_go_forward_unless_the_group_goes_back(
         truth = 2 * upstream
         offset = truth if exact else max(0, truth - short_by)
         found = checkpoints(
-            Told({upstream: Translated(offset, exact=exact)}), {at("t"): upstream}, last=last
+            Told({upstream: MappedOffset(offset, exact=exact)}), {at("t"): upstream}, last=last
         )
         before, last = last, found or last
         assert last[0].downstream_offset <= 2 * last[0].upstream_offset

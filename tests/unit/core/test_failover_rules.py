@@ -26,7 +26,7 @@ from mm2.core.failover.surrounding_checks import (
 from mm2.core.failover.verdicts import Outcome, Verdict, is_go
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.target_commit import Order
 
 ORIGIN = TopicPartition(TopicName("orders"), 0)
@@ -34,7 +34,7 @@ COPY = TopicPartition(TopicName("A.orders"), 0)
 
 
 def place(
-    translated: Translated | None = Translated(40, exact=True),  # noqa: B008 - it is frozen
+    translated: MappedOffset | None = MappedOffset(40, exact=True),  # noqa: B008 - it is frozen
     *,
     to_copy: int = 0,
     current: int | None = None,
@@ -130,16 +130,16 @@ def test_what_is_not_mirrored_is_named() -> None:
 
 
 def test_what_is_not_copied_yet_stops_a_move_and_is_not_translated() -> None:
-    behind = facts(place(Translated(30, exact=False), to_copy=5))
+    behind = facts(place(MappedOffset(30, exact=False), to_copy=5))
     verdicts = list(group_verdicts(behind, planned=True))
     assert stopping(verdicts) == ["copied"]
     assert not [each for each in verdicts if each.check == "translation"]
 
 
 @pytest.mark.parametrize("planned", [True, False])
-@pytest.mark.parametrize("translated", [None, Translated(-1, exact=False)])
+@pytest.mark.parametrize("translated", [None, MappedOffset(-1, exact=False)])
 def test_what_cannot_be_translated_begins_at_the_start_if_forced(
-    *, planned: bool, translated: Translated | None
+    *, planned: bool, translated: MappedOffset | None
 ) -> None:
     unknown = facts(place(translated, start=10))
     verdicts = list(group_verdicts(unknown, planned=planned))
@@ -152,7 +152,7 @@ def test_what_cannot_be_translated_begins_at_the_start_if_forced(
 def test_approximate_offsets_will_do_only_when_the_cluster_is_lost(
     *, planned: bool, outcome: Outcome
 ) -> None:
-    verdicts = list(group_verdicts(facts(place(Translated(40, exact=False))), planned=planned))
+    verdicts = list(group_verdicts(facts(place(MappedOffset(40, exact=False))), planned=planned))
     verdict = only(verdicts, "translation")
     assert verdict.outcome is outcome
     assert verdict.cost == "up to 60 records are read again"
@@ -165,7 +165,7 @@ def test_a_copy_that_is_not_there_yet_stops_a_move_for_good() -> None:
 
 
 def test_a_partition_without_a_checkpoint_begins_at_the_start() -> None:
-    unread = replace(place(Translated(10, exact=False), start=10), origin=None, committed=-1)
+    unread = replace(place(MappedOffset(10, exact=False), start=10), origin=None, committed=-1)
     verdict = only(group_verdicts(facts(unread), planned=False), "unplaced")
     assert verdict.outcome is Outcome.CAUTION
     assert verdict.reason == "there is no checkpoint: the group begins at the start of the log"
@@ -188,12 +188,12 @@ def test_offsets_outside_of_the_log_stop_a_move(start: int, end: int, written: i
 
 
 @given(
-    st.none() | st.builds(Translated, st.integers(-1, 120), st.booleans()),
+    st.none() | st.builds(MappedOffset, st.integers(-1, 120), st.booleans()),
     st.integers(0, 50),
     st.integers(0, 70),
 )
 def test_nothing_but_an_exact_offset_in_the_log_moves_as_planned(
-    translated: Translated | None, start: int, length: int
+    translated: MappedOffset | None, start: int, length: int
 ) -> None:
     moved = facts(place(translated, start=start, end=start + length))
     goes = is_go(group_verdicts(moved, planned=True))

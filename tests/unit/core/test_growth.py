@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.rates import Growth
+from mm2.core.rates import WindowedRate
 
 
-def _growth(*seen: tuple[int, int], run: str = "a") -> Growth:
-    growth = Growth(10_000)
+def _growth(*seen: tuple[int, int], run: str = "a") -> WindowedRate:
+    growth = WindowedRate(10_000)
     for at_ms, total in seen:
         growth.observe(total, run=run, at_ms=at_ms)
     return growth
@@ -27,7 +27,7 @@ def test_a_rate_of_less_than_a_window_is_over_what_is_known() -> None:
     assert _growth((1_000, 50), (3_000, 150)).rate(3_000) == pytest.approx(50)
     assert _growth((1_000, 50)).rate(1_000) == 0
     assert _growth((1_000, 50)).rate(2_000) == 0, "when these were added is not known"
-    assert Growth(10_000).rate(5_000) == 0
+    assert WindowedRate(10_000).rate(5_000) == 0
 
 
 def test_a_new_run_counts_from_zero() -> None:

@@ -8,9 +8,9 @@ from mm2.core.leadership import leadership_events as words
 from mm2.core.leadership.state_machine import PATIENCE_MS, RENEW_MS, Leadership, Role
 
 ME, OTHER = "me", "other"
-OURS = words.Assigned(is_ours=True, alive=frozenset({ME, OTHER}))
-OURS_ALONE = words.Assigned(is_ours=True, alive=frozenset({ME}))
-THEIRS = words.Assigned(is_ours=False, alive=frozenset({ME, OTHER}))
+OURS = words.Elected(is_ours=True, alive=frozenset({ME, OTHER}))
+OURS_ALONE = words.Elected(is_ours=True, alive=frozenset({ME}))
+THEIRS = words.Elected(is_ours=False, alive=frozenset({ME, OTHER}))
 
 
 def seen(
@@ -51,7 +51,7 @@ def test_a_flow_that_nobody_has_led_is_claimed_once_the_log_is_read() -> None:
     ],
 )
 def test_whoever_leads_no_more_is_not_waited_for(
-    lease: words.LeaseSeen, assigned: words.Assigned
+    lease: words.LeaseSeen, assigned: words.Elected
 ) -> None:
     machine = after(lease, words.CaughtUp())
     assert machine.handle(assigned, 0) == [words.Claim(8)]
@@ -278,7 +278,7 @@ def test_every_interrupted_handover_ends_with_another_leader() -> None:
             ]
         heir = Leadership("heir")
         actions: list[words.Action] = []
-        alone = words.Assigned(is_ours=True, alive=frozenset({"heir"}))
+        alone = words.Elected(is_ours=True, alive=frozenset({"heir"}))
         heard: list[words.Event] = [*log, words.CaughtUp(), alone]
         for event in heard:
             actions += heir.handle(event, 2)

@@ -17,10 +17,15 @@ from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, To
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.topics.topology import should_replicate_topic
 from mm2.core.translation.checkpoint_rules import CommittedOffset, checkpoints_for_group
-from mm2.core.translation.offset_translation import Translated
-from mm2.core.translation.reverse_translation import BothWays, Copies, EitherTopic, RenamingBothWays
+from mm2.core.translation.offset_translation import MappedOffset
+from mm2.core.translation.reverse_translation import (
+    BidirectionalRenaming,
+    BidirectionalTranslator,
+    Copies,
+    TopicOrCopyFilter,
+)
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation.synced_offsets import Returning, SyncedOffsets
+from mm2.core.translation.synced_offsets import ReturningGroups, SyncedOffsets
 
 A, B = ClusterAlias("A"), ClusterAlias("B")
 THERE, BACK = SourceAndTarget(A, B), SourceAndTarget(B, A)
@@ -32,14 +37,14 @@ IDENTITY = {"replication.policy.class": "IdentityReplicationPolicy"}
 class Known:
     """Answers one offset for each partition, in either direction."""
 
-    offsets: Mapping[TopicPartition, Translated] = field(default_factory=dict)
+    offsets: Mapping[TopicPartition, MappedOffset] = field(default_factory=dict)
     ids: Mapping[TopicPartition, Logs] = field(default_factory=dict)
 
-    def explain(self, partition: TopicPartition, upstream: int) -> Translated | None:
+    def explain(self, partition: TopicPartition, upstream: int) -> MappedOffset | None:
         del upstream
         return self.offsets.get(partition)
 
-    def reverse(self, partition: TopicPartition, downstream: int) -> Translated | None:
+    def reverse(self, partition: TopicPartition, downstream: int) -> MappedOffset | None:
         del downstream
         return self.offsets.get(partition)
 
@@ -122,11 +127,11 @@ def test_a_topic_that_the_policy_cannot_explain_is_no_copy(topic: str) -> None:
 
 
 def test_offsets_in_copies_are_translated_back_and_others_on() -> None:
-    onward = Known({_at("local"): Translated(7, exact=True)})
-    back = Known({_at("orders"): Translated(40, exact=True)})
-    both = BothWays(onward, back, _copies())
-    assert both.explain(_at("A.orders"), 50) == Translated(40, exact=True)
-    assert both.explain(_at("local"), 5) == Translated(7, exact=True)
+    onward = Known({_at("local"): MappedOffset(7, exact=True)})
+    back = Known({_at("orders"): MappedOffset(40, exact=True)})
+    both = BidirectionalTranslator(onward, back, _copies())
+    assert both.explain(_at("A.orders"), 50) == MappedOffset(40, exact=True)
+    assert both.explain(_at("local"), 5) == MappedOffset(7, exact=True)
     assert both.explain(_at("A.unknown"), 5) is None
     assert both.explain(_at("unknown"), 5) is None
 
@@ -135,7 +140,7 @@ def test_a_way_back_names_the_topics_the_other_way_round() -> None:
     here, there = UUID(int=1), UUID(int=2)
     onward = Known(ids={_at("local"): Logs(here, there)})
     back = Known(ids={_at("orders"): Logs(source=there, remote=here)})
-    both = BothWays(onward, back, _copies())
+    both = BidirectionalTranslator(onward, back, _copies())
     assert both.logs(_at("local")) == Logs(here, there)
     assert both.logs(_at("A.orders")) == Logs(here, there)
     assert both.logs(_at("A.unknown")) == UNKNOWN_LOGS
@@ -146,28 +151,34 @@ def test_where_both_directions_copy_a_topic_the_lower_offset_is_taken(
     onward: int, back: int, expected: int
 ) -> None:
     """With IdentityReplicationPolicy both ways, which mirrors in a circle (C159, C418)."""
-    both = BothWays(
-        Known({_at("orders"): Translated(onward, exact=True)}),
-        Known({_at("orders"): Translated(back, exact=True)}),
+    both = BidirectionalTranslator(
+        Known({_at("orders"): MappedOffset(onward, exact=True)}),
+        Known({_at("orders"): MappedOffset(back, exact=True)}),
         _copies(**IDENTITY),
     )
-    assert both.explain(_at("orders"), 50) == Translated(expected, exact=False)
+    assert both.explain(_at("orders"), 50) == MappedOffset(expected, exact=False)
 
 
 def test_topics_count_that_are_mirrored_or_copies() -> None:
     mirrored = build_topic_filter({"topics": "local"})
-    assert EitherTopic(mirrored, _copies("orders")).should_replicate_topic(TopicName("A.orders"))
-    assert EitherTopic(mirrored, _copies("orders")).should_replicate_topic(TopicName("local"))
-    assert not EitherTopic(mirrored, _copies("orders")).should_replicate_topic(TopicName("A.x"))
-    assert EitherTopic(None, _copies("orders")).should_replicate_topic(TopicName("A.orders"))
-    assert not EitherTopic(None, _copies("orders")).should_replicate_topic(TopicName("local"))
+    assert TopicOrCopyFilter(mirrored, _copies("orders")).should_replicate_topic(
+        TopicName("A.orders")
+    )
+    assert TopicOrCopyFilter(mirrored, _copies("orders")).should_replicate_topic(TopicName("local"))
+    assert not TopicOrCopyFilter(mirrored, _copies("orders")).should_replicate_topic(
+        TopicName("A.x")
+    )
+    assert TopicOrCopyFilter(None, _copies("orders")).should_replicate_topic(TopicName("A.orders"))
+    assert not TopicOrCopyFilter(None, _copies("orders")).should_replicate_topic(TopicName("local"))
 
 
 def test_checkpoints_of_a_flow_lead_its_groups_on_and_back() -> None:
     """C285, and what C286 promises but cannot keep without the opposite flow's syncs."""
-    translator = BothWays(
-        Known({_at("local"): Translated(7, exact=True)}),
-        Known({_at("orders"): Translated(40, exact=True), _at("C.t"): Translated(3, exact=False)}),
+    translator = BidirectionalTranslator(
+        Known({_at("local"): MappedOffset(7, exact=True)}),
+        Known(
+            {_at("orders"): MappedOffset(40, exact=True), _at("C.t"): MappedOffset(3, exact=False)}
+        ),
         _copies(),
     )
     found = checkpoints_for_group(
@@ -178,7 +189,7 @@ def test_checkpoints_of_a_flow_lead_its_groups_on_and_back() -> None:
             _at("local"): CommittedOffset(5),
             _at("other"): CommittedOffset(5),
         },
-        renaming=RenamingBothWays(
+        renaming=BidirectionalRenaming(
             BACK, _policy(BACK), build_topic_filter({"topics": "local"}), _copies()
         ),
         translator=translator,
@@ -202,7 +213,7 @@ def _carried(*offsets: int) -> SyncedOffsets:
 def _own_commits(carried: SyncedOffsets, offset: int, last: Checkpoint | None = None) -> bool:
     committed = {_at("A.orders"): CommittedOffset(offset), _at("local"): CommittedOffset(3)}
     known = {_at("A.orders"): last}
-    found = Returning(_copies(), carried).own_commits(GROUP, committed, known.get)
+    found = ReturningGroups(_copies(), carried).own_commits(GROUP, committed, known.get)
     assert found.pop(_at("local")) == CommittedOffset(3)
     return bool(found)
 
@@ -276,7 +287,7 @@ def test_a_group_on_its_way_may_go_back_in_the_copy() -> None:
 
 
 def test_offsets_that_were_reset_are_passed_on_as_they_are() -> None:
-    found = Returning(_copies(), _carried(50)).own_commits(
+    found = ReturningGroups(_copies(), _carried(50)).own_commits(
         GROUP, {_at("A.orders"): None}, lambda _: None
     )
     assert found == {_at("A.orders"): None}
@@ -284,10 +295,10 @@ def test_offsets_that_were_reset_are_passed_on_as_they_are() -> None:
 
 def test_a_group_is_given_its_place_until_it_has_come_back_and_gone_on() -> None:
     back = Checkpoint(GROUP, _at("orders"), 51, 151)
-    assert Returning(_copies(), _carried(50)).may_be_given(back)
-    assert not Returning(_copies(), _carried(51)).may_be_given(back)
+    assert ReturningGroups(_copies(), _carried(50)).may_be_given(back)
+    assert not ReturningGroups(_copies(), _carried(51)).may_be_given(back)
     onward = Checkpoint(GROUP, _at("B.local"), 5, 7)
-    assert Returning(_copies(), _carried(51)).may_be_given(onward)
+    assert ReturningGroups(_copies(), _carried(51)).may_be_given(onward)
 
 
 def test_a_group_that_was_set_back_after_its_return_is_not_brought_forward_again() -> None:
@@ -296,6 +307,6 @@ def test_a_group_that_was_set_back_after_its_return_is_not_brought_forward_again
     carried.note(Checkpoint(GROUP, _at("A.orders"), 600, 580))
     carried.note(Checkpoint(GROUP, _at("A.orders"), 200, 200, exact=True))
     carried.backlog_read()
-    returning = Returning(_copies(), carried)
+    returning = ReturningGroups(_copies(), carried)
     assert not returning.may_be_given(Checkpoint(GROUP, _at("orders"), 600, 581))
     assert returning.may_be_given(Checkpoint(GROUP, _at("orders"), 700, 681)), "it moved again"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.core.translation.offset_translation import RunStore, Translated
+from mm2.core.translation.offset_translation import MappedOffset, RunStore
 from mm2.core.translation.partition_runs import PartitionRuns
 from mm2.core.translation.run_codec import decode_key, decode_value, encode_key, encode_value
 from mm2.core.translation.run_retention import StoredRuns
@@ -121,7 +121,7 @@ def test_after_an_upgrade_tidying_loses_nothing_that_was_exact() -> None:
         runs = known.of(where)
         assert runs is not None
         assert runs.exact_since == 0
-        assert runs.translate(5) == Translated(5, exact=True)
+        assert runs.translate(5) == MappedOffset(5, exact=True)
         for name, block_ in found.due(0, 0):
             records.pop(encode_key(where, *name), None)
             if block_ is not None:

@@ -13,10 +13,10 @@ from mm2.core.translation.runs import (
     Block,
     BlockName,
     Logs,
+    MappedOffset,
     Run,
     Runs,
     TaskTenure,
-    Translated,
 )
 
 OLD = Logs(UUID(int=1), UUID(int=2))
@@ -34,12 +34,12 @@ def known(*blocks: Block, most: int = 1000) -> PartitionRuns:
     return runs
 
 
-def exact(offset: int) -> Translated:
-    return Translated(offset, exact=True)
+def exact(offset: int) -> MappedOffset:
+    return MappedOffset(offset, exact=True)
 
 
-def at_least(offset: int) -> Translated:
-    return Translated(offset, exact=False)
+def at_least(offset: int) -> MappedOffset:
+    return MappedOffset(offset, exact=False)
 
 
 GAPS = block(100, 130, (100, 7, 10), (115, 17, 5))

@@ -10,7 +10,7 @@ import pytest
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import TOO_OLD, OffsetSyncStore
-from mm2.core.translation.offset_translation import OffsetTranslation, RunStore, Translated
+from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs, TaskTenure
 from mm2.errors import SchemaError
@@ -40,21 +40,21 @@ def runs_of(*blocks: Block) -> RunStore:
 @pytest.mark.parametrize(
     ("upstream", "expected"),
     [
-        (105, Translated(55, exact=True)),
-        (115, Translated(60, exact=True)),
-        (140, Translated(70, exact=True)),
+        (105, MappedOffset(55, exact=True)),
+        (115, MappedOffset(60, exact=True)),
+        (140, MappedOffset(70, exact=True)),
         # Beyond the runs the later of both answers counts.
-        (141, Translated(70, exact=False)),
-        (200, Translated(130, exact=False)),
-        (201, Translated(131, exact=False)),
+        (141, MappedOffset(70, exact=False)),
+        (200, MappedOffset(130, exact=False)),
+        (201, MappedOffset(131, exact=False)),
         # Before them there are Java's numbers.
-        (60, Translated(10, exact=False)),
-        (61, Translated(11, exact=False)),
-        (59, Translated(TOO_OLD, exact=False)),
+        (60, MappedOffset(10, exact=False)),
+        (61, MappedOffset(11, exact=False)),
+        (59, MappedOffset(TOO_OLD, exact=False)),
     ],
 )
 def test_runs_count_where_they_reach_and_syncs_elsewhere(
-    upstream: int, expected: Translated
+    upstream: int, expected: MappedOffset
 ) -> None:
     translation = OffsetTranslation(syncs_of((60, 10), (100, 50), (200, 130)), runs_of(BLOCK))
     assert translation.explain(WHERE, upstream) == expected
@@ -75,13 +75,13 @@ def test_nothing_is_said_before_both_topics_are_read() -> None:
     translation = OffsetTranslation(syncs_of((100, 50)), runs)
     assert translation.explain(WHERE, 100) is None
     runs.backlog_read()
-    assert translation.explain(WHERE, 100) == Translated(50, exact=False)
+    assert translation.explain(WHERE, 100) == MappedOffset(50, exact=False)
 
 
 def test_without_runs_there_are_javas_numbers() -> None:
     """C241, C243."""
     translation = OffsetTranslation(syncs_of((100, 50)))
-    assert translation.explain(WHERE, 105) == Translated(51, exact=False)
+    assert translation.explain(WHERE, 105) == MappedOffset(51, exact=False)
     assert translation.exact_since(WHERE) is None
 
 
@@ -89,20 +89,20 @@ def test_without_runs_there_are_javas_numbers() -> None:
 def test_runs_that_the_newest_sync_contradicts_are_not_believed(newest: tuple[int, int]) -> None:
     """Java's MirrorMaker has copied the topic again, and writes no runs."""
     translation = OffsetTranslation(syncs_of((100, 50), newest), runs_of(BLOCK))
-    assert translation.explain(WHERE, 130) == Translated(newest[1] + 1, exact=False)
+    assert translation.explain(WHERE, 130) == MappedOffset(newest[1] + 1, exact=False)
     assert translation.exact_since(WHERE) is None
 
 
 def test_a_sync_behind_the_runs_contradicts_nothing() -> None:
     translation = OffsetTranslation(syncs_of((300, 70)), runs_of(BLOCK))
-    assert translation.explain(WHERE, 105) == Translated(55, exact=True)
+    assert translation.explain(WHERE, 105) == MappedOffset(55, exact=True)
 
 
 def test_a_sync_behind_the_runs_that_lies_before_their_end_contradicts_them() -> None:
     """The copy was made again by somebody who writes no runs."""
     translation = OffsetTranslation(syncs_of((300, 7)), runs_of(BLOCK))
-    assert translation.explain(WHERE, 105) == Translated(TOO_OLD, exact=False)
-    assert translation.explain(WHERE, 301) == Translated(8, exact=False)
+    assert translation.explain(WHERE, 105) == MappedOffset(TOO_OLD, exact=False)
+    assert translation.explain(WHERE, 301) == MappedOffset(8, exact=False)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_sync_that_is_written_before_its_run_tells_of_the_copy_behind_the_last
     for blocks in ([block], [block, Block(140, 140, Runs())]):
         translation = OffsetTranslation(syncs_of((100, 50), (140, next_copy)), runs_of(*blocks))
         found = translation.explain(WHERE, 105), translation.reverse(WHERE, 65)
-        assert (found == (Translated(55, exact=True), Translated(125, exact=True))) == exact
+        assert (found == (MappedOffset(55, exact=True), MappedOffset(125, exact=True))) == exact
 
 
 def test_older_syncs_still_contradict_runs_that_the_newest_is_beyond() -> None:
@@ -125,8 +125,8 @@ def test_older_syncs_still_contradict_runs_that_the_newest_is_beyond() -> None:
     runs = runs_of(Block(0, 5000, Runs([Run(0, 0, 5000)]), LOGS, is_fresh=True))
     syncs = [(0, 0), (4999, 4999), *((5000 + 100 * n, 100 * n) for n in range(11)), (12000, 7000)]
     translation = OffsetTranslation(syncs_of(*syncs), runs)
-    assert translation.explain(WHERE, 6001) == Translated(1001, exact=False)
-    assert translation.explain(WHERE, 3000) == Translated(1, exact=False)
+    assert translation.explain(WHERE, 6001) == MappedOffset(1001, exact=False)
+    assert translation.explain(WHERE, 3000) == MappedOffset(1, exact=False)
     assert translation.exact_since(WHERE) is None
 
 
@@ -140,7 +140,7 @@ def test_older_syncs_of_a_known_log_may_tell_of_former_copies(logs: Logs, expect
 
 def test_of_two_syncs_about_one_record_the_later_one_counts() -> None:
     translation = OffsetTranslation(syncs_of((105, 5), (105, 55)), runs_of(BLOCK))
-    assert translation.explain(WHERE, 106) == Translated(56, exact=True)
+    assert translation.explain(WHERE, 106) == MappedOffset(56, exact=True)
 
 
 def test_a_tombstone_takes_a_block_back_and_other_bytes_are_refused() -> None:
@@ -154,14 +154,14 @@ def test_a_tombstone_takes_a_block_back_and_other_bytes_are_refused() -> None:
 def test_what_is_known_of_a_partition_is_looked_at_anew_with_each_sync_and_block() -> None:
     syncs, runs = syncs_of((100, 50)), runs_of(BLOCK)
     translation = OffsetTranslation(syncs, runs)
-    assert translation.explain(WHERE, 105) == Translated(55, exact=True)
+    assert translation.explain(WHERE, 105) == MappedOffset(55, exact=True)
     syncs.handle(OffsetSync(WHERE, 105, 500))
-    assert translation.explain(WHERE, 105) == Translated(500, exact=False)
+    assert translation.explain(WHERE, 105) == MappedOffset(500, exact=False)
     later = Block(105, 140, Runs([Run(105, 500, 35)]))
     runs.handle(encode_key(WHERE, later.start), encode_value(later))
-    assert translation.explain(WHERE, 106) == Translated(501, exact=True)
+    assert translation.explain(WHERE, 106) == MappedOffset(501, exact=True)
     runs.handle(encode_key(WHERE, later.start), None)
-    assert translation.explain(WHERE, 106) == Translated(501, exact=False)
+    assert translation.explain(WHERE, 106) == MappedOffset(501, exact=False)
 
 
 def test_a_late_block_of_a_former_task_and_compaction_leave_no_hole() -> None:
@@ -180,7 +180,7 @@ def test_a_late_block_of_a_former_task_and_compaction_leave_no_hole() -> None:
     runs.backlog_read()
     translation = OffsetTranslation(syncs_of(), runs)
     assert translation.exact_since(WHERE) == 0
-    assert translation.explain(WHERE, 18) == Translated(23, exact=True)
+    assert translation.explain(WHERE, 18) == MappedOffset(23, exact=True)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ KNOWN = Block(0, 10, Runs([Run(0, 50, 10)]), LOGS)
 @pytest.mark.parametrize("live", [LOGS, Logs(UUID(int=1), None), UNKNOWN_LOGS])
 def test_runs_of_the_topics_that_there_are_count(live: Logs) -> None:
     translation = OffsetTranslation(syncs_of(), runs_of(KNOWN), {WHERE.topic: live})
-    assert translation.explain(WHERE, 5) == Translated(55, exact=True)
+    assert translation.explain(WHERE, 5) == MappedOffset(55, exact=True)
     assert translation.former() == set()
     assert translation.topics == {WHERE.topic}
 
@@ -221,20 +221,20 @@ def test_of_topics_that_are_gone_nothing_is_said() -> None:
     assert translation.exact_since(WHERE) is None
     assert translation.former() == {WHERE}
     live[WHERE.topic] = LOGS
-    assert translation.explain(WHERE, 5) == Translated(55, exact=True)
+    assert translation.explain(WHERE, 5) == MappedOffset(55, exact=True)
 
 
 def test_syncs_that_contradict_runs_of_a_former_topic_are_about_the_new_one() -> None:
     """Java's MirrorMaker has made the copy anew."""
     translation = OffsetTranslation(syncs_of((0, 0), (8, 8)), runs_of(KNOWN), {WHERE.topic: REMADE})
-    assert translation.explain(WHERE, 5) == Translated(1, exact=False)
+    assert translation.explain(WHERE, 5) == MappedOffset(1, exact=False)
     assert translation.former() == set()
 
 
 def test_without_runs_there_are_no_former_topics() -> None:
     translation = OffsetTranslation(syncs_of((0, 0)), None, {WHERE.topic: REMADE})
     assert (translation.former(), translation.topics) == (set(), frozenset())
-    assert translation.explain(WHERE, 0) == Translated(0, exact=False)
+    assert translation.explain(WHERE, 0) == MappedOffset(0, exact=False)
     assert not OffsetTranslation(syncs_of(), RunStore(), {WHERE.topic: REMADE}).former()
 
 
@@ -242,10 +242,10 @@ def test_runs_of_the_topics_that_there_are_are_safer_than_syncs_that_contradict_
     """The copy was made anew; the sync of its first record is still on its way."""
     syncs, live = syncs_of((0, 250), (8, 258)), {WHERE.topic: LOGS}
     translation = OffsetTranslation(syncs, runs_of(KNOWN), live)
-    assert translation.explain(WHERE, 5) == Translated(55, exact=False)
-    assert translation.explain(WHERE, 20) == Translated(60, exact=False)
-    assert translation.reverse(WHERE, 55) == Translated(5, exact=False)
+    assert translation.explain(WHERE, 5) == MappedOffset(55, exact=False)
+    assert translation.explain(WHERE, 20) == MappedOffset(60, exact=False)
+    assert translation.reverse(WHERE, 55) == MappedOffset(5, exact=False)
     assert translation.reverse(WHERE, 3) is None
-    assert OffsetTranslation(syncs, runs_of(KNOWN)).explain(WHERE, 5) == Translated(
+    assert OffsetTranslation(syncs, runs_of(KNOWN)).explain(WHERE, 5) == MappedOffset(
         251, exact=False
     )

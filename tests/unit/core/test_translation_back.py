@@ -9,7 +9,7 @@ import pytest
 from mm2.core.codec import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import TOO_OLD, OffsetSyncStore
-from mm2.core.translation.offset_translation import OffsetTranslation, RunStore, Translated
+from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import Block, Run, Runs
 
@@ -36,18 +36,18 @@ def _runs(blocks: Iterable[Block] = (KNOWN,)) -> RunStore:
 @pytest.mark.parametrize(
     ("downstream", "expected"),
     [
-        (55, Translated(105, exact=True)),
-        (60, Translated(120, exact=True)),
-        (70, Translated(130, exact=True)),
+        (55, MappedOffset(105, exact=True)),
+        (60, MappedOffset(120, exact=True)),
+        (70, MappedOffset(130, exact=True)),
         # Somebody else's records, or copies that no run tells of yet.
-        (75, Translated(130, exact=False)),
+        (75, MappedOffset(130, exact=False)),
         # Before the first run a sync is known, and nothing before that.
-        (20, Translated(11, exact=False)),
-        (9, Translated(TOO_OLD, exact=False)),
+        (20, MappedOffset(11, exact=False)),
+        (9, MappedOffset(TOO_OLD, exact=False)),
     ],
 )
 def test_runs_lead_back_exactly_and_syncs_where_there_are_none(
-    downstream: int, expected: Translated
+    downstream: int, expected: MappedOffset
 ) -> None:
     translation = OffsetTranslation(_syncs((10, 10), (120, 60)), _runs())
     assert translation.reverse(WHERE, downstream) == expected
@@ -55,16 +55,16 @@ def test_runs_lead_back_exactly_and_syncs_where_there_are_none(
 
 def test_a_later_sync_tells_more_than_the_end_of_the_runs() -> None:
     translation = OffsetTranslation(_syncs((200, 90)), _runs())
-    assert translation.reverse(WHERE, 90) == Translated(200, exact=False)
-    assert translation.reverse(WHERE, 80) == Translated(130, exact=False)
+    assert translation.reverse(WHERE, 90) == MappedOffset(200, exact=False)
+    assert translation.reverse(WHERE, 80) == MappedOffset(130, exact=False)
 
 
 def test_without_runs_javas_syncs_lead_back() -> None:
     translation = OffsetTranslation(_syncs((100, 50)))
     assert [translation.reverse(WHERE, at) for at in (49, 50, 51)] == [
-        Translated(TOO_OLD, exact=False),
-        Translated(100, exact=False),
-        Translated(101, exact=False),
+        MappedOffset(TOO_OLD, exact=False),
+        MappedOffset(100, exact=False),
+        MappedOffset(101, exact=False),
     ]
 
 

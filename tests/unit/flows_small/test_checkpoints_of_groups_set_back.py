@@ -12,10 +12,10 @@ from mm2.core.filters import build_topic_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import Renaming
-from mm2.core.translation.offset_translation import Translated
+from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.reverse_translation import Copies
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation.synced_offsets import Returning, SyncedOffsets
+from mm2.core.translation.synced_offsets import ReturningGroups, SyncedOffsets
 from mm2.core.translation.target_commit import Order, TargetCommit
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, at, following
@@ -28,9 +28,9 @@ HERE, THERE = at("t"), at("A.t")
 class Same:
     """Copies have the offsets of their originals."""
 
-    def explain(self, partition: TopicPartition, upstream: int) -> Translated:
+    def explain(self, partition: TopicPartition, upstream: int) -> MappedOffset:
         del partition
-        return Translated(upstream, exact=True)
+        return MappedOffset(upstream, exact=True)
 
     def logs(self, partition: TopicPartition) -> Logs:
         del partition
@@ -55,7 +55,9 @@ class Flow:
         self.store = CheckpointStore()
         self.opposite.backlog_read()
         copies = Copies(ClusterAlias("B"), policy, lambda _: False)
-        choice = CheckpointSelector(renaming, Same(), self.store, Returning(copies, self.opposite))
+        choice = CheckpointSelector(
+            renaming, Same(), self.store, ReturningGroups(copies, self.opposite)
+        )
         self.emission = Emission(
             self.source,
             self.target,
