@@ -30,7 +30,7 @@ from mm2.errors import ClusterError, SchemaError
 from mm2.herder.status.status_diff import Written
 from mm2.kafka.admin import Admin
 from mm2.kafka.logs.log_tail import LogTail
-from mm2.kafka.reconnecting_writer import StandingWriter
+from mm2.kafka.reconnecting_writer import ReconnectingWriter
 
 log = structlog.get_logger()
 
@@ -53,7 +53,7 @@ class WorkerStatusTopic:
         self._tables: dict[str, StatusTable] = {}
         self._loaded = asyncio.Event()
         # One for all connectors.
-        self._writer = StandingWriter(
+        self._writer = ReconnectingWriter(
             _ALIAS, worker_client_properties(self._properties, "producer", _ROLE)
         )
 

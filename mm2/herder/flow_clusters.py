@@ -14,7 +14,7 @@ import structlog
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.reachability import nobody_listens
+from mm2.kafka.reachability import all_ports_closed
 
 log = structlog.get_logger()
 
@@ -101,7 +101,7 @@ async def check_reachable(admin: Admin, *, within_s: float = _ANSWER_WITHIN_S) -
     asking = asyncio.ensure_future(admin.cluster_id(within_s=within_s))
     try:
         answered, _ = await asyncio.wait({asking}, timeout=_PATIENT_FOR_S)
-        if not answered and await nobody_listens(admin.servers):
+        if not answered and await all_ports_closed(admin.servers):
             raise Unavailable(admin.alias, f"no answer: {admin.servers} refuses connections")
         await asking
     finally:

@@ -16,13 +16,13 @@ from confluent_kafka import KafkaError
 
 from mm2.core.topics.acls import AclBinding
 from mm2.kafka.client_errors import from_librdkafka
-from mm2.kafka.cluster_client import Link
+from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.conversions import EVERY_TOPIC_ACL, acl_binding_of_codes
 
 _WHAT: Final = "list ACLs"
 
 
-async def topic_acls(link: Link, timeout_s: float) -> list[AclBinding]:
+async def topic_acls(link: ClusterClient, timeout_s: float) -> list[AclBinding]:
     """
     All rules about topics, of every pattern type, in order.
 
@@ -31,7 +31,7 @@ async def topic_acls(link: Link, timeout_s: float) -> list[AclBinding]:
         ClusterError: any other failure.
     """
     ask = partial(link.send, None, _WHAT, _request())
-    answer = await link.insist(_WHAT, ask, within_s=timeout_s)
+    answer = await link.retry(_WHAT, ask, within_s=timeout_s)
     if answer.error_code != KafkaError.NO_ERROR:
         error = KafkaError(answer.error_code, answer.error_message)
         raise from_librdkafka(link.alias, error, _WHAT)

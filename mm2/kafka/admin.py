@@ -22,15 +22,15 @@ from mm2.errors import ClusterError, NotAuthorized
 from mm2.kafka.acl_lists import topic_acls
 from mm2.kafka.client_errors import NotSupported, TopicExists, UnknownTopic
 from mm2.kafka.client_settings import milliseconds
-from mm2.kafka.cluster_client import Link
+from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.conversions import client_acl_binding, client_acl_filter
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.group_admin import OffsetCalls
-from mm2.kafka.librdkafka_admin import Calls
+from mm2.kafka.librdkafka_admin import LibrdkafkaAdmin
 from mm2.kafka.logs.log_ends import LogEnds
 from mm2.kafka.quotas import client_quotas
 from mm2.kafka.topic_configs import alter_topic_configs, topic_configs
-from mm2.kafka.topic_metadata import Catalogue, topic_description
+from mm2.kafka.topic_metadata import TopicMetadataClient, topic_description
 
 log = structlog.get_logger()
 
@@ -57,10 +57,10 @@ class Admin(OffsetCalls):
     def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
         timeout_ms = milliseconds(properties, "default.api.timeout.ms", _TIMEOUT_MS)
         timeout_s = timeout_ms / 1000
-        link = Link(alias, properties)
-        catalogue = Catalogue(link, timeout_s)
+        link = ClusterClient(alias, properties)
+        catalogue = TopicMetadataClient(link, timeout_s)
         super().__init__(
-            Calls(alias, properties, timeout_s),
+            LibrdkafkaAdmin(alias, properties, timeout_s),
             Coordinators(link, timeout_s),
             LogEnds(link, catalogue, timeout_s),
         )

@@ -114,7 +114,7 @@ _KEYS: Final = {
 _AFTER: Final = re.compile(r" \(after \d+ms in state \w+\)")
 
 
-def told_refusal(error: KafkaError) -> str:
+def stated_refusal(error: KafkaError) -> str:
     """What librdkafka says of a refused log-in, the same each time, and the keys to look at."""
     return f"{_AFTER.sub('', error.str())} (see {_KEYS[error.code()]})"
 

@@ -38,7 +38,7 @@ _BROKEN: Final = (
 """Connections are not what they were: brokers may have gone, or have other addresses now."""
 
 
-class Link:
+class ClusterClient:
     """
     Sends requests to the brokers of a cluster.
 
@@ -83,7 +83,7 @@ class Link:
                 await self._lost(client, node)
                 raise
 
-    async def insist(self, what: str, attempt: Callable[[], Awaitable[T]], *, within_s: float) -> T:
+    async def retry(self, what: str, attempt: Callable[[], Awaitable[T]], *, within_s: float) -> T:
         """
         Asks until there is an answer that will not be another one in a moment.
 
@@ -111,10 +111,10 @@ class Link:
                         failure = error
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, _PAUSE_MOST_S)
-        self.doubt()
+        self.suspect()
         raise failure from None
 
-    def doubt(self) -> None:
+    def suspect(self) -> None:
         """
         Has the next question wait for a sign of life, and connect anew where there is none.
 
@@ -156,14 +156,14 @@ class Link:
 
     async def _connected(self) -> NodesClient:
         async with self._opening:
-            await self._dispel_doubt()
+            await self._probe_if_suspect()
             if self._client is None:
                 if self._failed and self._failed[0] > asyncio.get_running_loop().time():
                     raise self._failed[1]
                 self._client = await self._open()
             return self._client
 
-    async def _dispel_doubt(self) -> None:
+    async def _probe_if_suspect(self) -> None:
         client = self._doubted
         if client is None or client is not self._client:
             return
@@ -176,7 +176,7 @@ class Link:
             # Also if who asks has less time than that.
             self._doubted = None
             if is_alive:
-                client.give_up_who_is_silent()
+                client.close_silent()
             else:
                 await self._drop(client)
 

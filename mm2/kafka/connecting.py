@@ -17,6 +17,6 @@ async def connected(client: AIOKafkaConsumer | AIOKafkaProducer) -> None:
         KafkaError: the cluster is not there, or refuses us.
     """
     theirs = client._client if isinstance(client, AIOKafkaConsumer) else client.client  # noqa: SLF001 - consumers do not show it
-    NodesClient.take_over(theirs)
+    NodesClient.adopt(theirs)
     read_odd_records()
     await cancellable(client.start())

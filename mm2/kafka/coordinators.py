@@ -23,7 +23,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.client_errors import NotSupported, from_librdkafka
-from mm2.kafka.cluster_client import Link
+from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.group_answers import (
     Offsets,
     consumer_groups,
@@ -57,7 +57,7 @@ class Coordinators:
         timeout_s: of each call.
     """
 
-    def __init__(self, link: Link, timeout_s: float) -> None:
+    def __init__(self, link: ClusterClient, timeout_s: float) -> None:
         self.alias = link.alias
         self._timeout_s = timeout_s
         self._link = link
@@ -134,7 +134,7 @@ class Coordinators:
             return answers
 
         try:
-            answers = await self._link.insist(what, attempt, within_s=self._timeout_s)
+            answers = await self._link.retry(what, attempt, within_s=self._timeout_s)
         except NotSupported:
             return []
         return sorted(_listed(each) for answer in answers for each in answer.groups)
@@ -204,7 +204,7 @@ class Coordinators:
                 self._link.nodes.pop(group_id, None)
                 raise
 
-        return await self._link.insist(what, attempt, within_s=self._timeout_s)
+        return await self._link.retry(what, attempt, within_s=self._timeout_s)
 
 
 def _listed(group: ListedGroup) -> Group:

@@ -14,7 +14,7 @@ from mm2.kafka.client_errors import from_librdkafka
 from mm2.kafka.conversions import client_states, group_state, group_type
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.group_model import OTHER_TYPES, Group, GroupMembers, GroupState, GroupType
-from mm2.kafka.librdkafka_admin import Calls
+from mm2.kafka.librdkafka_admin import LibrdkafkaAdmin
 from mm2.kafka.logs.log_ends import LogEnds
 from mm2.kafka.wire.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 
@@ -37,7 +37,7 @@ class OffsetCalls:
         ends: makes those about offsets of partitions.
     """
 
-    def __init__(self, calls: Calls, coordinators: Coordinators, ends: LogEnds) -> None:
+    def __init__(self, calls: LibrdkafkaAdmin, coordinators: Coordinators, ends: LogEnds) -> None:
         self._calls = calls
         self._coordinators = coordinators
         self._ends = ends

@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.client_errors import NotSupported
-from mm2.kafka.cluster_client import Link
+from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.conversions import chunks
 from mm2.kafka.group_answers import coordinators
 from mm2.kafka.wire.find_coordinators import FindCoordinatorsRequest
@@ -41,7 +41,7 @@ class GroupBatches:
         timeout_s: of each call; groups that are not answered by then are ``Unavailable``.
     """
 
-    def __init__(self, link: Link, timeout_s: float) -> None:
+    def __init__(self, link: ClusterClient, timeout_s: float) -> None:
         self._link = link
         self._timeout_s = timeout_s
 
@@ -64,21 +64,21 @@ class GroupBatches:
         Returns:
             By group; ``NotSupported`` where the coordinator is too old for such a request.
         """
-        call = _Call(self._link, what, request, read, group_ids)
+        call = _BatchCall(self._link, what, request, read, group_ids)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout_s):
                 await call.run()
         if call.pending:
-            self._link.doubt()
+            self._link.suspect()
         return call.answers()
 
 
-class _Call(Generic[T]):
+class _BatchCall(Generic[T]):
     """One call: what is answered, and what is still open."""
 
     def __init__(
         self,
-        link: Link,
+        link: ClusterClient,
         what: str,
         request: Callable[[Sequence[str]], object],
         read: Callable[[Any], Iterator[tuple[str, T | ClusterError]]],

@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from mm2.errors import AuthenticationFailed, ClusterError, ConfigError
-from mm2.kafka.client_errors import LOGIN_REFUSED, from_exception, told_refusal
+from mm2.kafka.client_errors import LOGIN_REFUSED, from_exception, stated_refusal
 from mm2.kafka.client_settings import librdkafka_settings
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ _GRACE_S: Final = 5.0
 _THREADS: Final = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mm2-kafka")
 
 
-class Calls:
+class LibrdkafkaAdmin:
     """
     Makes the calls of one admin client.
 
@@ -134,7 +134,7 @@ class Calls:
         if waiting.done():
             return
         if self._refusal is not None:
-            raise AuthenticationFailed(self.alias, f"{what}: {told_refusal(self._refusal)}")
+            raise AuthenticationFailed(self.alias, f"{what}: {stated_refusal(self._refusal)}")
         if asyncio.get_running_loop().time() > deadline:
             raise TimeoutError
 

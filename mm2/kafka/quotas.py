@@ -11,13 +11,13 @@ from aiokafka.protocol.admin import DescribeClientQuotasRequest
 from confluent_kafka import KafkaError
 
 from mm2.kafka.client_errors import from_librdkafka
-from mm2.kafka.cluster_client import Link
+from mm2.kafka.cluster_client import ClusterClient
 
 _WHAT: Final = "list quotas"
 _DEFAULT: Final = "<default>"
 
 
-async def client_quotas(link: Link, timeout_s: float) -> dict[str, dict[str, float]]:
+async def client_quotas(link: ClusterClient, timeout_s: float) -> dict[str, dict[str, float]]:
     """
     All limits by the client that they are for, such as ``client-id=x, user=y``.
 
@@ -27,7 +27,7 @@ async def client_quotas(link: Link, timeout_s: float) -> dict[str, dict[str, flo
     """
     request = DescribeClientQuotasRequest([], strict=False)
     ask = partial(link.send, None, _WHAT, request)
-    answer = await link.insist(_WHAT, ask, within_s=timeout_s)
+    answer = await link.retry(_WHAT, ask, within_s=timeout_s)
     if answer.error_code != KafkaError.NO_ERROR:
         error = KafkaError(answer.error_code, answer.error_message)
         raise from_librdkafka(link.alias, error, _WHAT)

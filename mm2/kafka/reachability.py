@@ -13,7 +13,7 @@ from typing import Final
 _WITHIN_S: Final = 1.0
 
 
-async def nobody_listens(servers: str) -> bool:
+async def all_ports_closed(servers: str) -> bool:
     """
     Whether all addresses refuse connections, as hosts do on which no broker runs.
 

@@ -9,7 +9,7 @@ from mm2.errors import Unavailable
 from mm2.kafka.writer import Writer
 
 
-class StandingWriter:
+class ReconnectingWriter:
     """
     Connects when there is something to write, and again when the cluster was away.
 

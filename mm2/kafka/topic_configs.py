@@ -20,11 +20,11 @@ from mm2.kafka.conversions import (
     config_entries,
     topic_resource,
 )
-from mm2.kafka.librdkafka_admin import Calls
+from mm2.kafka.librdkafka_admin import LibrdkafkaAdmin
 
 
 async def topic_configs(
-    calls: Calls, topics: Iterable[TopicName]
+    calls: LibrdkafkaAdmin, topics: Iterable[TopicName]
 ) -> dict[TopicName, list[ConfigEntry]]:
     """
     All settings of the topics, with where each comes from; topics that are gone are left out.
@@ -38,7 +38,9 @@ async def topic_configs(
     return found
 
 
-async def _described(calls: Calls, names: list[TopicName]) -> dict[TopicName, list[ConfigEntry]]:
+async def _described(
+    calls: LibrdkafkaAdmin, names: list[TopicName]
+) -> dict[TopicName, list[ConfigEntry]]:
     resources = [topic_resource(name) for name in names]
     described, failures = await calls.many(
         "describe settings of",
@@ -49,7 +51,7 @@ async def _described(calls: Calls, names: list[TopicName]) -> dict[TopicName, li
 
 
 async def alter_topic_configs(
-    calls: Calls, changes: Iterable[AlterConfig]
+    calls: LibrdkafkaAdmin, changes: Iterable[AlterConfig]
 ) -> dict[TopicName, ClusterError]:
     """
     Sets and deletes settings of topics, leaving all others; returns what failed, by topic.
@@ -68,7 +70,7 @@ async def alter_topic_configs(
     return failed
 
 
-async def _altered(calls: Calls, resources: list[Any]) -> dict[TopicName, ClusterError]:
+async def _altered(calls: LibrdkafkaAdmin, resources: list[Any]) -> dict[TopicName, ClusterError]:
     _, failures = await calls.many(
         "alter settings of",
         lambda c: c.incremental_alter_configs(resources, request_timeout=calls.timeout_s),

@@ -19,7 +19,7 @@ from mm2.core.model import TopicName
 from mm2.core.topics.topic_plan import TopicDescription
 from mm2.errors import Unavailable
 from mm2.kafka.client_errors import from_librdkafka
-from mm2.kafka.cluster_client import Link
+from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.conversions import NAMES_PER_REQUEST, chunks
 from mm2.kafka.wire.metadata import Metadata, MetadataRequest, TopicMetadata
 from mm2.kafka.wire.topic_names import TopicNamesRequest, TopicNamesResponse
@@ -27,7 +27,7 @@ from mm2.kafka.wire.topic_names import TopicNamesRequest, TopicNamesResponse
 _DESCRIBE: Final = "describe topics"
 
 
-class Catalogue:
+class TopicMetadataClient:
     """
     The topics of a cluster.
 
@@ -38,7 +38,7 @@ class Catalogue:
         timeout_s: of each call.
     """
 
-    def __init__(self, link: Link, timeout_s: float) -> None:
+    def __init__(self, link: ClusterClient, timeout_s: float) -> None:
         self._link = link
         self._timeout_s = timeout_s
 
@@ -73,9 +73,7 @@ class Catalogue:
             ClusterError: it does not answer, or refuses us, if only for one of them.
         """
         asked = frozenset(names)
-        return await self._link.insist(
-            _DESCRIBE, lambda: self.look(asked), within_s=self._timeout_s
-        )
+        return await self._link.retry(_DESCRIBE, lambda: self.look(asked), within_s=self._timeout_s)
 
     async def look(self, names: Iterable[TopicName]) -> dict[TopicName, TopicMetadata]:
         """
@@ -100,7 +98,7 @@ class Catalogue:
                 raise from_librdkafka(self._link.alias, KafkaError(topic.error), what)
 
     async def _insist(self, what: str, request: object, within_s: float | None = None) -> Any:
-        return await self._link.insist(
+        return await self._link.retry(
             what,
             lambda: self._ask(what, request),
             within_s=self._timeout_s if within_s is None else within_s,

@@ -9,7 +9,7 @@ import pytest
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest
-from mm2.kafka.wire.sessions import FetchSession, Step
+from mm2.kafka.wire.sessions import FetchSession, SessionStep
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch
 from tests.support.cluster import Cluster
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.broker
 _MOST = 1 << 20
 
 
-def _request(step: Step) -> FetchRequest:
+def _request(step: SessionStep) -> FetchRequest:
     return FetchRequest(
         max_wait_ms=50,
         min_bytes=1,

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, Topic
-from mm2.kafka.wire.sessions import NO_SESSION, FetchSession, Step
+from mm2.kafka.wire.sessions import NO_SESSION, FetchSession, SessionStep
 
 _MOST = 100
 _LAST_EPOCH = (1 << 31) - 1
@@ -44,7 +44,7 @@ class _Broker:
         self.has_room = True
         self._next = 7
 
-    def fetch(self, step: Step) -> tuple[FetchAnswer, Fetched]:
+    def fetch(self, step: SessionStep) -> tuple[FetchAnswer, Fetched]:
         """The answer, and what is fetched."""
         if step.epoch == 0:
             return self._begin(step)
@@ -62,7 +62,7 @@ class _Broker:
         cached.epoch = 1 if cached.epoch == _LAST_EPOCH else cached.epoch + 1
         return FetchAnswer(0, 0, step.session, ()), dict(cached.offsets)
 
-    def _begin(self, step: Step) -> tuple[FetchAnswer, Fetched]:
+    def _begin(self, step: SessionStep) -> tuple[FetchAnswer, Fetched]:
         assert not step.forgotten
         self.sessions.pop(step.session, None)
         if not self.has_room:
@@ -72,7 +72,7 @@ class _Broker:
         return FetchAnswer(0, 0, self._next, ()), _offsets(step)
 
 
-def _offsets(step: Step) -> Fetched:
+def _offsets(step: SessionStep) -> Fetched:
     for partitions in step.topics.values():
         assert {most for _, _, most in partitions} == {_MOST}
     return {
@@ -190,11 +190,11 @@ def test_an_idle_session_says_nothing() -> None:
     assert whole.topics == {"t": [(0, 0, _MOST), (1, 0, _MOST), (2, 0, _MOST)]}
     session.answered(broker.fetch(whole)[0])
     session.want(partitions[1], 0)
-    assert session.next() == Step(8, 1, {}, {})
+    assert session.next() == SessionStep(8, 1, {}, {})
     session.answered(FetchAnswer(0, 0, 8, ()))
     session.want(partitions[1], 5)
     session.drop(partitions[2])
-    assert session.next() == Step(8, 2, {"t": [(1, 5, _MOST)]}, {"t": [2]})
+    assert session.next() == SessionStep(8, 2, {"t": [(1, 5, _MOST)]}, {"t": [2]})
 
 
 def test_without_a_session_a_partition_that_had_data_goes_last() -> None:
@@ -215,7 +215,7 @@ def test_a_topic_in_the_place_of_another_is_asked_for_by_its_own_id() -> None:
     session.want(partition, 5, before)
     session.answered(broker.fetch(session.next())[0])
     session.want(partition, 0, now)
-    assert session.next() == Step(8, 1, {now: [(0, 0, _MOST)]}, {before: [0]}, by_id=True)
+    assert session.next() == SessionStep(8, 1, {now: [(0, 0, _MOST)]}, {before: [0]}, by_id=True)
     assert session.partition(now, 0) == partition
     assert session.partition(before, 0) is None
     assert session.partition(UUID(int=3), 0) is None
@@ -224,13 +224,13 @@ def test_a_topic_in_the_place_of_another_is_asked_for_by_its_own_id() -> None:
 def test_a_broker_that_does_not_know_ids_is_asked_by_names_until_it_has_been_away() -> None:
     session, topic_id = FetchSession(_MOST), UUID(int=1)
     partition = TopicPartition(TopicName("t"), 0)
-    by_name = Step(NO_SESSION, 0, {"t": [(0, 5, _MOST)]}, {})
+    by_name = SessionStep(NO_SESSION, 0, {"t": [(0, 5, _MOST)]}, {})
     session.want(partition, 5, topic_id)
     assert session.next().by_id
     session.answered(None, takes_ids=False)
     assert session.next() == by_name
     assert session.partition("t", 0) == partition
     session.answered(FetchAnswer(0, 0, 7, ()))
-    assert session.next() == Step(7, 1, {}, {})
+    assert session.next() == SessionStep(7, 1, {}, {})
     session.answered(None)
-    assert session.next() == Step(7, 0, {topic_id: [(0, 5, _MOST)]}, {}, by_id=True)
+    assert session.next() == SessionStep(7, 0, {topic_id: [(0, 5, _MOST)]}, {}, by_id=True)

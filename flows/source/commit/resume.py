@@ -20,7 +20,7 @@ from mm2.core.positions.exactly_once import latest_positions
 from mm2.core.positions.log_identity import Lineage
 from mm2.core.positions.stored_positions import last_positions, lineages_of, newest_records
 from mm2.errors import Unavailable
-from mm2.kafka.cluster_client import Link
+from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.wire.list_offsets import LATEST
@@ -111,7 +111,7 @@ async def _group_offsets(
     """By source partition; the group knows the remote ones."""
     if spec.exactly_once is None:
         return {}
-    link = Link(spec.flow.target, spec.target)
+    link = ClusterClient(spec.flow.target, spec.target)
     try:
         coordinators = Coordinators(link, _ANSWER_WITHIN_S)
         offsets = await coordinators.offsets(spec.exactly_once.group)

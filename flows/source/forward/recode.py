@@ -24,7 +24,7 @@ from flows.source.forward.batch import (
     split,
 )
 from mm2.kafka.wire.codecs import MOST_PLAIN, NONE, Compression, TooLarge, compress, decompress
-from mm2.kafka.wire.compiled import NotCarried, Section, reencode
+from mm2.kafka.wire.compiled import NotCarried, RecordsSection, reencode
 from mm2.kafka.wire.message_set_v01 import read_legacy
 
 _EARLIEST: Final = -(1 << 63)
@@ -143,7 +143,7 @@ def encode(records: Sequence[DecodedRecord], how: Compression) -> Recoded:
         payload += head
         payload += record.body
     offsets = [record.offset for record in records]
-    return _recoded(Section(memoryview(payload), offsets, first, max(timestamps)), how)
+    return _recoded(RecordsSection(memoryview(payload), offsets, first, max(timestamps)), how)
 
 
 def recode(
@@ -202,7 +202,7 @@ def _plain(part: Piece, most: int) -> memoryview | bytes:
     return plain(part, decompress(part.codec, part.data[HEADER_SIZE:], most=most))
 
 
-def _recoded(section: Section, how: Compression) -> Recoded:
+def _recoded(section: RecordsSection, how: Compression) -> Recoded:
     offsets: Sequence[int] = section.offsets
     first, last, count = offsets[0], offsets[-1], len(offsets)
     data = assemble(

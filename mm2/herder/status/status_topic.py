@@ -16,7 +16,7 @@ from mm2.herder.status.status_diff import StatusDiff, Written, own_words
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, STATUS, FlowTopics, now_ms
 from mm2.kafka.admin import Admin
-from mm2.kafka.reconnecting_writer import StandingWriter
+from mm2.kafka.reconnecting_writer import ReconnectingWriter
 from mm2.kafka.writer import Writer
 
 
@@ -30,7 +30,7 @@ class StatusTopic:
 
     def __init__(self, config: Callable[[], FlowConfig]) -> None:
         self._config = config
-        self._writer: StandingWriter | None = None
+        self._writer: ReconnectingWriter | None = None
 
     @property
     def is_there(self) -> bool:
@@ -54,7 +54,9 @@ class StatusTopic:
         for key, value in records:
             # Not before there is something to write, and where the target is then.
             if self._writer is None:
-                self._writer = StandingWriter(self._config().flow.target, _producer(self._config()))
+                self._writer = ReconnectingWriter(
+                    self._config().flow.target, _producer(self._config())
+                )
             await self._writer.send(self._config().herder.status_topic, key, value)
             picture.statuses.take(key, value)
 

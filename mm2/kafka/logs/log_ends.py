@@ -17,8 +17,8 @@ from confluent_kafka import KafkaError
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.client_errors import UnknownTopic, from_librdkafka
-from mm2.kafka.cluster_client import Link
-from mm2.kafka.topic_metadata import Catalogue
+from mm2.kafka.cluster_client import ClusterClient
+from mm2.kafka.topic_metadata import TopicMetadataClient
 from mm2.kafka.wire.list_offsets import ListOffsetsRequest, OffsetFound
 
 log = structlog.get_logger()
@@ -45,7 +45,9 @@ class LogEnds:
         timeout_s: of each call.
     """
 
-    def __init__(self, link: Link, catalogue: Catalogue, timeout_s: float) -> None:
+    def __init__(
+        self, link: ClusterClient, catalogue: TopicMetadataClient, timeout_s: float
+    ) -> None:
         self._link = link
         self._catalogue = catalogue
         self._timeout_s = timeout_s
@@ -65,7 +67,7 @@ class LogEnds:
             NotSupported: the cluster is older than what ``at`` asks for.
             ClusterError: not all leaders answer, or one refuses us.
         """
-        call = _Call(self._link, self._catalogue, partitions, at, read_committed=read_committed)
+        call = _EndsCall(self._link, self._catalogue, partitions, at, read_committed=read_committed)
         await call.run(self._timeout_s)
         return call.found
 
@@ -79,7 +81,7 @@ class LogEnds:
             NotSupported: the cluster is older than what ``at`` asks for.
             ClusterError: no leader answers, or one refuses us.
         """
-        call = _Call(self._link, self._catalogue, partitions, at)
+        call = _EndsCall(self._link, self._catalogue, partitions, at)
         try:
             await call.run(min(_SOON_S, self._timeout_s))
         except Unavailable as error:
@@ -89,13 +91,13 @@ class LogEnds:
         return call.found
 
 
-class _Call:
+class _EndsCall:
     """One call: what is answered, and what is still open."""
 
     def __init__(
         self,
-        link: Link,
-        catalogue: Catalogue,
+        link: ClusterClient,
+        catalogue: TopicMetadataClient,
         partitions: Iterable[TopicPartition],
         at: int,
         *,
@@ -111,7 +113,7 @@ class _Call:
     async def run(self, within_s: float) -> None:
         """Asks until all that exist have an answer that will not be another one in a moment."""
         if self._pending:
-            await self._link.insist(_WHAT, self._attempt, within_s=within_s)
+            await self._link.retry(_WHAT, self._attempt, within_s=within_s)
 
     async def _attempt(self) -> None:
         topics = await self._catalogue.look({where.topic for where in self._pending})

@@ -57,7 +57,7 @@ def load_jks(
     own: list[x509.Certificate] = []
     trusted: list[x509.Certificate] = []
     try:
-        for protected, certificates in _entries(_Reader(body)):
+        for protected, certificates in _entries(_StoreReader(body)):
             if protected is None:
                 trusted += certificates
             elif not own:
@@ -70,7 +70,7 @@ def load_jks(
     return PKCS12KeyAndCertificates(key, first, found)
 
 
-class _Reader:
+class _StoreReader:
     """Reads big-endian fields one after the other."""
 
     def __init__(self, data: bytes) -> None:
@@ -92,7 +92,7 @@ class _Reader:
         return self.take(self.number(form))
 
 
-def _entries(reader: _Reader) -> Iterator[tuple[bytes | None, list[x509.Certificate]]]:
+def _entries(reader: _StoreReader) -> Iterator[tuple[bytes | None, list[x509.Certificate]]]:
     """The protected key, None for a trusted certificate, and the certificates of each entry."""
     if reader.take(len(MAGIC)) != MAGIC:
         raise ValueError("the file is no JKS file")
@@ -108,7 +108,7 @@ def _entries(reader: _Reader) -> Iterator[tuple[bytes | None, list[x509.Certific
         yield protected, [_certificate(reader, version) for _ in range(count)]
 
 
-def _certificate(reader: _Reader, version: int) -> x509.Certificate:
+def _certificate(reader: _StoreReader, version: int) -> x509.Certificate:
     if version >= _WITH_CERTIFICATE_TYPES:
         reader.block(">H")
     return x509.load_der_x509_certificate(reader.block())

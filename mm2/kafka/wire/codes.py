@@ -88,7 +88,7 @@ May go away without us doing anything but asking again, perhaps another broker.
 Missing permission counts: an operator may grant it while we run, and nothing is lost by waiting.
 """
 
-DOUBTFUL: Final = frozenset(
+MAYBE_APPENDED: Final = frozenset(
     {
         Code.UNKNOWN_SERVER_ERROR,
         Code.NOT_LEADER_OR_FOLLOWER,

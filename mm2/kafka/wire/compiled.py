@@ -25,7 +25,7 @@ class NotCarried(ValueError):
     """The compiled code is not there yet, or cannot read these records."""
 
 
-class Section(NamedTuple):
+class RecordsSection(NamedTuple):
     """
     The records section of a batch with offsets from 0, not compressed.
 
@@ -91,7 +91,7 @@ def is_compiled() -> bool:
     return _compiled.get() is not None
 
 
-def reencode(batches: bytes | memoryview, position: int) -> Section | None:
+def reencode(batches: bytes | memoryview, position: int) -> RecordsSection | None:
     """
     The records of uncompressed batches of format v2 from ``position`` on; None if there is none.
 
@@ -107,4 +107,4 @@ def reencode(batches: bytes | memoryview, position: int) -> Section | None:
     count, payload, offsets, first, most = rewrite(batches, position)
     if count < 0:
         raise NotCarried("the records cannot be read")
-    return Section(payload.data, offsets.tolist(), first, most) if count else None
+    return RecordsSection(payload.data, offsets.tolist(), first, most) if count else None

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _PASSED_OVER: Final = (KafkaError, OSError, TimeoutError)
 
 
-async def first_answer(
+async def first_success(
     attempts: Iterable[Callable[[], Coroutine[object, object, T]]], *, patience_s: float
 ) -> T:
     """

@@ -22,7 +22,7 @@ _NEVER: Final = float("-inf")
 
 
 @dataclass(slots=True)
-class Way:
+class NodeChannel:
     """
     One kind of traffic to one node; requests take it one by one, first come, first served.
 

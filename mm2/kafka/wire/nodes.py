@@ -19,9 +19,9 @@ from aiokafka.protocol.coordination import FindCoordinatorRequest
 
 from mm2.kafka.wire.connection import SILENT_AFTER_S, Connection
 from mm2.kafka.wire.connection_failures import NotLetIn
-from mm2.kafka.wire.hedging import first_answer
+from mm2.kafka.wire.hedging import first_success
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
-from mm2.kafka.wire.node_channel import Way
+from mm2.kafka.wire.node_channel import NodeChannel
 
 _METADATA_WITHIN_S: Final = 5.0
 _NEXT_AFTER_S: Final = 2.0
@@ -78,7 +78,7 @@ class NodesClient(AIOKafkaClient):
         self._begin(settings.get("connections_max_idle_ms"))
 
     @classmethod
-    def take_over(cls, client: AIOKafkaClient) -> None:
+    def adopt(cls, client: AIOKafkaClient) -> None:
         """
         Has a client that aiokafka has made for itself, and not connected yet, do as ours.
 
@@ -90,7 +90,7 @@ class NodesClient(AIOKafkaClient):
     def _begin(self, max_idle_ms: object) -> None:
         self._settings = {name: getattr(self, f"_{name}") for name in _CONNECTION_SETTINGS}
         self._settings["max_idle_ms"] = max_idle_ms
-        self._ways: defaultdict[tuple[int, int], Way] = defaultdict(Way)
+        self._ways: defaultdict[tuple[int, int], NodeChannel] = defaultdict(NodeChannel)
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
 
@@ -102,13 +102,13 @@ class NodesClient(AIOKafkaClient):
             NotLetIn: one does, and does not let us in.
             KafkaConnectionError: none does, or none knows of a broker that serves.
         """
-        attempts = [partial(self._introduce, host, port) for host, port, _ in self.hosts]
-        metadata = await first_answer(attempts, patience_s=_NEXT_AFTER_S)
+        attempts = [partial(self._bootstrap_from, host, port) for host, port, _ in self.hosts]
+        metadata = await first_success(attempts, patience_s=_NEXT_AFTER_S)
         self.cluster.update_metadata(_in_aiokafkas_words(metadata))
         if self._sync_task is None:
             self._sync_task = asyncio.create_task(self._md_synchronizer(), name="metadata")
 
-    async def _introduce(self, host: str, port: int) -> Metadata:
+    async def _bootstrap_from(self, host: str, port: int) -> Metadata:
         connection = Connection(host, port, **self._settings)
         try:
             async with asyncio.timeout(_CONNECT_WITHIN_S):
@@ -172,7 +172,7 @@ class NodesClient(AIOKafkaClient):
             return False
         return True
 
-    async def _ready(self, way: Way, node: int, group: int) -> Connection:
+    async def _ready(self, way: NodeChannel, node: int, group: int) -> Connection:
         """The node's connection, made or renewed if need be."""
         try:
             if way.connection is None or not way.connection.connected():
@@ -215,7 +215,7 @@ class NodesClient(AIOKafkaClient):
             partial(self.send, node, request, group=Traffic.METADATA)
             for node in self._in_any_order()
         ]
-        return await first_answer(attempts, patience_s=_NEXT_AFTER_S)
+        return await first_success(attempts, patience_s=_NEXT_AFTER_S)
 
     async def coordinator_lookup(self, coordinator_type: int, coordinator_key: str) -> int:
         """
@@ -241,13 +241,13 @@ class NodesClient(AIOKafkaClient):
 
     async def ask(self, topics: Collection[str]) -> Metadata | None:
         """Metadata of these topics from any broker that answers; None if none does."""
-        return await self._told(topics, patience_s=_NEXT_AFTER_S)
+        return await self._query_metadata(topics, patience_s=_NEXT_AFTER_S)
 
     async def is_alive(self) -> bool:
         """Whether any broker answers; all are asked at the same time."""
-        return await self._told((), patience_s=0) is not None
+        return await self._query_metadata((), patience_s=0) is not None
 
-    def give_up_who_is_silent(self) -> None:
+    def close_silent(self) -> None:
         """
         Closes connections that answers have not come on for longer than any takes by intention.
 
@@ -257,15 +257,17 @@ class NodesClient(AIOKafkaClient):
             if way.connection is not None and way.connection.waited_s() >= SILENT_AFTER_S:
                 way.connection.close(CloseReason.CONNECTION_TIMEOUT)
 
-    async def _told(self, topics: Collection[str], *, patience_s: float) -> Metadata | None:
+    async def _query_metadata(
+        self, topics: Collection[str], *, patience_s: float
+    ) -> Metadata | None:
         request = MetadataRequest(topics)
-        attempts = [partial(self._tells, node, request) for node in self._in_any_order()]
+        attempts = [partial(self._query_node, node, request) for node in self._in_any_order()]
         try:
-            return await first_answer(attempts, patience_s=patience_s)
+            return await first_success(attempts, patience_s=patience_s)
         except (errors.KafkaError, TimeoutError):
             return None
 
-    async def _tells(self, node: int, request: MetadataRequest) -> Metadata:
+    async def _query_node(self, node: int, request: MetadataRequest) -> Metadata:
         async with asyncio.timeout(_METADATA_WITHIN_S):
             response = await self.send(node, request, group=Traffic.METADATA)
         return _of_brokers(response.metadata)
@@ -277,10 +279,10 @@ class NodesClient(AIOKafkaClient):
         self._brokers = {broker.node: broker for broker in metadata.brokers}
         self._known = {topic.name: topic for topic in metadata.topics}
         cluster_metadata.update_metadata(_in_aiokafkas_words(metadata))  # type: ignore[attr-defined]  # untyped
-        self._give_up_who_is_gone()
+        self._close_gone()
         return True
 
-    def _give_up_who_is_gone(self) -> None:
+    def _close_gone(self) -> None:
         """What is asked of a node that serves no more, and says nothing, is for another one now."""
         gone = [
             way.connection for (node, _), way in self._ways.items() if node not in self._brokers

@@ -19,7 +19,7 @@ _LAST_EPOCH: Final = 0x7FFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SessionStep:
     """
     What one request of a session says.
 
@@ -141,7 +141,7 @@ class FetchSession:
         for partition in [p for p in self._wanted if p not in partitions]:
             self.drop(partition)
 
-    def next(self) -> Step:
+    def next(self) -> SessionStep:
         """What to ask now."""
         by_id = bool(self._wanted) and not self._no_id and self._takes_ids
         if self._wanted and by_id != self._by_id:
@@ -150,7 +150,7 @@ class FetchSession:
             self._known.clear()
             self._gone.clear()
             self._changed = dict.fromkeys(self._wanted)
-        step = Step(
+        step = SessionStep(
             self._session,
             self._epoch,
             self._asked(self._changed),

@@ -18,7 +18,7 @@ from mm2.kafka.client_errors import (
     from_aiokafka,
     from_exception,
     from_librdkafka,
-    told_refusal,
+    stated_refusal,
     translated,
 )
 from mm2.kafka.wire.connection_failures import NotLetIn
@@ -92,7 +92,7 @@ def test_what_to_do_about_a_refusal_is_told_without_names_of_classes() -> None:
 
 def test_a_refused_log_in_is_told_with_the_same_words_each_time() -> None:
     reason = "a:1/bootstrap: SASL authentication error: no (after 467ms in state AUTH_REQ)"
-    told = told_refusal(KafkaError(KafkaError._AUTHENTICATION, reason))
+    told = stated_refusal(KafkaError(KafkaError._AUTHENTICATION, reason))
     assert told == (
         "a:1/bootstrap: SASL authentication error: no (see sasl.jaas.config, sasl.mechanism)"
     )

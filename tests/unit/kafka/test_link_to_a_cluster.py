@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from mm2.errors import Unavailable
-from mm2.kafka.cluster_client import Link
+from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.wire.metadata import MetadataRequest
 from tests.support.fenced_broker import HELD, FencedBroker, fenced_broker
 from tests.support.layout import HOST
@@ -25,11 +25,11 @@ def _who_is_silent_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mm2.kafka.wire.nodes._CONNECT_WITHIN_S", 10 * _NOT_HELD_UP_S)
 
 
-def _link(broker: FencedBroker) -> Link:
-    return Link("F", {"bootstrap.servers": f"127.0.0.1:{broker.port}"})
+def _link(broker: FencedBroker) -> ClusterClient:
+    return ClusterClient("F", {"bootstrap.servers": f"127.0.0.1:{broker.port}"})
 
 
-async def _connected(broker: FencedBroker) -> Link:
+async def _connected(broker: FencedBroker) -> ClusterClient:
     broker.is_fenced = False
     link = _link(broker)
     await link.send(None, "ask for brokers", MetadataRequest(()))
@@ -47,7 +47,7 @@ async def test_who_is_cancelled_while_a_connection_is_closed_ends() -> None:
 
 
 async def test_who_asks_ends_although_an_attempt_takes_the_deadline_for_its_own() -> None:
-    link, attempts = Link("F", {"bootstrap.servers": "127.0.0.1:1"}), 0
+    link, attempts = ClusterClient("F", {"bootstrap.servers": "127.0.0.1:1"}), 0
 
     async def attempt() -> None:
         nonlocal attempts
@@ -57,7 +57,7 @@ async def test_who_asks_ends_although_an_attempt_takes_the_deadline_for_its_own(
         raise Unavailable("F", "it is closed")
 
     with pytest.raises(Unavailable, match="it is closed"):
-        await link.insist("ask", attempt, within_s=0.1)
+        await link.retry("ask", attempt, within_s=0.1)
     assert attempts == 1
 
 
@@ -92,7 +92,7 @@ async def test_who_runs_out_of_time_closes_nothing_that_others_wait_for(
             return await link.send(2, "ask", MetadataRequest(()))
 
         with pytest.raises(Unavailable, match=r"no answer from .* within 0\.01 s"):
-            await link.insist("ask", attempt, within_s=0.01)
+            await link.retry("ask", attempt, within_s=0.01)
 
         assert await link.send(None, "ask", MetadataRequest(()))
         broker.may_answer.set()
@@ -107,7 +107,7 @@ async def test_after_a_silence_of_all_brokers_the_cluster_is_looked_for_anew() -
         link.nodes |= {"of 1": 1}
 
         with pytest.raises(Unavailable, match=r"no answer from .* within 0\.01 s"):
-            await link.insist("ask", asyncio.Event().wait, within_s=0.01)
+            await link.retry("ask", asyncio.Event().wait, within_s=0.01)
         assert link.nodes == {"of 1": 1}, "nothing is known yet"
 
         broker.is_fenced = True
@@ -156,12 +156,12 @@ async def test_a_bootstrap_server_that_is_silent_does_not_hold_up_the_next(
         monkeypatch.setattr("random.shuffle", list)
         monkeypatch.setattr("mm2.kafka.wire.nodes._NEXT_AFTER_S", 0.01)
         servers = ",".join(f"{HOST}:{port}" for port in ports)
-        link = Link("F", {"bootstrap.servers": servers})
+        link = ClusterClient("F", {"bootstrap.servers": servers})
 
         async def attempt() -> object:
             return await link.send(None, "ask", MetadataRequest(()))
 
-        assert await link.insist("ask", attempt, within_s=30)
+        assert await link.retry("ask", attempt, within_s=30)
         await link.close()
 
 
