@@ -9,7 +9,7 @@ import click
 
 from mm2.cli.options import FILE, FLOW, flow_of, run, tell
 from mm2.config.flow_config import FlowConfig
-from mm2.config.overrides import effects_of_key, written
+from mm2.config.overrides import effects_of_key, file_key
 from mm2.core.config_change import Effect
 from mm2.herder.control.config_alteration import Alteration
 from mm2.herder.control.flow_commands import FlowCommands
@@ -75,7 +75,7 @@ def _bare(config: FlowConfig, key: str) -> str:
     """The key without what a file has before it."""
     key = key.strip()
     bare = key.removeprefix(f"{config.flow}.").removeprefix(f"{config.flow.target}.")
-    return bare if written(config.flow, bare) == key else key
+    return bare if file_key(config.flow, bare) == key else key
 
 
 def told(config: FlowConfig, done: Alteration, *, is_dry: bool = False) -> Iterable[str]:

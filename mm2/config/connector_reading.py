@@ -44,11 +44,11 @@ class Parsed:
     values: Mapping[str, Value]
     properties: Mapping[str, str]
 
-    def switch(self, name: str) -> bool:
+    def boolean(self, name: str) -> bool:
         """A boolean."""
         return self.values[name] is True
 
-    def number(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         """A whole number."""
         value = self.values[name]
         if not isinstance(value, int):
@@ -60,28 +60,30 @@ class Parsed:
         value = self.values[name]
         return "" if value is None else str(value)
 
-    def words(self, name: str) -> tuple[str, ...]:
+    def items(self, name: str) -> tuple[str, ...]:
         """A list."""
         value = self.values[name]
         return value if isinstance(value, tuple) else ()
 
     def milliseconds(self, name: str) -> timedelta:
         """A duration in ms."""
-        return _seconds(self.number(name) // 1000) + timedelta(
-            milliseconds=self.number(name) % 1000
+        return _seconds(self.integer(name) // 1000) + timedelta(
+            milliseconds=self.integer(name) % 1000
         )
 
     def retention(self, name: str) -> timedelta | None:
         """A duration in ms that may be absent."""
         return None if self.values[name] is None else self.milliseconds(name)
 
-    def every(self, name: str) -> timedelta | None:
+    def interval_of(self, name: str) -> timedelta | None:
         """The interval of a job; None if it is switched off or the interval negative (C105)."""
-        return self.interval(f"{name}.interval.seconds") if self.switch(f"{name}.enabled") else None
+        return (
+            self.interval(f"{name}.interval.seconds") if self.boolean(f"{name}.enabled") else None
+        )
 
     def interval(self, name: str) -> timedelta | None:
         """A duration in seconds; None if it is negative."""
-        seconds = self.number(name)
+        seconds = self.integer(name)
         return _seconds(seconds) if seconds >= 0 else None
 
 
@@ -103,34 +105,34 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
     """Settings of the source connector."""
     return SourceSettings(
         **_common(flow, parsed, source_refusals(parsed.properties)),
-        topics=parsed.words("topics"),
-        topics_exclude=parsed.words("topics.exclude"),
-        refresh_topics=parsed.every("refresh.topics"),
-        sync_topic_configs=parsed.every("sync.topic.configs"),
-        sync_topic_acls=parsed.every("sync.topic.acls"),
-        config_properties_exclude=parsed.words("config.properties.exclude"),
+        topics=parsed.items("topics"),
+        topics_exclude=parsed.items("topics.exclude"),
+        refresh_topics=parsed.interval_of("refresh.topics"),
+        sync_topic_configs=parsed.interval_of("sync.topic.configs"),
+        sync_topic_acls=parsed.interval_of("sync.topic.acls"),
+        config_properties_exclude=parsed.items("config.properties.exclude"),
         use_defaults_from=parsed.properties.get("use.defaults.from", "target"),
-        replication_factor=parsed.number("replication.factor"),
-        replication_factor_of_source=parsed.number("replication.factor") == _DEFAULT_FACTOR
+        replication_factor=parsed.integer("replication.factor"),
+        replication_factor_of_source=parsed.integer("replication.factor") == _DEFAULT_FACTOR
         and parsed.text("replication.factor.default.from") == "source",
-        starts=parse_rules(parsed.words(RULES_KEY)),
-        acls_prefixed=parsed.switch("sync.topic.acls.prefixed.enabled"),
+        starts=parse_rules(parsed.items(RULES_KEY)),
+        acls_prefixed=parsed.boolean("sync.topic.acls.prefixed.enabled"),
         acls_same_name_all=parsed.text("sync.topic.acls.same.name") == "all",
-        acls_deleted=parsed.switch("sync.topic.acls.delete.enabled"),
+        acls_deleted=parsed.boolean("sync.topic.acls.delete.enabled"),
         deletes_topics=parsed.text("source.topic.deleted.policy") == "delete",
         gaps_fail=parsed.text("source.gap.policy") == "fail",
         hanging_transaction=parsed.milliseconds("source.hanging.transaction.timeout.ms"),
         remote_gaps_fail=parsed.text("target.topic.deleted.policy") == "fail",
-        most_plain=parsed.number("decompressed.batch.max.bytes"),
+        most_plain=parsed.integer("decompressed.batch.max.bytes"),
         offset_syncs_location=parsed.text("offset-syncs.topic.location"),
-        offset_syncs_replication_factor=parsed.number("offset-syncs.topic.replication.factor"),
+        offset_syncs_replication_factor=parsed.integer("offset-syncs.topic.replication.factor"),
         offset_syncs_retention=parsed.retention("offset.syncs.topic.retention.ms"),
-        offset_lag_max=parsed.number("offset.lag.max"),
-        emit_offset_syncs=parsed.switch("emit.offset-syncs.enabled"),
-        emit_offset_runs=parsed.switch("emit.offset-syncs.enabled")
-        and parsed.switch("emit.offset-runs.enabled"),
-        heartbeats_replication=parsed.switch("heartbeats.replication.enabled"),
-        byte_rate_limit=parsed.number("flow.byte.rate.limit"),
+        offset_lag_max=parsed.integer("offset.lag.max"),
+        emit_offset_syncs=parsed.boolean("emit.offset-syncs.enabled"),
+        emit_offset_runs=parsed.boolean("emit.offset-syncs.enabled")
+        and parsed.boolean("emit.offset-runs.enabled"),
+        heartbeats_replication=parsed.boolean("heartbeats.replication.enabled"),
+        byte_rate_limit=parsed.integer("flow.byte.rate.limit"),
         assignment_strategy=parsed.text("assignment.strategy"),
         assignment_balance=parsed.interval("assignment.balance.interval.seconds"),
         errors=_errors(parsed),
@@ -139,16 +141,16 @@ def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
 
 def _errors(parsed: Parsed) -> ErrorSettings:
     """What becomes of records that cannot be mirrored."""
-    for_ever = parsed.number("errors.retry.timeout") < 0
+    for_ever = parsed.integer("errors.retry.timeout") < 0
     return ErrorSettings(
         tolerates=parsed.text("errors.tolerance") == "all",
         dead_letter_topic=parsed.text("errors.deadletterqueue.topic.name").strip() or None,
-        dead_letter_replication_factor=parsed.number(
+        dead_letter_replication_factor=parsed.integer(
             "errors.deadletterqueue.topic.replication.factor"
         ),
-        context_headers=parsed.switch("errors.deadletterqueue.context.headers.enable"),
-        logs=parsed.switch("errors.log.enable"),
-        logs_messages=parsed.switch("errors.log.include.messages"),
+        context_headers=parsed.boolean("errors.deadletterqueue.context.headers.enable"),
+        logs=parsed.boolean("errors.log.enable"),
+        logs_messages=parsed.boolean("errors.log.include.messages"),
         retry_timeout=None if for_ever else parsed.milliseconds("errors.retry.timeout"),
         retry_delay=parsed.milliseconds("errors.retry.delay.max.ms"),
     )
@@ -158,19 +160,19 @@ def read_checkpoint(flow: SourceAndTarget, parsed: Parsed) -> CheckpointSettings
     """Settings of the checkpoint connector."""
     return CheckpointSettings(
         **_common(flow, parsed, checkpoint_refusals(parsed.properties)),
-        groups=parsed.words("groups"),
-        groups_exclude=parsed.words("groups.exclude"),
-        topics=parsed.words("topics"),
-        topics_exclude=parsed.words("topics.exclude"),
-        refresh_groups=parsed.every("refresh.groups"),
-        emit_checkpoints=parsed.every("emit.checkpoints"),
-        sync_group_offsets=parsed.every("sync.group.offsets"),
-        checkpoints_replication_factor=parsed.number("checkpoints.topic.replication.factor"),
+        groups=parsed.items("groups"),
+        groups_exclude=parsed.items("groups.exclude"),
+        topics=parsed.items("topics"),
+        topics_exclude=parsed.items("topics.exclude"),
+        refresh_groups=parsed.interval_of("refresh.groups"),
+        emit_checkpoints=parsed.interval_of("emit.checkpoints"),
+        sync_group_offsets=parsed.interval_of("sync.group.offsets"),
+        checkpoints_replication_factor=parsed.integer("checkpoints.topic.replication.factor"),
         checkpoints_retention=parsed.retention("checkpoints.topic.retention.ms"),
         offset_syncs_location=parsed.text("offset-syncs.topic.location"),
         takes_back=parsed.text("checkpoints.deleted.groups.policy") == "tombstone",
-        follows_commits=parsed.switch("emit.checkpoints.follow.commits.enabled"),
-        reverses=parsed.switch("reverse.checkpointing.enabled"),
+        follows_commits=parsed.boolean("emit.checkpoints.follow.commits.enabled"),
+        reverses=parsed.boolean("reverse.checkpointing.enabled"),
     )
 
 
@@ -178,8 +180,8 @@ def read_heartbeat(flow: SourceAndTarget, parsed: Parsed) -> HeartbeatSettings:
     """Settings of the heartbeat connector."""
     return HeartbeatSettings(
         **_common(flow, parsed, ()),
-        emit_heartbeats=parsed.every("emit.heartbeats"),
-        heartbeats_replication_factor=parsed.number("heartbeats.topic.replication.factor"),
+        emit_heartbeats=parsed.interval_of("emit.heartbeats"),
+        heartbeats_replication_factor=parsed.integer("heartbeats.topic.replication.factor"),
         heartbeats_retention=parsed.retention("heartbeats.topic.retention.ms"),
     )
 
@@ -194,11 +196,11 @@ def read_herder(parsed: Parsed, names: FlowNames) -> HerderSettings:
         config_topic=parsed.text("config.storage.topic"),
         offsets_topic=parsed.text("offset.storage.topic"),
         status_topic=parsed.text("status.storage.topic"),
-        config_replication_factor=parsed.number("config.storage.replication.factor"),
-        offsets_replication_factor=parsed.number("offset.storage.replication.factor"),
-        status_replication_factor=parsed.number("status.storage.replication.factor"),
-        offsets_partitions=parsed.number("offset.storage.partitions"),
-        status_partitions=parsed.number("status.storage.partitions"),
+        config_replication_factor=parsed.integer("config.storage.replication.factor"),
+        offsets_replication_factor=parsed.integer("offset.storage.replication.factor"),
+        status_replication_factor=parsed.integer("status.storage.replication.factor"),
+        offsets_partitions=parsed.integer("offset.storage.partitions"),
+        status_partitions=parsed.integer("status.storage.partitions"),
         offset_flush_interval=DEFAULT_FLUSH_INTERVAL if silent else parsed.milliseconds(flush),
         shutdown_timeout=read_shutdown_timeout(parsed),
         exactly_once=parsed.text("exactly.once.source.support").lower(),
@@ -251,9 +253,9 @@ class _Common(TypedDict):
 def _common(flow: SourceAndTarget, parsed: Parsed, refusals: tuple[str, ...]) -> _Common:
     return {
         "flow": flow,
-        "enabled": parsed.switch("enabled"),
+        "enabled": parsed.boolean("enabled"),
         "refusals": refusals,
-        "tasks_max": parsed.number("tasks.max"),
+        "tasks_max": parsed.integer("tasks.max"),
         "admin_timeout": parsed.milliseconds("admin.timeout.ms"),
         "properties": parsed.properties,
     }

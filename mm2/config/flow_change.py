@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mm2.config.connector_settings import SourceSettings
 from mm2.config.flow_settings import FlowConfig
-from mm2.config.keys.key_aliases import read_as
+from mm2.config.keys.key_aliases import canonical_key
 from mm2.core.config_change import (
     Effect,
     Effects,
@@ -38,7 +38,7 @@ def change_between(before: FlowConfig, after: FlowConfig) -> FlowChange:
     worker = changed_keys(before.worker, after.worker)
     process = _of_process(before, after)
     # A spelling changes the key that it is read as, if it counts; by itself it changes nothing.
-    read = [key for key in connector if read_as(key) == key]
+    read = [key for key in connector if canonical_key(key) == key]
     effects = set(effects_of(read, worker))
     if process:
         effects.add(Effect.PROCESS)

@@ -18,7 +18,7 @@ from mm2.config.checks.key_lint import is_of_worker
 from mm2.config.credentials import is_of_connection
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.keys.definition import java_trim
-from mm2.config.keys.key_aliases import read_as
+from mm2.config.keys.key_aliases import canonical_key
 from mm2.config.keys.keys_rest import REST_PROVIDERS
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.expressions import RESOLVED, expressions
@@ -43,7 +43,7 @@ Changes = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tolerated:
+class AppliedOverrides:
     """
     What is left of alterations in view of a file.
 
@@ -59,7 +59,7 @@ class Tolerated:
     refused: tuple[ConfigError, ...] = ()
 
 
-def written(flow: SourceAndTarget, key: str) -> str:
+def file_key(flow: SourceAndTarget, key: str) -> str:
     """The key of a file that an altered key stands for."""
     return f"{flow.target}.{key}" if is_of_worker(key) else f"{flow}.{key}"
 
@@ -68,11 +68,11 @@ def effects_of_key(key: str) -> Effects:
     """What follows when a key is altered, in whatever spelling."""
     if is_of_worker(key):
         return effects_in_worker(key)
-    read = read_as(key)
+    read = canonical_key(key)
     return frozenset({Effect.NONE}) if read is None else effects_in_connector(read)
 
 
-def altered(config: FlowConfig, changes: Changes) -> FlowConfig:
+def apply(config: FlowConfig, changes: Changes) -> FlowConfig:
     """
     The flow with other settings.
 
@@ -108,13 +108,13 @@ def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
     if problems:
         raise ConfigErrors(problems)
     notes = [str(each.problem) for each in found]
-    after = altered(config, changes)
+    after = apply(config, changes)
     if foreign := _foreign(config, after):
         raise ConfigErrors(foreign)
     return after, notes
 
 
-def tolerated(config: FlowConfig, changes: Changes) -> Tolerated:
+def apply_valid(config: FlowConfig, changes: Changes) -> AppliedOverrides:
     """
     The flow with those changes that its file, which may be another by now, lets stand.
 
@@ -127,20 +127,20 @@ def tolerated(config: FlowConfig, changes: Changes) -> Tolerated:
     refused: list[ConfigError] = []
     while True:
         try:
-            found = altered(config, left)
+            found = apply(config, left)
             if not (foreign := _foreign(config, found)):
-                return Tolerated(config=found, ignored=ignored, refused=tuple(refused))
+                return AppliedOverrides(config=found, ignored=ignored, refused=tuple(refused))
             refused += foreign
             for each in foreign:
-                wanted = [key for key in left if read_as(key) == each.key] or list(left)
+                wanted = [key for key in left if canonical_key(key) == each.key] or list(left)
                 ignored |= dict.fromkeys(wanted, str(each))
                 left = {key: value for key, value in left.items() if key not in wanted}
         except ConfigErrors as errors:
             told = {problem.key: str(problem) for problem in errors.problems}
-            wrong = {key for key in left if written(config.flow, key) in told} or set(left)
+            wrong = {key for key in left if file_key(config.flow, key) in told} or set(left)
             for key in wrong:
                 del left[key]
-                ignored[key] = told.get(written(config.flow, key), str(errors))
+                ignored[key] = told.get(file_key(config.flow, key), str(errors))
 
 
 def _foreign(config: FlowConfig, after: FlowConfig) -> list[ConfigError]:
@@ -160,7 +160,7 @@ def _maker_of(config: FlowConfig) -> MirrorMakerConfig:
 def _altered(
     maker: MirrorMakerConfig, flow: SourceAndTarget, changes: Changes
 ) -> MirrorMakerConfig:
-    names = {written(flow, key) for key in changes}
+    names = {file_key(flow, key) for key in changes}
     lines = {name: line for name, line in maker.lines.items() if name not in names}
     raw = _raw(maker, flow, changes)
     return MirrorMakerConfig(raw=raw, lines=lines, environment=maker.environment)
@@ -170,10 +170,10 @@ def _raw(maker: MirrorMakerConfig, flow: SourceAndTarget, changes: Changes) -> d
     """The keys of the file with the changes, whose expressions show nobody what they stand for."""
     raw = dict(maker.raw)
     for key, value in changes.items():
-        raw.pop(written(flow, key), None)
+        raw.pop(file_key(flow, key), None)
         if value is not None:
             RESOLVED.suspect(value)
-            raw[written(flow, key)] = value
+            raw[file_key(flow, key)] = value
     return raw
 
 
@@ -222,7 +222,7 @@ def _reads_secrets(config: FlowConfig, key: str, value: str | None) -> ConfigErr
 
     The file's own value of a key may come back; and the file may take all of them.
     """
-    name = written(config.flow, key)
+    name = file_key(config.flow, key)
     if value is None or next(expressions(value), None) is None:
         return None
     file = {} if config.maker is None else config.maker.raw
@@ -237,7 +237,7 @@ def _reads_secrets(config: FlowConfig, key: str, value: str | None) -> ConfigErr
 
 
 def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
-    name = written(flow, key)
+    name = file_key(flow, key)
     if is_of_process(key):
         message = f"{key} belongs to the process: change the file, and start the process again"
     elif Effect.FIXED in effects_of_key(key):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mm2.config.checks.allowed_classes import LOADED, foreign_classes
-from mm2.config.checks.key_lint import connector_advice, doubts
+from mm2.config.checks.key_lint import connector_advice, unread_keys
 from mm2.config.flow_config import FlowConfig, single_flow
 from mm2.config.keys.definition import by_line, java_trim
 from mm2.config.layers import with_line
@@ -73,7 +73,7 @@ def read_connector(
     flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
     _check_refusals(flow, kind)
     _check_classes(flow, config, worker)
-    warnings = [str(with_line(each, lines)) for each in doubts(config, connector_advice)]
+    warnings = [str(with_line(each, lines)) for each in unread_keys(config, connector_advice)]
     return Connector(
         name=name,
         kind=kind,

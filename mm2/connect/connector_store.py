@@ -110,7 +110,7 @@ class TopicStore:
         self.contents = ConfigState()
         self.changed = asyncio.Event()
         self._topic = worker.parsed.text("config.storage.topic")
-        self._factor = worker.parsed.number("config.storage.replication.factor")
+        self._factor = worker.parsed.integer("config.storage.replication.factor")
         self._properties = {"client.id": worker.group_id, **worker.properties}
         self._group = WorkerGroup(
             _ALIAS,

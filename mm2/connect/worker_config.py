@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mm2.config.checks.key_lint import doubts, is_open_in_worker, worker_advice
+from mm2.config.checks.key_lint import is_open_in_worker, unread_keys, worker_advice
 from mm2.config.checks.unobeyed import unobeyed
 from mm2.config.connector_reading import Parsed
 from mm2.config.keys.definition import Support, by_line, parse_all, split_list
@@ -105,7 +105,7 @@ class WorkerConfig:
     def warnings(self) -> list[str]:
         """A sentence for each key that nobody reads, or that has no effect."""
         found = [problem for _, problem in _unobeyed(self.raw, self.properties, Support.NO_EFFECT)]
-        return [str(self.located(each)) for each in (*doubts(self.raw, worker_advice), *found)]
+        return [str(self.located(each)) for each in (*unread_keys(self.raw, worker_advice), *found)]
 
     def located(self, error: ConfigError) -> ConfigError:
         """The same mistake with the line of its key, and without resolved values."""

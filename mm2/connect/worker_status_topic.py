@@ -138,8 +138,8 @@ class WorkerStatusTopic:
         try:
             await admin.create_internal_topic(
                 self._topic,
-                partitions=self._parsed.number("status.storage.partitions"),
-                replication_factor=self._parsed.number("status.storage.replication.factor"),
+                partitions=self._parsed.integer("status.storage.partitions"),
+                replication_factor=self._parsed.integer("status.storage.replication.factor"),
                 configs={"cleanup.policy": "compact"},
             )
         finally:

@@ -67,7 +67,7 @@ def made(found: FlowsOfFile) -> FlowsOfFile:
     return left
 
 
-def tell_doubts(path: Path) -> None:
+def warn_of_suspicious(path: Path) -> None:
     """Logs the warnings of ``mm2 config validate``; flows tell their own when they run."""
     try:
         found = findings(load(path))

@@ -40,10 +40,10 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
 
     def main(engine: Engine, signals: StopSignals) -> int:
         from mm2.driver.file_reload import read_again  # noqa: PLC0415
-        from mm2.driver.file_validation import made, tell_doubts  # noqa: PLC0415
+        from mm2.driver.file_validation import made, warn_of_suspicious  # noqa: PLC0415
         from mm2.driver.mirror_maker import run_flows  # noqa: PLC0415 - see above
 
-        tell_doubts(path)
+        warn_of_suspicious(path)
         good = made(found)
         again = partial(read_again, path, clusters)
         return run_flows(good.flows, engine, signals, again, failed=good.failed)

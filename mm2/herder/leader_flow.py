@@ -15,7 +15,7 @@ import structlog
 
 from mm2.config.flow_change import change_between
 from mm2.config.flow_config import FlowConfig
-from mm2.config.overrides import Tolerated, tolerated
+from mm2.config.overrides import AppliedOverrides, apply_valid
 from mm2.core.config_change import Effect
 from mm2.core.connect.status_records import ConnectorKey
 from mm2.core.model import (
@@ -237,8 +237,8 @@ class LeaderFlow:
             raise problem
         return found.config
 
-    def _effective(self) -> Tolerated:
-        found = tolerated(self._base, self._term.board.steering.alterations.changes)
+    def _effective(self) -> AppliedOverrides:
+        found = apply_valid(self._base, self._term.board.steering.alterations.changes)
         for key, reason in found.ignored.items():
             if self._ignored.get(key) != reason:
                 log.error("alteration.ignored", key=key, reason=reason)

@@ -11,8 +11,8 @@ import enum
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from mm2.config.checks.key_lint import Advice, advice
-from mm2.config.checks.suspicious_settings import aliases, doubts_of_flows, doubts_of_text
+from mm2.config.checks.key_lint import KeyHint, classify_key
+from mm2.config.checks.suspicious_settings import aliases, suspicious_flows, suspicious_text
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.keys.definition import Key, by_line, lenient_boolean
 from mm2.config.layers import Setting, in_users_words, with_line
@@ -56,7 +56,7 @@ def findings(file: PropertiesFile, environment: Mapping[str, str] | None = None)
         found = _errors(errors)
     else:
         found = _of_maker(maker)
-    text = [_finding(Severity.WARNING, doubt) for doubt in doubts_of_text(file)]
+    text = [_finding(Severity.WARNING, doubt) for doubt in suspicious_text(file)]
     told = {each.problem.key for each in text}
     about_keys = [each for each in _about_keys(file, aliases(file)) if each.problem.key not in told]
     return in_order([*found, *text, *about_keys], file)
@@ -87,7 +87,7 @@ def _of_maker(maker: MirrorMakerConfig) -> list[Finding]:
                 Finding(severity=Severity.WARNING, problem=doubt, of_flow=True)
                 for doubt in settings.doubts
             ]
-    found += [_finding(Severity.WARNING, doubt) for doubt in doubts_of_flows(maker, good)]
+    found += [_finding(Severity.WARNING, doubt) for doubt in suspicious_flows(maker, good)]
     return found
 
 
@@ -112,7 +112,7 @@ def _about_keys(file: PropertiesFile, clusters: Collection[str]) -> list[Finding
     found: list[Finding] = []
     targets = _targets(file, clusters)
     for written, value in file.values.items():
-        told = advice(written, tuple(clusters), targets)
+        told = classify_key(written, tuple(clusters), targets)
         found += _advised(written, value, told)
         if told.key is not None and "${" not in value:
             found += _mistyped(written, value, told.key)
@@ -128,7 +128,7 @@ def _targets(file: PropertiesFile, clusters: Collection[str]) -> tuple[str, ...]
     )
 
 
-def _advised(written: str, value: str, told: Advice) -> Iterator[Finding]:
+def _advised(written: str, value: str, told: KeyHint) -> Iterator[Finding]:
     if told.message is not None:
         severity = Severity.NOTE if told.read else Severity.WARNING
         if told.wrong:

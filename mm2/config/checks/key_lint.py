@@ -9,7 +9,7 @@ from typing import Final
 from mm2.config.keys.definition import Key, Support
 from mm2.config.keys.key_table import CONNECTOR_NAMES, MAKER_KEYS, TABLE, WORKER_AND_POLICY, nearest
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
-from mm2.config.keys.keys_mm2 import OWN_KEYS, SPARK_PREFIX, SPELLINGS, Spelling, Treatment
+from mm2.config.keys.keys_mm2 import OWN_KEYS, SPARK_PREFIX, SPELLINGS, KeyAlias, Treatment
 from mm2.config.keys.keys_rest import REST_KEYS, TLS_PREFIX
 from mm2.config.keys.keys_security import CLIENT_NAMES
 from mm2.config.text.redact import is_secret
@@ -70,7 +70,7 @@ _TOP_NAMES: Final = frozenset(MAKER_KEYS) | _REST_NAMES | _CONNECTOR_KEYS | CLIE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class KeyHint:
     """
     What to say about one key.
 
@@ -89,7 +89,7 @@ class Advice:
     key: Key | None = None
 
 
-def advice(written: str, clusters: tuple[str, ...], targets: tuple[str, ...] = ()) -> Advice:
+def classify_key(written: str, clusters: tuple[str, ...], targets: tuple[str, ...] = ()) -> KeyHint:
     """
     Classifies a key as written.
 
@@ -152,27 +152,27 @@ def is_open_in_worker(written: str) -> bool:
     return _is_open(written, _OF_WORKERS)
 
 
-def worker_advice(written: str) -> Advice:
+def worker_advice(written: str) -> KeyHint:
     """Classifies a key of a Connect worker's file."""
     if written in _OF_WORKERS or written.startswith(_OPEN_IN_WORKER):
-        return Advice()
+        return KeyHint()
     if written in _CONNECTOR_KEYS:
-        return Advice(message="no effect in a worker's file, it belongs to connectors.")
+        return KeyHint(message="no effect in a worker's file, it belongs to connectors.")
     return _unknown("", written, _OF_WORKERS)
 
 
-def connector_advice(written: str) -> Advice:
+def connector_advice(written: str) -> KeyHint:
     """Classifies a key of a connector in a Connect worker."""
     if written in _FLOW_NAMES or written.startswith(_OPEN_IN_FLOW):
-        return Advice()
+        return KeyHint()
     if spelling := _spelling(written):
         return _old(spelling, "")
     if written in _WORKER_NAMES:
-        return Advice(message="no effect in a connector, it belongs to the worker's file.")
+        return KeyHint(message="no effect in a connector, it belongs to the worker's file.")
     return _unknown("", written, _FLOW_NAMES)
 
 
-def doubts(keys: Iterable[str], advise: Callable[[str], Advice]) -> Iterator[ConfigError]:
+def unread_keys(keys: Iterable[str], advise: Callable[[str], KeyHint]) -> Iterator[ConfigError]:
     """What is to be said about keys that are not read, or not as they are written."""
     for key in keys:
         told = advise(key)
@@ -186,57 +186,57 @@ def _is_open(name: str, known: Collection[str]) -> bool:
     return is_known and not is_secret(name) and not name.endswith(".url")
 
 
-def _in_flow(prefix: str, name: str, target: str) -> Advice:
+def _in_flow(prefix: str, name: str, target: str) -> KeyHint:
     if name in _FLOW_NAMES:
-        return Advice(key=TABLE.get(name) if name in _CONNECTOR_KEYS else None)
+        return KeyHint(key=TABLE.get(name) if name in _CONNECTOR_KEYS else None)
     if spelling := _spelling(name):
         return _old(spelling, prefix)
     if name.startswith(_OPEN_IN_FLOW):
-        return Advice()
+        return KeyHint()
     if is_of_worker(name):
         message = "no effect in a flow, it belongs to the target cluster."
-        return Advice(message=message, suggestion=f"{target}.{name}")
+        return KeyHint(message=message, suggestion=f"{target}.{name}")
     return _unknown(prefix, name, _FLOW_NAMES)
 
 
-def _in_cluster(prefix: str, name: str) -> Advice:
+def _in_cluster(prefix: str, name: str) -> KeyHint:
     if name in _CLUSTER_NAMES:
         key = TABLE.get(name)
-        return Advice(key=key if key and not key.required else None)
+        return KeyHint(key=key if key and not key.required else None)
     if name.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, "replication.policy")):
-        return Advice()
+        return KeyHint()
     if name in _CONNECTOR_KEYS:
         if TABLE[name].support is not Support.OBEYED:
-            return Advice()  # flows tell of it
+            return KeyHint()  # flows tell of it
         message = "no effect for a cluster, it belongs to flows."
-        return Advice(message=message, suggestion=f"S->T.{name} or {name}")
+        return KeyHint(message=message, suggestion=f"S->T.{name} or {name}")
     return _unknown(prefix, name, _CLUSTER_NAMES)
 
 
-def _at_top(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -> Advice:
+def _at_top(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -> KeyHint:
     if written in _TOP_NAMES:
         # What Java checks at top level is reported by the check itself.
-        return Advice(key=None if written in MAKER_KEYS else TABLE[written])
+        return KeyHint(key=None if written in MAKER_KEYS else TABLE[written])
     if spelling := _spelling(written):
         return _old(spelling, "")
     if written.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, *_STORAGE)):
-        return Advice(key=TABLE.get(written))
+        return KeyHint(key=TABLE.get(written))
     if written in _WORKER_NAMES | _CLIENT_KEYS | _FLOW_NAMES:
         return _belongs_below(written, clusters, targets)
     return _unknown("", written, _TOP_NAMES | _cluster_keys(written, clusters))
 
 
-def _belongs_below(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -> Advice:
+def _belongs_below(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -> KeyHint:
     cluster = clusters[0] if clusters else "A"
     if written in _WORKER_NAMES:
         message = "no effect at top level, it belongs to a cluster that is written to."
         suggestion = " or ".join(f"{target}.{written}" for target in targets or (cluster,))
-        return Advice(message=message, suggestion=suggestion)
+        return KeyHint(message=message, suggestion=suggestion)
     if written in _CLIENT_KEYS:
         message = "no effect at top level, it belongs to a cluster."
-        return Advice(message=message, suggestion=f"{cluster}.{written}")
+        return KeyHint(message=message, suggestion=f"{cluster}.{written}")
     message = "no effect at top level, it belongs to a flow."
-    return Advice(message=message, suggestion=f"S->T.{written}")
+    return KeyHint(message=message, suggestion=f"S->T.{written}")
 
 
 def _cluster_keys(written: str, clusters: tuple[str, ...]) -> frozenset[str]:
@@ -245,23 +245,23 @@ def _cluster_keys(written: str, clusters: tuple[str, ...]) -> frozenset[str]:
     return frozenset(f"{alias}.{name}" for alias in clusters if dot and name in _CLUSTER_NAMES)
 
 
-def _unknown_flow(written: str, clusters: tuple[str, ...]) -> Advice:
+def _unknown_flow(written: str, clusters: tuple[str, ...]) -> KeyHint:
     """``A->X.enabled`` where X is none of the clusters: the flow that was meant does not exist."""
     flow, _, name = written.partition(".")
     source, _, target = flow.partition("->")
     if source == target:
         message = f"a flow goes from one cluster to another, not from {source} to itself."
-        return Advice(message=message, wrong=True)
+        return KeyHint(message=message, wrong=True)
     flows = [f"{s}->{t}" for s in clusters for t in clusters if s != t]
     near = nearest(flow, flows)
-    return Advice(
+    return KeyHint(
         message=f"flow {flow} names a cluster that is not in clusters.",
         suggestion=f"{near}.{name}" if near else None,
         wrong=True,
     )
 
 
-def _spelling(name: str) -> Spelling | None:
+def _spelling(name: str) -> KeyAlias | None:
     return next(
         (
             s
@@ -272,16 +272,16 @@ def _spelling(name: str) -> Spelling | None:
     )
 
 
-def _old(spelling: Spelling, prefix: str) -> Advice:
+def _old(spelling: KeyAlias, prefix: str) -> KeyHint:
     told = f"not a key of Kafka's MirrorMaker. {spelling.doc}"
     target = spelling.stands_for
     alias = spelling.treatment is Treatment.ALIAS and target is not None
-    return Advice(message=told, suggestion=f"{prefix}{target}" if alias else None, read=True)
+    return KeyHint(message=told, suggestion=f"{prefix}{target}" if alias else None, read=True)
 
 
-def _unknown(prefix: str, name: str, known: frozenset[str]) -> Advice:
+def _unknown(prefix: str, name: str, known: frozenset[str]) -> KeyHint:
     near = nearest(name, known)
     message = "unknown key, which has no effect."
     if near == "topics":
         message = "unknown key, which has no effect: without topics, all topics are mirrored."
-    return Advice(message=message, suggestion=f"{prefix}{near}" if near else None)
+    return KeyHint(message=message, suggestion=f"{prefix}{near}" if near else None)

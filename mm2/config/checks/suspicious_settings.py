@@ -44,7 +44,7 @@ def aliases(file: PropertiesFile) -> list[str]:
     return [alias for alias in found if alias] or [each for each in servers if "." not in each]
 
 
-def doubts_of_text(file: PropertiesFile) -> Iterator[ConfigError]:
+def suspicious_text(file: PropertiesFile) -> Iterator[ConfigError]:
     """What was probably not meant to be part of a key or of a value."""
     for key, value in file.values.items():
         if key.startswith(BYTE_ORDER_MARK):
@@ -71,7 +71,9 @@ def doubts_of_text(file: PropertiesFile) -> Iterator[ConfigError]:
         yield ConfigError(message, key=key, value=shown(key, file.values[key]), line=lines[-1])
 
 
-def doubts_of_flows(maker: MirrorMakerConfig, flows: Sequence[FlowConfig]) -> Iterator[ConfigError]:
+def suspicious_flows(
+    maker: MirrorMakerConfig, flows: Sequence[FlowConfig]
+) -> Iterator[ConfigError]:
     """
     What the settings say that makes no sense together.
 

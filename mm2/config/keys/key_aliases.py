@@ -27,7 +27,7 @@ _IDENTITY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class AliasUse:
     """
     How one spelling is read.
 
@@ -56,7 +56,7 @@ class Reading:
 
 def readings(
     raw: Mapping[str, str], flow: SourceAndTarget, settings: Mapping[str, Setting]
-) -> list[Reading]:
+) -> list[AliasUse]:
     """
     The spellings that concern a flow, in the order in which they count.
 
@@ -67,18 +67,18 @@ def readings(
     """
     connector = settings.get("connector.class")
     is_sink = connector is not None and "Sink" in connector.value.rpartition(".")[2]
-    found: list[Reading] = []
+    found: list[AliasUse] = []
     for prefix, level in (("", TOP_LEVEL), (f"{flow}.", f"flow {flow}")):
         for key, target, value in _spellings(raw, prefix, is_sink=is_sink):
             taken = prefix + target in raw if prefix else target in settings
             setting = Setting(value, key, level)
-            found.append(Reading(key=key, target=target, setting=setting, taken=taken))
+            found.append(AliasUse(key=key, target=target, setting=setting, taken=taken))
         if (key := prefix + READAHEAD) in raw:
-            found.append(Reading(key=key, target=None, setting=Setting(raw[key], key, level)))
+            found.append(AliasUse(key=key, target=None, setting=Setting(raw[key], key, level)))
     return found
 
 
-def read_as(key: str) -> str | None:
+def canonical_key(key: str) -> str | None:
     """
     The key of 4.3 that a key is read as: itself, unless it is an older spelling.
 
@@ -96,7 +96,7 @@ def read_as(key: str) -> str | None:
     return key
 
 
-def translated(settings: Mapping[str, Setting], found: list[Reading]) -> dict[str, Setting]:
+def translated(settings: Mapping[str, Setting], found: list[AliasUse]) -> dict[str, Setting]:
     """The settings with the spellings applied."""
     effective = {r.target: r.setting for r in found if r.target is not None and not r.taken}
     return {**settings, **effective}

@@ -29,7 +29,7 @@ class Treatment(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spelling:
+class KeyAlias:
     """
     One key, or one prefix of keys, of another age.
 
@@ -46,8 +46,8 @@ class Spelling:
     doc: str
 
 
-def _alias(name: str, stands_for: str, doc: str = "") -> Spelling:
-    return Spelling(
+def _alias(name: str, stands_for: str, doc: str = "") -> KeyAlias:
+    return KeyAlias(
         name=name,
         treatment=Treatment.ALIAS,
         stands_for=stands_for,
@@ -84,13 +84,13 @@ RENAME_TOPICS: Final = "rename.topics"
 READAHEAD: Final = "readahead.queue.capacity"
 SPELLINGS: Final = (
     *ALIASES,
-    Spelling(
+    KeyAlias(
         name=RENAME_TOPICS,
         treatment=Treatment.HONOURED,
         stands_for="replication.policy.class",
         doc="false stands for IdentityReplicationPolicy, unless replication.policy.class is given.",
     ),
-    Spelling(
+    KeyAlias(
         name=READAHEAD,
         treatment=Treatment.IGNORED,
         stands_for=None,

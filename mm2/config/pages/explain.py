@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from mm2.config.connector_reading import DEFAULT_FLUSH_INTERVAL
 from mm2.config.flow_draft import effective_settings
 from mm2.config.keys.definition import Definition
-from mm2.config.keys.key_aliases import read_as
+from mm2.config.keys.key_aliases import canonical_key
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, keys_of
 from mm2.config.layers import DEFAULT_LEVEL, Setting
 from mm2.config.mirror_maker_config import MirrorMakerConfig
@@ -90,7 +90,11 @@ def _removed(flow: SourceAndTarget, keys: Collection[str]) -> set[str]:
     """What keys of a flow or its worker, which are in the file and do not count, are read as."""
     of_flow, of_worker = f"{flow}.", f"{flow.target}."
     return {
-        *(read_as(key.removeprefix(of_flow)) or key for key in keys if key.startswith(of_flow)),
+        *(
+            canonical_key(key.removeprefix(of_flow)) or key
+            for key in keys
+            if key.startswith(of_flow)
+        ),
         *(key.removeprefix(of_worker) for key in keys if key.startswith(of_worker)),
     }
 

@@ -342,7 +342,7 @@ def test_a_number_that_is_none_is_a_fault_of_ours() -> None:
     from mm2.config.connector_reading import Parsed
 
     with pytest.raises(TypeError, match=r"tasks\.max"):
-        Parsed(values={"tasks.max": None}, properties={}).number("tasks.max")
+        Parsed(values={"tasks.max": None}, properties={}).integer("tasks.max")
 
 
 def test_missing_data_are_reported_and_mirroring_goes_on_unless_the_user_wishes_otherwise() -> None:
