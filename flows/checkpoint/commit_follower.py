@@ -72,7 +72,7 @@ class RecentCommits:
             self.some.set()
 
     def due(self) -> frozenset[GroupId]:
-        """The groups to look at; one that has settled is named a last time."""
+        """The groups to look at; a group whose window has ended is returned once more."""
         due, now = frozenset(self._until), self._now()
         self._until = {group: until for group, until in self._until.items() if until > now}
         if not self._until:

@@ -1,5 +1,5 @@
 """
-Leads groups back: follows what the opposite flow tells of its copies (KIP-1098's purpose).
+Leads groups back: reads the opposite flow's offset syncs and runs (KIP-1098's purpose).
 
 The checkpoint flow B->A reads groups of B. Those that read copies of A's topics are translated
 by what the flow A->B has written down: its runs and syncs, read the other way round, and its

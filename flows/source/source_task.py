@@ -136,7 +136,7 @@ class SourceTask:
         self._build_readers(connections, policy, limit)
 
     def _build_writers(self, connections: Connections, policy: MergePolicy) -> None:
-        """Makes what sends, and what has it count."""
+        """Creates the producer and the committer."""
         spec = self._spec
         gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
         self._budget = MemoryBudget(spec.buffer_memory)

@@ -113,7 +113,7 @@ def copies_of(config: FlowConfig) -> Copies:
 
 async def read_synced_offsets(config: FlowConfig, admin: Admin) -> SyncedOffsets:
     """
-    Reads how far a flow has given groups offsets; all that its topic still tells of it.
+    Reads how far a flow has given groups offsets; everything its topic still holds.
 
     Args:
         config: the flow.

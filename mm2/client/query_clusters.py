@@ -1,4 +1,4 @@
-"""Asks several clusters of a file the same question; one that is away does not spoil the rest."""
+"""Runs one query against several clusters; failures are returned per cluster."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class SeenHeartbeat:
 def last_heartbeats(
     policy: ReplicationPolicy, topic: TopicName, records: Iterable[Record]
 ) -> list[SeenHeartbeat]:
-    """The newest heartbeat of each flow in one topic, sorted by flow; what is none is left out."""
+    """The newest heartbeat of each flow in one topic, by flow; undecodable records are skipped."""
     last: dict[tuple[ClusterAlias, ClusterAlias], Heartbeat] = {}
     for record in records:
         try:

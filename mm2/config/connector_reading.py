@@ -32,7 +32,7 @@ DEFAULT_SHUTDOWN_TIMEOUT: Final = timedelta(seconds=8)
 """Time in which a task may drain when the user is silent; Java's is 5 s."""
 
 _DEFAULT_FACTOR: Final = -1
-"""Not a number of replicas: the default, of whomever."""
+"""-1: use the default replication factor."""
 
 _LONGEST: Final = timedelta.max // timedelta(seconds=1)
 
@@ -262,5 +262,5 @@ def _common(flow: SourceAndTarget, parsed: Parsed, refusals: tuple[str, ...]) ->
 
 
 def _seconds(seconds: int) -> timedelta:
-    """A duration; Java's go further than Python's, to no use."""
+    """A duration, clamped to Python's range."""
     return timedelta(seconds=max(-_LONGEST, min(seconds, _LONGEST - 1)))

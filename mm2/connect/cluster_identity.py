@@ -1,4 +1,4 @@
-"""Asks clusters who they are, where the words of a configuration leave it open."""
+"""Compares cluster ids when addresses alone cannot tell whether two clusters are the same."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def read_connector_file(path: Path) -> ConnectorFile:
 
 
 def _broken(error: ValueError) -> ConfigError:
-    """Where JSON that somebody means to be JSON is none."""
+    """Position of the JSON syntax error."""
     if isinstance(error, json.JSONDecodeError):
         message = f"not JSON: {error.msg} (column {error.colno})"
         return ConfigError(message, line=error.lineno)

@@ -44,7 +44,7 @@ class ConnectorStatusStore:
         picture.statuses = self._board.table_of(connector.name, connector.kind.part)
 
     def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
-        """That it is what is wanted of it, or run by nobody."""
+        """Final status records: the target state, or UNASSIGNED."""
         wanted = self._wanted()
         if wanted is TargetState.STARTED:
             return ledger.ends(picture)

@@ -30,7 +30,7 @@ class MemoryStore:
             self.contents.take(entry)
 
     async def run(self) -> None:
-        """Does nothing: nobody else writes."""
+        """No-op: single process."""
 
     async def loaded(self) -> None:
         """Returns at once."""

@@ -103,7 +103,7 @@ class _ExclusiveAssignor:
         return b""
 
     def decide(self, said: Mapping[str, bytes]) -> tuple[str, bytes]:
-        """Gives the partition to anybody."""
+        """Assigns the single partition arbitrarily."""
         return min(said), b""
 
     def decided(self, decision: bytes) -> None:

@@ -71,7 +71,7 @@ class Latency:
         self._samples[-1].add(value_ms)
 
     def stats(self, now_ms: int) -> LatencyStats:
-        """What is to be told; long after the last one, that one alone."""
+        """The window's statistics; after the window, only the last sample."""
         recent = self._recent(now_ms)
         if not recent:
             return LatencyStats(

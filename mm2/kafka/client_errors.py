@@ -59,7 +59,7 @@ class GroupInUse(ClusterError):
 
 
 LOGIN_REFUSED: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
-"""Codes by which librdkafka says, aside from any call, that we and the broker do not get along."""
+"""librdkafka error-callback codes for failed log-ins."""
 
 _CLASSES: Final[dict[int, type[ClusterError]]] = {
     KafkaError._AUTHENTICATION: AuthenticationFailed,
@@ -199,7 +199,7 @@ def needs_more_brokers(error: BaseException) -> bool:
 
 def raise_first(failures: Iterable[ClusterError], *, unless: type[ClusterError]) -> None:
     """
-    Nothing, if nothing has failed but for one reason.
+    Raises the first failure that is not of type `unless`.
 
     Args:
         failures: what has.

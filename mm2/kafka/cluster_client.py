@@ -1,5 +1,5 @@
 """
-A connection to a whole cluster for questions that one particular broker must answer.
+A cluster client that routes each request to the broker that must answer it.
 
 It is made when it is needed and given up when no broker answers any more, so that the next question
 begins with addresses that are true.
@@ -116,7 +116,7 @@ class ClusterClient:
 
     def suspect(self) -> None:
         """
-        Has the next question wait for a sign of life, and connect anew where there is none.
+        Makes the next request probe the connection first, and reconnect if it is dead.
 
         Brokers may have other addresses now. But others have questions under way, which stand
         unless all brokers are silent.

@@ -144,7 +144,7 @@ def decode_command(key: bytes | None, value: bytes | None) -> SteeringEntry | No
 
 
 def _check_version(name: str, version: int) -> None:
-    """What holds must be understood by whoever leads; commands and a leader's words pass."""
+    """A newer version of a persistent record blocks leading; newer commands are ignored."""
     if version > VERSION:
         holds = name == CONFIG_KEY.decode() or name.startswith(_CONNECTOR)
         kind = NewerRecord if holds else SchemaError

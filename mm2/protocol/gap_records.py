@@ -1,4 +1,4 @@
-"""What tasks found missing in their source, as the control topic keeps it for people."""
+"""Gap records in the control topic, for operators."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def _headers(rules: Iterable[HeaderRule]) -> Middleware:
 
 
 def _date(milliseconds: str) -> str:
-    """A time so many milliseconds from now; now, if the text is no number."""
+    """Now + N ms as an HTTP date; N defaults to 0."""
     ahead = int(milliseconds) if milliseconds.lstrip("-").isdecimal() else 0
     return formatdate(time.time() + ahead / 1000, usegmt=True)
 

@@ -86,7 +86,7 @@ class ConnectorInfo:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
     """
-    Where a connector is in one of its partitions, in the words of its own.
+    One Connect source offset: partition map and offset map.
 
     Attributes:
         partition: what the position is about.

@@ -130,7 +130,7 @@ class FlowConnectors:
         return ConnectorInfo(name=name, type=ConnectorType.SOURCE, config=shown, tasks=[])
 
     async def config(self, name: str) -> Mapping[str, str]:
-        """As that of ``info``."""
+        """The `config` field of `info`."""
         config, connector = self._find(name)
         return altered_config(config, connector, await self._views.last(config))
 

@@ -1,5 +1,5 @@
 """
-Everything about the interface that can be wrong from outside, made ready before anything starts.
+Binds ports and loads TLS and password files before start-up, so errors surface early.
 
 Imports no HTTP library, which takes long and can wait until flows run.
 """

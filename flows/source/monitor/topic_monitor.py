@@ -1,5 +1,5 @@
 """
-Looks from time to time at what no fetch would tell.
+Periodically checks topic ids, leaders, tombstone retention and open transactions.
 
 That is: other topics under the same names, deleted topics, leaders that changed, tombstones that
 may be gone, transactions that hang.

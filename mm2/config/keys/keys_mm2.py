@@ -31,7 +31,7 @@ class Treatment(enum.Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyAlias:
     """
-    One key, or one prefix of keys, of another age.
+    One deprecated key or key prefix.
 
     Attributes:
         name: the key; a prefix if it ends in a dot.

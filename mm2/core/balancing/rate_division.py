@@ -1,5 +1,5 @@
 """
-How the tasks of a flow share its byte rate: whoever needs less leaves the rest to the others.
+Max-min fair division of a flow's byte rate among its tasks.
 
 The leader of a flow sees what its tasks use of their shares, and says which portion of the flow's
 rate each is to have; every task makes its own share of it. Until the leader has spoken of exactly

@@ -1,4 +1,4 @@
-"""What to write to Connect's status topic of connectors that nobody runs any more."""
+"""Status records for connectors that no worker runs."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def task_state(
     wanted: RunState, *, is_led: bool, failure: str | None = None, silent_ms: int | None = None
 ) -> RunState | None:
     """
-    What a task does; None if there is none any more, as of a connector that is stopped.
+    A task's run state; None once a stopped connector's task is gone.
 
     Args:
         wanted: what operators want of its connector.

@@ -1,5 +1,5 @@
 """
-Where groups stand between two clusters: what they have read, and where they would go on.
+Consumer group positions on both clusters: committed, lag, translated offset.
 
 Puts together what the source, the target and the checkpoints tell. Without the source, checkpoints
 are all there is, and what only the source knows is missing.

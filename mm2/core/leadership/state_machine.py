@@ -1,5 +1,5 @@
 """
-When a node leads a flow: a state machine, fed with what happens, that says what is to be done.
+Leadership state machine: events in, actions out.
 
 The flow's group elects a node (``mm2.core.leadership.placement``). That node claims the flow by a
 lease in the control topic, with an epoch higher than all before, and leads once it has read its

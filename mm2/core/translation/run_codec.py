@@ -126,7 +126,7 @@ def decode_value(name: BlockName, value: bytes) -> Block:
 
 
 def _runs(start: int, numbers: list[int]) -> Runs:
-    """All at once: whoever starts to translate reads an hour of them."""
+    """Decoded in one pass: a starting reader has many of them."""
     gaps, jumps, counts = numbers[::3], numbers[1::3], numbers[2::3]
     if not len(gaps) == len(jumps) == len(counts):
         raise ValueError("the bytes end inside a run")

@@ -27,7 +27,7 @@ class _Reached(NamedTuple):
     logs: Logs
 
     def and_then(self, told: _Reached) -> _Reached:
-        """The further of both; where the topic has been made anew, only what is told of that."""
+        """The maximum of both offsets; if the topic was re-created, only the new topic's."""
         is_other_source = Logs(source=told.logs.source).conflicts_with(self.logs)
         is_other_copy = Logs(remote=told.logs.remote).conflicts_with(self.logs)
         return _Reached(

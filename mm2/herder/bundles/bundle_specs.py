@@ -1,4 +1,4 @@
-"""Makes what the task of a bundle needs to know, from the flow's configuration."""
+"""Builds a BundleSpec from a FlowConfig."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What a flow's control topic says, followed for as long as a node has to do with the flow.
+The current contents of a flow's control topic, followed while the node serves the flow.
 """
 
 from __future__ import annotations

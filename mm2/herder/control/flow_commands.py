@@ -1,5 +1,5 @@
 """
-What operators may have a running flow do, from any machine: through its control topic.
+Operator commands (pause, resume, restart, alter), written to the control topic.
 
 Everything is checked first and then written; whoever leads the flow obeys, now or when it starts.
 The command line and REST use nothing else.

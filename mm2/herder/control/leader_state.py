@@ -1,5 +1,5 @@
 """
-What the leader of a flow has to know of its past, kept in the flow's control topic.
+Leader state that must survive a change of leader, stored in the control topic.
 
 Some things may only be done to what mm2 itself made, such as deleting it; names alone do not tell.
 """

@@ -1,5 +1,5 @@
 """
-What a node has to write next of the lease that it holds or wants.
+The next lease record to write; a later one replaces an earlier one.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Whether a node understands all that holds of a flow, without which it must not lead it.
+Stops a node from leading a flow whose control topic has records of a newer version.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class PositionStore:
         await self._write((key, None) for key in keys)
 
     def _partition_in(self, key: bytes) -> object:
-        """What a key of the connector is about; the connector's name if it is none of those."""
+        """The source partition of a Connect offset key, or the connector's name for other keys."""
         try:
             fields: Any = read_json(key)
             connector, partition = fields

@@ -1,4 +1,4 @@
-"""Lets those who say what a flow does hear of what fails in it, whoever starts it again."""
+"""Reports failures of a flow's parts to the status keeper, even when a supervisor restarts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often it is looked at what a flow's connectors do, so that others can be told."""
+"""How often connector states are re-evaluated for the status topic."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Keeps it true what others read of a flow's connectors, as Connect's workers do.
+Keeps the flow's records in the Connect status topic up to date.
 
 Whoever leads the flow writes it: on change only, and what others have left there when this node
 takes the lead. Tools that know Connect's status topic read it, and Kafka's own MirrorMaker when it

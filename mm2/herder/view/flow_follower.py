@@ -1,5 +1,5 @@
 """
-Looks at a flow through Kafka alone, from any machine, whoever leads it and whether anybody does.
+Builds a view of a flow from Kafka only; works from any machine, with or without a leader.
 
 Once, with ``view_flow``; or again and again, with a ``FlowFollower``.
 """

@@ -1,4 +1,4 @@
-"""Reads what a flow is seen by: its control, progress and status topics, and its group."""
+"""Reads a flow's control, progress and status topics, and its election group."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from mm2.protocol.control_records import Assignment
 
 def build_view(config: FlowConfig, picture: FlowSnapshot, now_ms: int) -> FlowView:
     """
-    The flow as anybody sees it: what its leader says of it counts, as long as there is one.
+    The flow's view from outside; a live leader's own report takes precedence.
 
     Args:
         config: says which connectors there are to be.

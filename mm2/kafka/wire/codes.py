@@ -112,7 +112,7 @@ SESSION_LOST: Final = frozenset(
         Code.FETCH_SESSION_TOPIC_ID_ERROR,
     }
 )
-"""The broker has forgotten a fetch session, or we are no longer of one mind: begin a new one."""
+"""The broker has no such fetch session, or is at another epoch of it: start a new session."""
 
 TOO_LARGE: Final = frozenset({Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
 """The batch is too large; smaller ones may not be."""
@@ -125,7 +125,7 @@ RECORD_AT_FAULT: Final = TOO_LARGE | frozenset(
         Code.INVALID_RECORD,
     }
 )
-"""The batch is too large, or one of its records is not to the target's taste; others may be."""
+"""The batch is too large, or one of its records is invalid for the target."""
 
 FENCED: Final = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.PRODUCER_FENCED})
 """A newer producer with our transactional id has taken over."""

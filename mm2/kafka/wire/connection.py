@@ -180,7 +180,7 @@ class Connection(AIOKafkaConnection):
         return time.monotonic() - max(since, self._muted_until)
 
     def _look(self) -> None:
-        """While answers are due: has whoever waits had enough, or gone, and has the broker?"""
+        """Checks pending requests for timeouts, and the connection for silence."""
         self._looking = None
         if not self._requests:
             return

@@ -249,7 +249,7 @@ class NodesClient(AIOKafkaClient):
 
     def close_silent(self) -> None:
         """
-        Closes connections that answers have not come on for longer than any takes by intention.
+        Closes connections without an answer for longer than any long poll.
 
         Something on the way may have forgotten one, of a node that is well.
         """

@@ -1,5 +1,5 @@
 """
-Metadata of all topics, of which their names are wanted only.
+Metadata for all topics, parsed for names only.
 
 A cluster may have a hundred thousand partitions, and takes seconds to be read whole. So no more is
 read at once than what brokers there are, and partitions are passed over.
