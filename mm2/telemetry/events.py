@@ -173,7 +173,8 @@ EVENTS: Final = {
     "positions.group_refused": "The target does not take an offset for the mirror's group; the "
     "position stands in the positions topic alone.",
     "positions.unstable": "A transaction on the positions topic stays open, and positions written "
-    "after it began are not seen. At least once they are done without; exactly once the task waits "
+    "after it began are not seen. In at-least-once mode they are ignored; in "
+    "exactly-once mode the task waits "
     "(kafka-transactions.sh finds and ends hanging transactions).",
     "progress.unreadable": "A record of the progress topic is damaged; it is passed over.",
     "remote_topic.created": "A remote topic was created, or got more partitions.",
@@ -259,7 +260,8 @@ EVENTS: Final = {
     "topic_config.not_synced": "The target does not take a setting of a remote topic; its others "
     "are applied.",
     "topic_configs.not_supported": "The target is too old for changes of single settings, so those "
-    "of remote topics do not follow; all else goes on. sync.topic.configs.enabled=false says so.",
+    "of remote topics do not follow; all else goes on. Set "
+    "sync.topic.configs.enabled=false to silence this.",
     "topic_configs.synced": "Settings of remote topics were changed.",
 }
 
