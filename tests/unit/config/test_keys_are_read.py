@@ -35,13 +35,14 @@ _DEFINE = frozenset({"_key", "_rest", "_source", "_checkpoint", "_retention", "K
 _OTHER_TABLES = frozenset(
     {
         "mm2/config/credentials.py",
+        "mm2/config/keys/key_table.py",
         "mm2/config/checks/key_lint.py",
         "mm2/config/text/redact.py",
         "mm2/core/config_change.py",
     }
 )
 _PARSED = frozenset(
-    {"switch", "number", "text", "words", "milliseconds", "retention", "every", "interval"}
+    {"boolean", "integer", "text", "items", "milliseconds", "retention", "interval_of", "interval"}
 )
 _MAPPINGS = frozenset({"properties", "_properties", "user", "consumer", "producer"})
 _SETTINGS = (
@@ -61,7 +62,7 @@ def _modules() -> dict[str, ast.Module]:
 
 
 def _is_table(path: str) -> bool:
-    return path in _OTHER_TABLES or path.startswith("mm2/config/keys")
+    return path in _OTHER_TABLES or path.startswith("mm2/config/keys/keys_")
 
 
 def _called(node: ast.Call) -> str:
@@ -81,9 +82,9 @@ def _names(tree: ast.AST) -> Iterator[str]:
 
 
 def _pair(node: ast.Call) -> str | None:
-    """What ``parsed.every("refresh.topics")`` reads a switch and an interval of."""
+    """What ``parsed.interval_of("refresh.topics")`` reads a switch and an interval of."""
     first = node.args[0] if node.args else None
-    is_pair = _called(node) == "every" and isinstance(first, ast.Constant)
+    is_pair = _called(node) == "interval_of" and isinstance(first, ast.Constant)
     return str(first.value) if is_pair and isinstance(first, ast.Constant) else None
 
 
@@ -141,7 +142,12 @@ def test_a_key_that_nobody_reads_would_be_found() -> None:
 
 @pytest.mark.parametrize("settings", _SETTINGS, ids=lambda kind: kind.__name__)
 def test_what_keys_are_read_into_is_used(settings: type[HerderSettings]) -> None:
-    defined = {"reading.py", "settings.py", "connector_settings.py", "data_clients.py"}
+    defined = {
+        "connector_reading.py",
+        "flow_settings.py",
+        "connector_settings.py",
+        "record_clients.py",
+    }
     used = {
         node.attr
         for path, tree in _modules().items()
