@@ -181,8 +181,8 @@ def inverted(opposite: GroupCheckpoint | None, upstream: int, current: int | Non
     """
     What the opposite flow's last checkpoint says of commits on both sides; None: nothing.
 
-    A group that stands before what that flow last told of was set back since: that flow has not
-    said yet which commit was the later one. One that has read on may only be no news to it.
+    A group that stands elsewhere than that flow last told of has committed since: later than what
+    that flow had seen before, and at an unknown time compared with all else.
 
     Args:
         opposite: the group's last checkpoint of the opposite flow.
@@ -192,7 +192,8 @@ def inverted(opposite: GroupCheckpoint | None, upstream: int, current: int | Non
     if opposite is None or opposite.target_commit is None or current is None:
         return None
     if opposite.upstream_offset != current:
-        return Order.UNSURE if current < opposite.upstream_offset else None
+        is_known = upstream in opposite.target_commit.offsets
+        return Order.LATER if is_known and opposite.target_commit.is_settled else Order.UNSURE
     return _INVERSE.get(order_of(opposite, upstream))
 
 

@@ -87,11 +87,17 @@ def test_what_the_opposite_flow_gave_is_an_echo_until_the_group_has_come_back() 
 
 
 @pytest.mark.parametrize(
-    ("current", "order"), [(90, Order.UNSURE), (100, Order.EARLIER), (110, Order.UNKNOWN)]
+    ("current", "order"), [(90, Order.UNSURE), (100, Order.EARLIER), (110, Order.UNSURE)]
 )
-def test_what_was_set_back_since_the_opposite_flow_told_of_it_may_be_later(
+def test_what_was_committed_since_the_opposite_flow_told_of_it_may_be_later(
     current: int, order: Order
 ) -> None:
-    """What was read on since may have been no news to that flow for long."""
     opposite = told(100, 100, TargetCommit(Order.LATER, (300,)))
     assert compared(None, opposite, 300, current) == (order, False)
+
+
+@pytest.mark.parametrize("current", [90, 110])
+def test_what_was_committed_after_the_opposite_flow_had_seen_both_is_later(current: int) -> None:
+    opposite = told(100, 100, TargetCommit(Order.LATER, (300,), is_settled=True))
+    assert compared(None, opposite, 300, current) == (Order.LATER, False)
+    assert compared(None, opposite, 310, current) == (Order.UNSURE, False), "both went on since"
