@@ -31,8 +31,8 @@ from flows.checkpoint.translation_followers import translation_followers
 from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
-from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter, build_group_filter
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import CHECKPOINT_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore

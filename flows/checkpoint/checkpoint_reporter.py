@@ -13,8 +13,8 @@ import structlog
 from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
 from flows.checkpoint.outbox import CheckpointOutbox
-from mm2.core.codec import Checkpoint
 from mm2.core.latency import Latency
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.conversions import chunks

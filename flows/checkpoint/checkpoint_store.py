@@ -15,12 +15,12 @@ from typing import Final
 import structlog
 
 from mm2.config.connector_settings import CheckpointSettings
-from mm2.core.codec import Checkpoint
 from mm2.core.filters import GroupFilter
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
+from mm2.core.translation.group_sync_rules import TargetCommit, settled
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.runs import Logs
-from mm2.core.translation.target_commit import TargetCommit, settled
 from mm2.errors import ClusterError, NotAuthorized, SchemaError
 from mm2.kafka.client_errors import UnknownTopic
 from mm2.kafka.logs.read_log import read_to_end

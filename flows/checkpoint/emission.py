@@ -14,7 +14,7 @@ import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.followed_groups import FollowedGroups
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.translation.checkpoint_rules import (
     CommittedOffset,
@@ -25,8 +25,8 @@ from mm2.core.translation.checkpoint_rules import (
     noted,
     offset_of,
 )
-from mm2.core.translation.synced_offsets import ReturningGroups
-from mm2.core.translation.target_commit import TargetCommit, inverted, looked
+from mm2.core.translation.group_sync_rules import TargetCommit, inverted, looked
+from mm2.core.translation.returned_groups import ReturningGroups
 from mm2.errors import ClusterError
 from mm2.kafka.conversions import chunks
 from mm2.kafka.group_protocols import Offsets

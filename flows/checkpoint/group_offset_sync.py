@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.client.group_offset_writer import GroupOffsets
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId
-from mm2.core.translation.synced_offsets import ReturningGroups
-from mm2.core.translation.target_commit import NOTHING, Order, TargetCommit, seen
+from mm2.core.translation.group_sync_rules import NOTHING, Order, TargetCommit, seen
+from mm2.core.translation.returned_groups import ReturningGroups
 from mm2.kafka.group_protocols import TargetGroups
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore, Due
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.errors import ClusterError, SchemaError
 from mm2.kafka.client_errors import Refused
 from mm2.kafka.writer import Stamped, Writer

@@ -18,7 +18,7 @@ import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from mm2.client.live_topic_ids import LiveTopicIds
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs

@@ -29,12 +29,12 @@ from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.translation.checkpoint_rules import Renaming, Translator
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.returned_groups import ReturningGroups, SyncedOffsets
 from mm2.core.translation.reverse_translation import (
     BidirectionalRenaming,
     BidirectionalTranslator,
     TopicOrCopyFilter,
 )
-from mm2.core.translation.synced_offsets import ReturningGroups, SyncedOffsets
 from mm2.errors import ClusterError
 from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.client_errors import UnknownTopic

@@ -16,7 +16,7 @@ import structlog
 from flows.heartbeat.heartbeat_reporter import HeartbeatReport
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
-from mm2.core.codec import Heartbeat
+from mm2.core.mirror_records import Heartbeat
 from mm2.core.model import HEARTBEAT_CONNECTOR, TopicName
 from mm2.core.policy import build_policy
 from mm2.errors import ClusterError

@@ -33,8 +33,8 @@ from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.fetch.rate_limit import RateLimit
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.forwarder import BatchForwarder
-from flows.source.forward.grouping import MergePolicy
-from flows.source.forward.tails import Tails
+from flows.source.forward.merge_batches import MergePolicy
+from flows.source.forward.remote_tails import Tails
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_detection import GapDetection
 from flows.source.publish.translation_publisher import TranslationPublisher

@@ -18,7 +18,7 @@ from contextlib import suppress
 
 import structlog
 
-from mm2.core.leadership.lease_validity import LeaseLife
+from mm2.core.leadership.lease_timing import LeaseLife
 
 log = structlog.get_logger()
 

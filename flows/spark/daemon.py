@@ -8,7 +8,7 @@ this machine, it has imported all of that before, and a fork of it takes over.
 
 import importlib
 
-from flows.spark.zygote import hand_over
+from flows.spark.task_forker import hand_over
 
 _NEEDED = ("pyspark.daemon", "pyspark.worker", "flows.source.source_task")
 

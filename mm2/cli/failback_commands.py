@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from mm2.cli.moves import DRAIN, EXECUTE, move_options, moved, wishes
+from mm2.cli.group_move_options import DRAIN, EXECUTE, move_options, moved, wishes
 
 _RESUME: Final = click.option(
     "--resume/--no-resume",

@@ -21,7 +21,7 @@ from mm2.cli.options import (
     run,
 )
 from mm2.cli.rows import Row, rendered
-from mm2.client.sink_rounds import CheckpointSink, Round, open_sink
+from mm2.client.checkpoint_sink import CheckpointSink, Round, open_sink
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.java_regex import JavaPattern
 from mm2.core.model import SourceAndTarget

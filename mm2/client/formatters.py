@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.connect.offset_records import decode_key, decode_offset
 from mm2.core.json_text import read_json
+from mm2.core.mirror_records import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.positions.log_identity import HEADER as LINEAGE

@@ -4,7 +4,7 @@ Gives groups of a cluster the offsets that checkpoints name, under rules that lo
 Java looks at the groups in one job and writes in another, and takes a group that it has not seen
 idle for a new one; so it can set a group back (KAFKA-19794, C424). Here a group is looked at right
 before it is written, only an empty or absent one is written, and nobody's later commit is overruled
-(``mm2.core.translation.target_commit``). What remains is the instant between the two, in which a
+(``mm2.core.translation.group_sync_rules``). What remains is the instant between the two, in which a
 member would have to join, commit and leave; so a group is looked at again right after, and what
 does not fit is reported.
 """
@@ -19,10 +19,10 @@ from typing import Final, Protocol, TypeAlias
 import structlog
 
 from mm2.client.target_logs import Offsets, TargetLogs, Wanted
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.checkpoint_rules import group_offsets_to_sync, offset_of
-from mm2.core.translation.target_commit import Order, TargetCommit
+from mm2.core.translation.group_sync_rules import Order, TargetCommit
 from mm2.errors import ClusterError
 from mm2.kafka.client_errors import GroupInUse
 from mm2.kafka.conversions import chunks

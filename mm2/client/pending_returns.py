@@ -13,11 +13,11 @@ from typing import Protocol
 import structlog
 
 from mm2.config.flow_settings import FlowConfig
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget
 from mm2.core.policy import build_policy
+from mm2.core.translation.returned_groups import ReturningGroups, SyncedOffsets
 from mm2.core.translation.reverse_translation import Copies
-from mm2.core.translation.synced_offsets import ReturningGroups, SyncedOffsets
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.topics.internal_topics import accepted_topics
 from mm2.kafka.admin import Admin

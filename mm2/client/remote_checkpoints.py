@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.topology import checkpoint_topics

@@ -15,14 +15,14 @@ from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.client.load_translation import load_translation
 from mm2.client.pending_returns import copies_of, read_synced_offsets
 from mm2.config.flow_settings import FlowConfig
-from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_group_filter
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
 from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.returned_groups import ReturningGroups
 from mm2.core.translation.reverse_translation import Copies, Reverser
 from mm2.core.translation.runs import Logs
-from mm2.core.translation.synced_offsets import ReturningGroups
 from mm2.errors import ClusterError
 from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin

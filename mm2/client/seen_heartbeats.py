@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.client.client_config import ClientConfig
-from mm2.core.codec import Heartbeat
+from mm2.core.mirror_records import Heartbeat
 from mm2.core.model import NO_OFFSET, ClusterAlias, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.topology import sources_of

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError

@@ -20,6 +20,7 @@ from mm2.config.flow_settings import HerderSettings
 from mm2.config.keys.definition import Definition, Value, parse_all
 from mm2.config.keys.key_table import keys_of
 from mm2.config.keys.keys_mm2 import OWN_KEYS
+from mm2.config.keys.keys_worker import DEFAULT_SHUTDOWN_TIMEOUT_MS
 from mm2.core.flow_names import FlowNames
 from mm2.core.model import SourceAndTarget
 from mm2.core.positions.start_rules import RULES_KEY, parse_rules
@@ -27,9 +28,6 @@ from mm2.errors import ConfigError
 
 DEFAULT_FLUSH_INTERVAL: Final = timedelta(seconds=1)
 """Time between two commits of positions when the user is silent; Java's is 60 s."""
-
-DEFAULT_SHUTDOWN_TIMEOUT: Final = timedelta(seconds=8)
-"""Time in which a task may drain when the user is silent; Java's is 5 s."""
 
 _DEFAULT_FACTOR: Final = -1
 """-1: use the default replication factor."""
@@ -212,7 +210,7 @@ def read_shutdown_timeout(worker: Parsed) -> timedelta:
     """How long a worker's tasks may take to drain."""
     key = "task.shutdown.graceful.timeout.ms"
     if key not in worker.properties:
-        return DEFAULT_SHUTDOWN_TIMEOUT
+        return timedelta(milliseconds=DEFAULT_SHUTDOWN_TIMEOUT_MS)
     return max(timedelta(), worker.milliseconds(key))
 
 

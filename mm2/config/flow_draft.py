@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.config.checks.client_override_policy import ALLOWLIST_KEY, POLICY_KEY, forbidden
-from mm2.config.checks.unobeyed import unobeyed, unobeyed_by_process
+from mm2.config.checks.ignored_keys import unobeyed, unobeyed_by_process
 from mm2.config.clients import Side, client_properties, with_prefix
 from mm2.config.connector_reading import Parsed, parse_connector
 from mm2.config.credentials import is_of_connection, without_borrowed

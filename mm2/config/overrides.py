@@ -24,7 +24,7 @@ from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.expressions import RESOLVED, expressions
 from mm2.config.text.properties import PropertiesFile
 from mm2.config.text.redact import shown
-from mm2.core.config_change import (
+from mm2.core.live_change_effects import (
     Effect,
     Effects,
     effects_in_connector,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
-from mm2.client.sink_rounds import open_sink
+from mm2.client.checkpoint_sink import open_sink
 from mm2.config.clients import with_prefix
 from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from mm2.config.checks.ignored_keys import unobeyed
 from mm2.config.checks.key_lint import is_open_in_worker, unread_keys, worker_advice
-from mm2.config.checks.unobeyed import unobeyed
 from mm2.config.connector_reading import Parsed
 from mm2.config.keys.definition import Support, by_line, parse_all, split_list
 from mm2.config.keys.key_table import WORKER_AND_POLICY

@@ -17,7 +17,7 @@ from mm2.core.lists import parse_list, trim
 from mm2.core.model import GroupId, TopicName
 from mm2.core.plugin import Plugin, build
 from mm2.errors import ConfigError
-from mm2.matching import NameMatch
+from mm2.user_patterns import NameMatch
 
 TOPICS_DEFAULT: Final = (".*",)
 TOPICS_EXCLUDE_DEFAULT: Final = (r"mm2.*\.internal", r".*\.replica", "__.*")

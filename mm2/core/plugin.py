@@ -15,7 +15,7 @@ from types import new_class
 from typing import Final, ParamSpec, TypeVar, cast
 
 from mm2.errors import ConfigError
-from mm2.foreign import LOADED_WITHIN_S, ForeignError, Shared, foreign, wait_closed
+from mm2.user_code import LOADED_WITHIN_S, ForeignError, Shared, foreign, wait_closed
 
 JAVA_PACKAGE: Final = "org.apache.kafka.connect.mirror."
 """Package of Java's policies and filters."""
@@ -53,7 +53,7 @@ def build(
     is first asked for, and closed when nobody holds the properties any more (``hold``).
 
     A class of the user's own runs in a thread of its own: whatever it raises, in whatever call, is
-    a ``ConfigError``, and so is that it does not answer in time (``mm2.foreign``).
+    a ``ConfigError``, and so is that it does not answer in time (``mm2.user_code``).
 
     Args:
         properties: of a connector.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from flows.spark.installed import require_java, require_pyspark
 from flows.spark.jvm import DEFAULTS, Jvm, is_local
-from flows.spark.zygote import Zygote
+from flows.spark.task_forker import Zygote
 from mm2.driver.flows_of_file import read_flows
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 
-from mm2.core.codec import Heartbeat
+from mm2.core.mirror_records import Heartbeat
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.runs import Logs

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from mm2.core.failover.group_facts import IDLE_STATES, GroupFacts
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.core.translation.synced_offsets import SyncedOffsets
-from mm2.core.translation.target_commit import is_echo
+from mm2.core.translation.group_sync_rules import is_echo
+from mm2.core.translation.returned_groups import SyncedOffsets
 
 
 def belongs_to_failback(

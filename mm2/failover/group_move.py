@@ -19,7 +19,7 @@ from typing import Final
 from mm2.client.remote_checkpoints import GroupCheckpoints
 from mm2.core.failover.group_checks import group_verdicts
 from mm2.core.failover.group_facts import GroupFacts
-from mm2.core.failover.surrounding_checks import (
+from mm2.core.failover.move_checks import (
     checkpoint_verdict,
     drain_verdict,
     heartbeat_verdict,

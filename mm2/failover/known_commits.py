@@ -11,11 +11,11 @@ import structlog
 
 from mm2.client.remote_checkpoints import GroupCheckpoints, last_checkpoints
 from mm2.config.flow_config import FlowConfig
-from mm2.core.codec import Checkpoint
 from mm2.core.failover.group_facts import TargetOffset
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
-from mm2.core.translation.target_commit import compared
+from mm2.core.translation.group_sync_rules import compared
 from mm2.errors import NotAuthorized
 from mm2.failover.move_route import ClusterClients, MoveRoute
 from mm2.kafka.logs.read_log import records_to_end

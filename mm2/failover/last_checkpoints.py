@@ -15,9 +15,9 @@ from mm2.core.failover.group_facts import GroupFacts, TargetOffset, WithoutCheck
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import CommittedOffset, offset_of
+from mm2.core.translation.group_sync_rules import order_of
 from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.reverse_translation import Copies
-from mm2.core.translation.target_commit import order_of
 from mm2.errors import ClusterError, SchemaError
 from mm2.failover.known_commits import checkpoints_on, records_of
 from mm2.failover.move_route import MoveRoute

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from mm2.client.remote_checkpoints import GroupCheckpoints
-from mm2.core.codec import Heartbeat
+from mm2.core.mirror_records import Heartbeat
 from mm2.core.policy import build_policy
 from mm2.errors import SchemaError
 from mm2.failover.move_route import MoveRoute

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from mm2.core.failover.surrounding_checks import ProducerFacts, producer_verdicts, quota_verdicts
+from mm2.core.failover.move_checks import ProducerFacts, producer_verdicts, quota_verdicts
 from mm2.core.failover.verdicts import Outcome, Verdict
 from mm2.core.model import TopicName
 from mm2.core.topics.acls import AclBinding

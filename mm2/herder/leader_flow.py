@@ -3,7 +3,7 @@ A flow as its leader runs it: with what operators have altered, paused and resta
 
 The file says what the flow is; the control topic says what is different
 (``mm2.herder.control.flow_commands``). A change touches no more than it must:
-``mm2.core.config_change`` says what that is.
+``mm2.core.live_change_effects`` says what that is.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Mapping
 
 import structlog
 
-from mm2.config.flow_change import change_between
 from mm2.config.flow_config import FlowConfig
+from mm2.config.flow_difference import change_between
 from mm2.config.overrides import AppliedOverrides, apply_valid
-from mm2.core.config_change import Effect
 from mm2.core.connect.status_records import ConnectorKey
+from mm2.core.live_change_effects import Effect
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     CONNECTORS,

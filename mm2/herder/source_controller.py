@@ -12,12 +12,12 @@ from functools import partial
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.balancing.balance import Balance, Strategy
-from mm2.core.config_change import Effect, Effects
+from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.connect.status_records import TaskKey
+from mm2.core.live_change_effects import Effect, Effects
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
 from mm2.herder.bundles.bundle_assignments import Bundles
-from mm2.herder.bundles.bundle_specs import bundle_spec
+from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.bundles.progress_watcher import ProgressWatcher
 from mm2.herder.bundles.rate_shares import RateShares
 from mm2.herder.bundles.slot_allocation import FlowSlots

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mm2.core.hiding import Secret
+from mm2.core.hide_secrets import Secret
 from mm2.core.model import SOURCE_CONNECTOR, GroupId, SourceAndTarget, TopicPartition
 from mm2.core.positions.exactly_once import Boundary
 from mm2.core.positions.start_rules import Start, StartRule, parse_reset, start_of
-from mm2.kafka.wire.codecs import MOST_PLAIN, Compression
+from mm2.kafka.wire.compression import MOST_PLAIN, Compression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

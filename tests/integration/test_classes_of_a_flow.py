@@ -15,9 +15,8 @@ from flows.checkpoint.checkpoint_flow import run_checkpoints
 from flows.heartbeat.heartbeat_flow import run_heartbeats
 from mm2.config.flow_config import FlowConfig
 from mm2.config.overrides import apply_valid
-from mm2.core.config_change import Effect
+from mm2.core.live_change_effects import Effect
 from mm2.driver.flows_of_file import load_flows
-from mm2.foreign import wait_closed
 from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses
@@ -29,6 +28,7 @@ from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.command_records import Alterations, encode_command
+from mm2.user_code import wait_closed
 from tests.support.cluster import Cluster
 from tests.support.counted_classes import WRITTEN_TO, Lives, lives, names
 from tests.support.eventually import eventually_async

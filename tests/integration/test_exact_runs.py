@@ -22,13 +22,13 @@ from flows.source.publish.run_cleanup import RunCleanup
 from flows.source.publish.run_publisher import RunPublisher
 from flows.source.send.send_queue import PartitionSender
 from mm2.client.load_translation import read_translation
-from mm2.core.codec import OffsetSync
+from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import Block, Run, Runs
 from mm2.kafka.logs.read_log import records_to_end
-from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
+from mm2.kafka.wire.compression import CODEC_NAMES, Compression
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import ErrorSpec, FetchSpec, OffsetSyncSpec
 from tests.support.bundle import Bench

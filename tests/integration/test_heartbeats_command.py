@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.codec import Heartbeat
+from mm2.core.mirror_records import Heartbeat
 from mm2.core.model import ClusterAlias
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster

@@ -20,8 +20,8 @@ from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.connect.offset_records import decode_offset
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.herder.bundles.task_fencing import fence_earlier_tasks, transactional_id
-from mm2.kafka.wire.codecs import UNCOMPRESSED
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.compression import UNCOMPRESSED
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fencing import fencing_identity, renew
 from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
 from mm2.kafka.wire.transactional_producer import TransactionLost

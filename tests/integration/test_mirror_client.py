@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 
 from mm2.client import MirrorClient, blocking, remote_cluster_utils
-from mm2.core.codec import Checkpoint, Heartbeat
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
 from mm2.core.java_regex import JavaPattern
+from mm2.core.mirror_records import Checkpoint, Heartbeat
 from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import InvalidArgument, Unavailable

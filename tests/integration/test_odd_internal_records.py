@@ -15,7 +15,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.logs.first_records import first_records
 from mm2.kafka.logs.read_log import read_to_end
-from mm2.kafka.wire.codecs import GZIP, Compression
+from mm2.kafka.wire.compression import GZIP, Compression
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties

@@ -19,7 +19,7 @@ from confluent_kafka.admin._resource import ResourceType
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from mm2.kafka.wire.codecs import Compression
+from mm2.kafka.wire.compression import Compression
 from mm2.protocol.bundle_spec import FetchSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from mm2.errors import Fenced
-from mm2.kafka.wire.codecs import CODEC_NAMES, Compression
+from mm2.kafka.wire.compression import CODEC_NAMES, Compression
 from mm2.protocol.bundle_spec import FetchSpec
 from tests.support.batches import CODECS, Plain, write_batch
 from tests.support.bundle import Bench

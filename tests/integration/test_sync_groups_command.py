@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.codec import Checkpoint, OffsetSync
+from mm2.core.mirror_records import Checkpoint, OffsetSync
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from tests.support.batches import Plain, write_batch
 from tests.support.cluster import Cluster
 from tests.support.fake_broker import FakeCluster, Trouble

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest
 from mm2.kafka.wire.sessions import FetchSession, SessionStep
 from mm2.kafka.wire.wire_client import WireClient

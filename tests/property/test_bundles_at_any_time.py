@@ -16,7 +16,7 @@ from typing import cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mm2.core.balancing.balance import Balance, Strategy
+from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.slot_allocation import FlowSlots, Slots

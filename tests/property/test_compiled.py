@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from flows.source.forward.batch import split
 from flows.source.forward.recode import recode_bytes
-from mm2.kafka.wire.codecs import UNCOMPRESSED
 from mm2.kafka.wire.compiled import compile_now, reencode
+from mm2.kafka.wire.compression import UNCOMPRESSED
 from tests.support.batches import Plain, read_header, write_batch
 
 _HEADER_SIZE = 61

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, Topic
 from mm2.kafka.wire.sessions import NO_SESSION, FetchSession, SessionStep
 

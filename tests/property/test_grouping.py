@@ -18,9 +18,9 @@ from flows.source.forward.batch import (
     TRANSACTIONAL,
     split,
 )
-from flows.source.forward.grouping import MergePolicy
+from flows.source.forward.merge_batches import MergePolicy
 from flows.source.forward.recode import recode, recode_bytes
-from mm2.kafka.wire.codecs import Compression
+from mm2.kafka.wire.compression import Compression
 from tests.support.batches import Plain, read_batch, read_header, write_batch, write_legacy
 from tests.support.intake import IntakeBench
 

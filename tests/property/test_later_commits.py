@@ -16,12 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mm2.core.codec import Checkpoint
 from mm2.core.failover.group_facts import TargetOffset
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import is_more_recent
-from mm2.core.translation.offset_translation import MappedOffset
-from mm2.core.translation.target_commit import (
+from mm2.core.translation.group_sync_rules import (
     Order,
     TargetCommit,
     compared,
@@ -33,6 +32,7 @@ from mm2.core.translation.target_commit import (
     seen,
     settled,
 )
+from mm2.core.translation.offset_translation import MappedOffset
 
 A, B = 0, 1
 WHERE: Final = TopicPartition(TopicName("t"), 0)

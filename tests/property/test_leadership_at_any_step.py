@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from flows.source.task_lease import TaskLease
-from mm2.core.leadership import leadership_events as words
+from mm2.core.leadership import leadership_events as events
 from mm2.core.leadership.state_machine import PATIENCE_MS, Leadership, Role
 from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
 
@@ -50,7 +50,7 @@ class Node:
     slot: PendingLeaseWrite = field(default_factory=PendingLeaseWrite)
     writing: LeaseWord | None = None
     is_suspended: bool = False
-    decisions: deque[words.Elected] = field(default_factory=deque)
+    decisions: deque[events.Elected] = field(default_factory=deque)
     work: Work | None = None
 
 
@@ -60,7 +60,7 @@ class World(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now_ms = 0
-        self.log: list[words.LeaseSeen] = []
+        self.log: list[events.LeaseSeen] = []
         self.born = 0
         self.nodes = [self.new_node() for _ in range(_NODES)]
         self.works: list[Work] = []
@@ -76,27 +76,27 @@ class World(RuleBasedStateMachine):
     def new_lease(self) -> TaskLease:
         return TaskLease(lambda: self.now_ms / 1_000)
 
-    def feed(self, node: Node, event: words.Event) -> None:
+    def feed(self, node: Node, event: events.Event) -> None:
         """A node hears of something, and carries out at once what is to be done but for writing."""
         for action in node.machine.handle(event, self.now_ms):
             self.carry_out(node, action)
 
-    def carry_out(self, node: Node, action: words.Action) -> None:
+    def carry_out(self, node: Node, action: events.Action) -> None:
         match action:
-            case words.Claim() | words.Renew() | words.Release():
+            case events.Claim() | events.Renew() | events.Release():
                 node.slot.put(action)
-            case words.Lead(epoch):
+            case events.Lead(epoch):
                 self.lead(node, epoch)
-            case words.Drain() | words.Abandon():
-                if isinstance(action, words.Abandon):
+            case events.Drain() | events.Abandon():
+                if isinstance(action, events.Abandon):
                     node.slot.clear()
                 if node.work is not None:
                     node.work.is_ending = True
-            case words.Suspend() | words.Resume():
-                node.is_suspended = isinstance(action, words.Suspend)
-            case words.Rejoin():
+            case events.Suspend() | events.Resume():
+                node.is_suspended = isinstance(action, events.Suspend)
+            case events.Rejoin():
                 self.is_asked = True
-            case words.Leave():
+            case events.Leave():
                 self.crash(self.nodes.index(node))
 
     @rule(who=_WHO)
@@ -108,7 +108,7 @@ class World(RuleBasedStateMachine):
             self.feed(node, self.log[node.read - 1])
         elif not node.has_caught_up:
             node.has_caught_up = True
-            self.feed(node, words.CaughtUp())
+            self.feed(node, events.CaughtUp())
 
     @rule(who=_WHO, others=st.sets(_WHO))
     def decide(self, who: int, others: set[int]) -> None:
@@ -117,7 +117,7 @@ class World(RuleBasedStateMachine):
         alive = frozenset(each.name for each in members)
         for node in members:
             is_ours = node is self.nodes[who]
-            node.decisions.append(words.Elected(is_ours=is_ours, alive=alive))
+            node.decisions.append(events.Elected(is_ours=is_ours, alive=alive))
         self.must_decide = self.is_asked = False
 
     @rule(who=_WHO)
@@ -135,14 +135,14 @@ class World(RuleBasedStateMachine):
             node.writing = node.slot.next()
             return
         word, node.writing = node.writing, None
-        is_released = isinstance(word, words.Release)
+        is_released = isinstance(word, events.Release)
         if is_written:
-            seen = words.LeaseSeen(owner=node.name, epoch=word.epoch, is_released=is_released)
+            seen = events.LeaseSeen(owner=node.name, epoch=word.epoch, is_released=is_released)
             self.log.append(seen)
         if is_released:
-            self.feed(node, words.Released())
-        elif isinstance(word, words.Claim) and not (is_written and is_heard):
-            self.feed(node, words.NotClaimed())
+            self.feed(node, events.Released())
+        elif isinstance(word, events.Claim) and not (is_written and is_heard):
+            self.feed(node, events.NotClaimed())
 
     @rule()
     def forget(self) -> None:
@@ -201,7 +201,7 @@ class World(RuleBasedStateMachine):
         if node.work is not None and node.work.is_ending:
             self.works.remove(node.work)
             node.work = None
-            self.feed(node, words.Ended())
+            self.feed(node, events.Ended())
 
     @rule(who=_WHO)
     def advance(self, who: int) -> None:
@@ -209,14 +209,14 @@ class World(RuleBasedStateMachine):
         work = self.nodes[who].work
         if work is not None and not work.is_ending:
             work.token = None
-            self.feed(self.nodes[who], words.Advance())
+            self.feed(self.nodes[who], events.Advance())
 
     @rule(ms=st.sampled_from([500, 2_000, 11_000, PATIENCE_MS]), who=st.sets(_WHO))
     def pass_time(self, ms: int, who: set[int]) -> None:
         """Time passes; not every node looks at the clock."""
         self.now_ms += ms
         for each in who:
-            self.feed(self.nodes[each], words.Tick())
+            self.feed(self.nodes[each], events.Tick())
 
     @rule(who=_WHO)
     def crash(self, who: int) -> None:
@@ -227,7 +227,7 @@ class World(RuleBasedStateMachine):
     @rule(who=_WHO)
     def stop(self, who: int) -> None:
         """A node is asked to leave."""
-        self.feed(self.nodes[who], words.Stop())
+        self.feed(self.nodes[who], events.Stop())
 
     def go_on(self) -> None:
         """One calm second, in which everybody does what there is to do."""
@@ -240,7 +240,7 @@ class World(RuleBasedStateMachine):
                 self.hear(who)
             while node.read < len(self.log) or not node.has_caught_up:
                 self.read(who)
-            self.feed(node, words.Tick())
+            self.feed(node, events.Tick())
             self.write_all(who)
             self.end(who)
             self.write_all(who)
@@ -272,10 +272,10 @@ class World(RuleBasedStateMachine):
         """Nothing can be written for minutes, and nobody is elected: then all goes on as it was."""
         for _ in range(300):
             self.now_ms += 1_000
-            self.feed(leader, words.Tick())
+            self.feed(leader, events.Tick())
         assert not work.lease.is_valid, "tasks pause"
         assert leader.is_suspended, "and so does the node"
-        assert leader.slot.next() == words.Renew(leader.machine.epoch)
+        assert leader.slot.next() == events.Renew(leader.machine.epoch)
         for _ in range(10):
             self.go_on()
         assert leader.work is work

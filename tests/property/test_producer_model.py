@@ -19,7 +19,7 @@ from flows.source.send.send_queue import MAX_IN_FLIGHT, OutgoingBatch, Partition
 from flows.source.send.send_recovery import SequenceLost
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import root_cause
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch

@@ -26,7 +26,7 @@ from flows.source.forward.recode import (
     records_of,
     varint,
 )
-from mm2.kafka.wire.codecs import UNCOMPRESSED, Compression, TooLarge
+from mm2.kafka.wire.compression import UNCOMPRESSED, Compression, TooLarge
 from tests.support.batches import Headers, Plain, read_batch, read_header, write_batch, write_legacy
 
 _NOT_UTF8 = b"\xff\xfe"

@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mm2.core.hiding import Screen, secrets_of
+from mm2.core.hide_secrets import Screen, secrets_of
 
 _SHOWN: Final = "\0"
 _BESIDE: Final = st.text(st.sampled_from("\n\r\t !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€"), max_size=4)

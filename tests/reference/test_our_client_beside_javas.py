@@ -10,8 +10,8 @@ import pytest
 
 from mm2.client import MirrorClient, remote_cluster_utils
 from mm2.client.mirror_client import Offsets
-from mm2.core.codec import Checkpoint
 from mm2.core.java_regex import JavaPattern
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from tests.support.cluster import Cluster
 from tests.support.layout import JARS, java

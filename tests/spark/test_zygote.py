@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from flows.spark.engine import SparkEngine
-from flows.spark.zygote import VARIABLE
+from flows.spark.task_forker import VARIABLE
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.eventually import eventually_async
 from tests.support.specs import sample_spec
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 PROGRAM = """
 import sys, types
 from flows.spark.daemon import import_needed
-from flows.spark.zygote import Zygote
+from flows.spark.task_forker import Zygote
 
 import_needed()
 sys.modules["known_to_the_zygote"] = types.ModuleType("known_to_the_zygote")

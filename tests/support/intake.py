@@ -7,7 +7,7 @@ from typing import cast
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.forwarder import BatchForwarder
-from flows.source.forward.grouping import MergePolicy
+from flows.source.forward.merge_batches import MergePolicy
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender

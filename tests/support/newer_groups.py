@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from aiokafka.client import CoordinationType
 from aiokafka.protocol.api import Request, Response
 
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.frame import (
     I32,
     NO_TAGS,

@@ -12,7 +12,7 @@ from functools import partial
 from flows.source.forward.batch import Batch, split
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.client_settings import aiokafka_settings
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
 from mm2.kafka.wire.wire_client import WireClient

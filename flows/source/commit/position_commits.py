@@ -27,8 +27,8 @@ from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, ClusterAlias, TopicName,
 from mm2.core.murmur2 import partition_for
 from mm2.core.positions.log_identity import HEADER, Lineage
 from mm2.errors import FlowError
-from mm2.kafka.wire.codecs import UNCOMPRESSED
-from mm2.kafka.wire.codes import code_name
+from mm2.kafka.wire.compression import UNCOMPRESSED
+from mm2.kafka.wire.error_codes import code_name
 from mm2.protocol.command_records import LiveSettings
 
 log = structlog.get_logger()

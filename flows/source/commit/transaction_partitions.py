@@ -11,7 +11,7 @@ from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import NotAuthorized
-from mm2.kafka.wire.codes import Code, code_name
+from mm2.kafka.wire.error_codes import Code, code_name
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
 
 log = structlog.get_logger()

@@ -21,7 +21,7 @@ from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH
 from mm2.core.positions.source_gaps import Gap, GapKind, out_of_range, recreated, truncated
 from mm2.core.positions.start_rules import Begin
-from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
+from mm2.kafka.wire.error_codes import RETRIABLE, Code, code_name
 from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
 from mm2.kafka.wire.metadata import TopicMetadata

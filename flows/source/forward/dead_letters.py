@@ -21,8 +21,8 @@ from flows.source.forward.recode import (
     varint,
 )
 from mm2.core.model import TopicPartition
-from mm2.kafka.wire.codecs import UNCOMPRESSED
-from mm2.kafka.wire.codes import Code, code_name
+from mm2.kafka.wire.compression import UNCOMPRESSED
+from mm2.kafka.wire.error_codes import Code, code_name
 
 PRODUCED: Final = "KAFKA_PRODUCE"
 """Connect's name of the stage at which the target refuses a record."""

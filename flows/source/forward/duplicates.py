@@ -9,7 +9,7 @@ from flows.source.forward.batch import split
 from flows.source.forward.overlap import Overlap
 from flows.source.forward.recode import records_of
 from flows.source.mirrored_partition import MirroredPartition
-from mm2.kafka.wire.codecs import MOST_PLAIN
+from mm2.kafka.wire.compression import MOST_PLAIN
 
 log = structlog.get_logger()
 

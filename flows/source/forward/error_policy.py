@@ -39,8 +39,8 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
-from mm2.kafka.wire.codecs import MOST_PLAIN
-from mm2.kafka.wire.codes import RECORD_AT_FAULT, Code, code_name
+from mm2.kafka.wire.compression import MOST_PLAIN
+from mm2.kafka.wire.error_codes import RECORD_AT_FAULT, Code, code_name
 from mm2.protocol.bundle_spec import ErrorSpec
 
 log = structlog.get_logger()

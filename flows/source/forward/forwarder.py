@@ -13,12 +13,12 @@ from flows.source.fetch.contiguous_batches import Piece, each_batch, slices
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.duplicates import skip_already_copied
 from flows.source.forward.error_policy import ErrorPolicy
-from flows.source.forward.grouping import MergePolicy, plan_merges
+from flows.source.forward.merge_batches import MergePolicy, plan_merges
 from flows.source.forward.recode import recode
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH
-from mm2.kafka.wire.codecs import Compression, TooLarge
+from mm2.kafka.wire.compression import Compression, TooLarge
 from mm2.kafka.wire.fetch import FetchedPartition
 
 _MOST_CORRUPT_READS: Final = 5

@@ -19,7 +19,7 @@ from typing import Final
 from flows.source.forward.batch import Batch, split
 from flows.source.forward.recode import DecodedRecord, each_record
 from mm2.core.model import NO_OFFSET
-from mm2.kafka.wire.codecs import TooLarge
+from mm2.kafka.wire.compression import TooLarge
 
 _BATCH_BYTES: Final = 4 << 20
 """Of a batch, even if it is more than what is left: what we write is not larger as a rule."""

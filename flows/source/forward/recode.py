@@ -23,8 +23,8 @@ from flows.source.forward.batch import (
     plain,
     split,
 )
-from mm2.kafka.wire.codecs import MOST_PLAIN, NONE, Compression, TooLarge, compress, decompress
 from mm2.kafka.wire.compiled import NotCarried, RecordsSection, reencode
+from mm2.kafka.wire.compression import MOST_PLAIN, NONE, Compression, TooLarge, compress, decompress
 from mm2.kafka.wire.message_set_v01 import read_legacy
 
 _EARLIEST: Final = -(1 << 63)

@@ -16,7 +16,7 @@ import structlog
 
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import OutgoingBatch
-from mm2.core.codec import OffsetSync
+from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import TopicPartition
 from mm2.core.translation.offset_sync import OffsetSyncQueue
 from mm2.errors import ClusterError

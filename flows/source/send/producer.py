@@ -17,15 +17,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from flows.source.forward.batch import oldest_timestamp, rewrite_header
-from flows.source.forward.grouping import MergePolicy
-from flows.source.forward.queue_merge import merge_queued
+from flows.source.forward.merge_batches import MergePolicy
 from flows.source.send.in_flight import InFlightLimits
+from flows.source.send.queued_batches import merge_queued
 from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 from flows.source.send.send_recovery import Recovery, SequenceLost, after
 from flows.source.send.target_leaders import TargetLeaders
 from mm2.core.model import NO_OFFSET
 from mm2.errors import Unavailable
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 

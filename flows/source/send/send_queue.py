@@ -11,7 +11,7 @@ from typing import Final
 from flows.source.forward.batch import SEQUENCE_MASK
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.translation.runs import Run
-from mm2.kafka.wire.codes import MAYBE_APPENDED, SEQUENCE_LOST, Code
+from mm2.kafka.wire.error_codes import MAYBE_APPENDED, SEQUENCE_LOST, Code
 
 MAX_IN_FLIGHT: Final = 5
 """Batches in flight for which a broker remembers sequence numbers (KIP-98)."""

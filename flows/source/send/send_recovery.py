@@ -16,7 +16,7 @@ from flows.source.forward.batch import SEQUENCE_MASK
 from flows.source.forward.recode import Recoded, first_of, halve
 from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
 from mm2.errors import Fenced, FlowError
-from mm2.kafka.wire.codes import (
+from mm2.kafka.wire.error_codes import (
     FENCED,
     RECORD_AT_FAULT,
     RETRIABLE,

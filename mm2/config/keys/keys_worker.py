@@ -21,6 +21,9 @@ from mm2.config.keys.definition import (
     one_of_any_case,
 )
 
+DEFAULT_SHUTDOWN_TIMEOUT_MS: Final = 8_000
+"""Time in which a task may drain when the user is silent; Java's is 5,000."""
+
 _WORKER: Final = frozenset({Definition.WORKER})
 
 
@@ -133,8 +136,8 @@ _HONOURED: Final = (
         "task.shutdown.graceful.timeout.ms",
         Type.LONG,
         "5000",
-        "Time in which a task may drain when it stops, in ms. Left out, it is 8000 here, where"
-        " Java takes 5000.",
+        "Time in which a task may drain when it stops, in ms. Left out, it is"
+        f" {DEFAULT_SHUTDOWN_TIMEOUT_MS} here, where Java takes 5000.",
     ),
 )
 

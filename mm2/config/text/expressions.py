@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mm2.core.hiding import Screen, Secret, is_telling, secrets_of
+from mm2.core.hide_secrets import Screen, Secret, is_telling, secrets_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mm2.config.text.expressions import expressions, hide, is_of_expressions
-from mm2.core.hiding import Screen, secrets_of
+from mm2.core.hide_secrets import Screen, secrets_of
 from mm2.errors import ConfigError, ConfigErrors
 
 HIDDEN: Final = "[hidden]"

@@ -12,7 +12,7 @@ from typing import Final
 
 from mm2.core.failover.group_facts import IDLE_STATES, GroupFacts, TargetOffset, WithoutCheckpoint
 from mm2.core.failover.verdicts import Outcome, Verdict, some
-from mm2.core.translation.target_commit import Order
+from mm2.core.translation.group_sync_rules import Order
 
 
 def group_verdicts(facts: GroupFacts, *, planned: bool) -> Iterator[Verdict]:

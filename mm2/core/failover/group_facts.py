@@ -13,8 +13,8 @@ from typing import Final
 
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.group_sync_rules import Order
 from mm2.core.translation.offset_translation import MappedOffset
-from mm2.core.translation.target_commit import Order
 
 
 class WithoutCheckpoint(StrEnum):

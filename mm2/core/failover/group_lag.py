@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.translation.checkpoint_rules import CommittedOffset

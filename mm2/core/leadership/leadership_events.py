@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-LASTS_MS: Final = 10_000
-"""How long a lease counts without being renewed."""
+from mm2.core.leadership.lease_timing import LASTS_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from mm2.core.leadership import leadership_events as words
-from mm2.core.leadership.lease_validity import LeaseLife
+from mm2.core.leadership import leadership_events as events
+from mm2.core.leadership.lease_timing import LeaseLife
 
 RENEW_MS: Final = 2_000
 PATIENCE_MS: Final = 25_000
@@ -54,7 +54,7 @@ class Leadership:
         self._node = node
         self._alive: frozenset[str] = frozenset()
         self._is_assigned = self._has_caught_up = self._is_working = self._is_stopping = False
-        self._lease = words.LeaseSeen(owner=node, epoch=0, is_released=True)
+        self._lease = events.LeaseSeen(owner=node, epoch=0, is_released=True)
         self._seen_at = self._waits_since = self._asked_at = 0
         self._claimed: int | None = None
         self._last_claim = 0
@@ -62,7 +62,7 @@ class Leadership:
         self._life = LeaseLife()
         self._is_suspended = False
 
-    def handle(self, event: words.Event, now_ms: int) -> list[words.Action]:
+    def handle(self, event: events.Event, now_ms: int) -> list[events.Action]:
         """
         What is to be done, in this order, because of ``event``.
 
@@ -71,34 +71,34 @@ class Leadership:
             now_ms: by a clock that never goes back.
         """
         match event:
-            case words.Elected():
+            case events.Elected():
                 return self._assigned(event, now_ms)
-            case words.LeaseSeen() if event.owner == self._node:
+            case events.LeaseSeen() if event.owner == self._node:
                 return self._own_seen(event, now_ms)
-            case words.LeaseSeen():
+            case events.LeaseSeen():
                 return self._other_seen(event, now_ms)
-            case words.Stop():
+            case events.Stop():
                 return self._stop(now_ms)
-            case words.Ended():
+            case events.Ended():
                 return self._ended(now_ms)
             case _:
                 self._note(event)
                 return self._go_on(now_ms)
 
-    def _note(self, event: words.Event) -> None:
+    def _note(self, event: events.Event) -> None:
         match event:
-            case words.Advance():
+            case events.Advance():
                 self._is_advancing = True
-            case words.NotClaimed():
+            case events.NotClaimed():
                 self._claimed = None
-            case words.CaughtUp():
+            case events.CaughtUp():
                 self._has_caught_up = True
-            case words.Released() if not self._is_working:
+            case events.Released() if not self._is_working:
                 self.role = Role.FOLLOWING
             case _:
                 pass
 
-    def _go_on(self, now_ms: int) -> list[words.Action]:
+    def _go_on(self, now_ms: int) -> list[events.Action]:
         if now_ms - self._asked_at >= PATIENCE_MS:
             # A claim that was written and is not to be found in the log is lost.
             self._claimed = None
@@ -108,7 +108,7 @@ class Leadership:
     def _is_leader(self) -> bool:
         return self.role in (Role.LEADING, Role.RELEASING)
 
-    def _assigned(self, event: words.Elected, now_ms: int) -> list[words.Action]:
+    def _assigned(self, event: events.Elected, now_ms: int) -> list[events.Action]:
         if event.is_ours and not self._is_assigned:
             self._waits_since = now_ms
         self._is_assigned, self._alive = event.is_ours, event.alive
@@ -116,7 +116,7 @@ class Leadership:
             return self._drain()
         return self._settle(now_ms)
 
-    def _other_seen(self, lease: words.LeaseSeen, now_ms: int) -> list[words.Action]:
+    def _other_seen(self, lease: events.LeaseSeen, now_ms: int) -> list[events.Action]:
         if lease.epoch >= self._lease.epoch:
             self._lease, self._seen_at = lease, now_ms
         if not self._is_leader:
@@ -124,9 +124,9 @@ class Leadership:
         if lease.epoch >= self.epoch:
             return self._abandon(f"{lease.owner} leads with epoch {lease.epoch}")
         # Who reads only the last lease must not take an older leader's late word for the truth.
-        return [words.Renew(self.epoch)] if self._is_working else []
+        return [events.Renew(self.epoch)] if self._is_working else []
 
-    def _own_seen(self, lease: words.LeaseSeen, now_ms: int) -> list[words.Action]:
+    def _own_seen(self, lease: events.LeaseSeen, now_ms: int) -> list[events.Action]:
         is_claim = lease.epoch == self._claimed and not lease.is_released
         is_first = lease.epoch > self._lease.epoch
         if is_first or self._lease.owner == self._node:
@@ -141,23 +141,23 @@ class Leadership:
             self._life.renewed(lease.lasts_ms, now_ms)
         is_unwanted = lease.epoch > self.epoch and not lease.is_released
         is_outdone = self._is_leader or self._claimed is not None
-        return [words.Release(lease.epoch)] if is_unwanted and not is_outdone else []
+        return [events.Release(lease.epoch)] if is_unwanted and not is_outdone else []
 
-    def _lead(self, lease: words.LeaseSeen, now_ms: int) -> list[words.Action]:
+    def _lead(self, lease: events.LeaseSeen, now_ms: int) -> list[events.Action]:
         if not self._is_working:
             self._life, self._is_suspended = LeaseLife(), False
         self._life.renewed(lease.lasts_ms, now_ms)
         self.epoch = lease.epoch
         self.role, self._is_working = Role.LEADING, True
         self._claimed, self._is_advancing = None, False
-        return [words.Lead(lease.epoch)]
+        return [events.Lead(lease.epoch)]
 
-    def _settle(self, now_ms: int) -> list[words.Action]:
+    def _settle(self, now_ms: int) -> list[events.Action]:
         """What a node does that does not lead."""
         if self._is_leader or self._is_working:
             return []
         if self._is_stopping:
-            return [words.Leave()]
+            return [events.Leave()]
         self.role = Role.WAITING if self._is_assigned else Role.FOLLOWING
         if not self._is_assigned:
             self._claimed = None
@@ -166,12 +166,12 @@ class Leadership:
             return self._claim(now_ms)
         return []
 
-    def _doubt(self, now_ms: int) -> list[words.Action]:
+    def _doubt(self, now_ms: int) -> list[events.Action]:
         """The group may believe that a node leads which does not; then it has to decide anew."""
         if not self._alive or now_ms - max(self._seen_at, self._asked_at) < PATIENCE_MS:
             return []
         self._asked_at = now_ms
-        return [words.Rejoin()]
+        return [events.Rejoin()]
 
     def _is_free(self, now_ms: int) -> bool:
         """Whether nobody has to be waited for."""
@@ -181,60 +181,60 @@ class Leadership:
         is_gone = lease.owner == self._node or lease.owner not in self._alive
         return lease.is_released or is_gone or is_stale or is_overdue
 
-    def _claim(self, now_ms: int) -> list[words.Action]:
+    def _claim(self, now_ms: int) -> list[events.Action]:
         self._claimed = self._last_claim = max(self._lease.epoch, self._last_claim) + 1
         self._asked_at = now_ms
-        return [words.Claim(self._claimed)]
+        return [events.Claim(self._claimed)]
 
-    def _drain(self) -> list[words.Action]:
+    def _drain(self) -> list[events.Action]:
         self.role, self._claimed = Role.RELEASING, None
-        return [words.Drain()]
+        return [events.Drain()]
 
-    def _abandon(self, reason: str) -> list[words.Action]:
+    def _abandon(self, reason: str) -> list[events.Action]:
         """
         Leads no more, and only again when the group says so anew.
 
         What the group has said last may be older than the reason.
         """
         self.role, self._claimed, self._is_assigned = Role.FOLLOWING, None, False
-        return [words.Abandon(reason), words.Rejoin()]
+        return [events.Abandon(reason), events.Rejoin()]
 
-    def _ended(self, now_ms: int) -> list[words.Action]:
+    def _ended(self, now_ms: int) -> list[events.Action]:
         self._is_working = False
         if self._is_stopping and not self._life.is_valid(now_ms):
             # Others, too, count it as over; to say so the target would have to answer.
             self.role = Role.FOLLOWING
         if self._is_leader:
             self.role = Role.RELEASING
-            return [words.Release(self._last_claim)]
+            return [events.Release(self._last_claim)]
         return self._settle(now_ms)
 
-    def _stop(self, now_ms: int) -> list[words.Action]:
+    def _stop(self, now_ms: int) -> list[events.Action]:
         self._is_stopping = True
         if self.role is Role.LEADING:
             # Who is to lead next is found out while the tasks drain.
-            return [*self._drain(), words.Rejoin()]
+            return [*self._drain(), events.Rejoin()]
         return self._settle(now_ms)
 
-    def _keep(self, now_ms: int) -> list[words.Action]:
+    def _keep(self, now_ms: int) -> list[events.Action]:
         """What a leader does to stay one."""
         if not self._is_working:
             return []
         return [*self._doubted(now_ms), *self._renewed(now_ms)]
 
-    def _doubted(self, now_ms: int) -> list[words.Action]:
+    def _doubted(self, now_ms: int) -> list[events.Action]:
         """Whether it leads, it knows only as long as it reads so."""
         was_suspended, self._is_suspended = self._is_suspended, not self._life.is_valid(now_ms)
         if was_suspended == self._is_suspended:
             return []
-        return [words.Suspend() if self._is_suspended else words.Resume()]
+        return [events.Suspend() if self._is_suspended else events.Resume()]
 
-    def _renewed(self, now_ms: int) -> list[words.Action]:
+    def _renewed(self, now_ms: int) -> list[events.Action]:
         if self._claimed is not None:
             return []
         if self._is_advancing and self.role is Role.LEADING:
             return self._claim(now_ms)
         if now_ms - self._asked_at >= RENEW_MS:
             self._asked_at = now_ms
-            return [words.Renew(self.epoch)]
+            return [events.Renew(self.epoch)]
         return []

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from mm2.core.codec import Checkpoint
 from mm2.core.filters import TopicFilter
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
+from mm2.core.translation.group_sync_rules import Order, TargetCommit, may_be_given
 from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.runs import Logs
-from mm2.core.translation.target_commit import Order, TargetCommit, may_be_given
 
 
 class CommittedOffset(NamedTuple):

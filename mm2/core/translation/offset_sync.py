@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.core.codec import OffsetSync
+from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import NO_OFFSET, TopicPartition
 
 MAX_IN_FLIGHT: Final = 10

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from mm2.core.codec import OffsetSync
+from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.partition_runs import MOST_RUNS, PartitionRuns

@@ -24,7 +24,7 @@ from operator import add, or_
 from typing import Final
 from uuid import UUID
 
-from mm2.core.codec import OffsetSync
+from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import NO_OFFSET, ClusterAlias, TopicName, TopicPartition
 from mm2.core.translation.runs import Block, BlockName, Logs, Run, Runs, TaskTenure
 from mm2.errors import SchemaError

@@ -18,8 +18,8 @@ from typing import Final
 
 import structlog
 
-from mm2.core.balancing.balance import Balance, Strategy
 from mm2.core.balancing.partition_handover import Handover
+from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.bundles.bundle_supervisor import BundleSupervisor

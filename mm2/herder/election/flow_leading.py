@@ -17,7 +17,8 @@ import structlog
 from mm2 import __version__
 from mm2.config.fingerprint import config_digest
 from mm2.config.flow_config import FlowConfig
-from mm2.core.leadership import leadership_events as words
+from mm2.core.leadership import leadership_events as events
+from mm2.core.leadership.lease_timing import LASTS_MS
 from mm2.core.leadership.state_machine import Leadership
 from mm2.errors import ClusterError
 from mm2.herder.control.control_topic import ControlTopicState
@@ -65,7 +66,7 @@ class FlowLeading:
         consumer = config.herder.client("consumer", "control")
         self._board = ControlTopicState(config.flow.target, consumer, self._topic)
         self._machine = Leadership(node)
-        self._events: asyncio.Queue[words.Event] = asyncio.Queue()
+        self._events: asyncio.Queue[events.Event] = asyncio.Queue()
         self._slot = PendingLeaseWrite()
         self._election = Election(
             config,
@@ -77,7 +78,7 @@ class FlowLeading:
         )
         self._understanding = VersionGuard(
             self._board,
-            caught_up=lambda: self._events.put_nowait(words.CaughtUp()),
+            caught_up=lambda: self._events.put_nowait(events.CaughtUp()),
             rejoin=self._election.rejoin,
         )
         self._digest = config_digest(config)
@@ -93,7 +94,7 @@ class FlowLeading:
     def stop(self) -> None:
         """Asks ``run`` to hand the flow over and end."""
         self._share.unregister(self._config.herder.names.label)
-        self._events.put_nowait(words.Stop())
+        self._events.put_nowait(events.Stop())
 
     async def run(self) -> None:
         """
@@ -127,34 +128,34 @@ class FlowLeading:
                 actions = self._machine.handle(event, _now_ms())
                 for action in actions:
                     self._carry_out(action, group, writer)
-                if words.Leave() in actions:
+                if events.Leave() in actions:
                     break
             for part in parts:
                 part.cancel()
             # While the group is left: a target that does not answer is waited for only once.
             group.create_task(writer.close(), name="writer")
 
-    def _carry_out(self, action: words.Action, group: asyncio.TaskGroup, writer: Writer) -> None:
+    def _carry_out(self, action: events.Action, group: asyncio.TaskGroup, writer: Writer) -> None:
         match action:
-            case words.Claim() | words.Renew() | words.Release():
+            case events.Claim() | events.Renew() | events.Release():
                 self._slot.put(action)
-            case words.Lead():
+            case events.Lead():
                 self._lead(action.epoch, group, writer)
-            case words.Drain():
+            case events.Drain():
                 log.info("flow.releasing")
                 if self._term is not None:
                     self._term.stopping.set()
-            case words.Abandon():
+            case events.Abandon():
                 log.error("flow.abandoned", reason=action.reason)
                 self._slot.clear()
                 self._share.take(self._config.herder.names.label)
                 if self._working is not None:
                     self._working.cancel()
-            case words.Suspend() | words.Resume():
-                self._doubt(is_suspended=isinstance(action, words.Suspend))
-            case words.Rejoin():
+            case events.Suspend() | events.Resume():
+                self._doubt(is_suspended=isinstance(action, events.Suspend))
+            case events.Rejoin():
                 self._election.rejoin()
-            case words.Leave():
+            case events.Leave():
                 pass
 
     def _lead(self, epoch: int, group: asyncio.TaskGroup, writer: Writer) -> None:
@@ -167,7 +168,7 @@ class FlowLeading:
             self._board,
             writer,
             epoch=epoch,
-            advance=lambda: self._events.put_nowait(words.Advance()),
+            advance=lambda: self._events.put_nowait(events.Advance()),
         )
         self._working = group.create_task(self._run_work(self._term), name="work")
 
@@ -186,7 +187,7 @@ class FlowLeading:
             await self._work(term)
         finally:
             self._term = self._working = None
-            self._events.put_nowait(words.Ended())
+            self._events.put_nowait(events.Ended())
 
     def _decided(self, decided: Decision) -> None:
         flow = self._config.herder.names.label
@@ -195,14 +196,14 @@ class FlowLeading:
             self._share.give(flow, self._share.leads.get(flow, 0))
         else:
             self._share.take(flow)
-        self._events.put_nowait(words.Elected(is_ours=is_ours, alive=frozenset(decided.nodes)))
+        self._events.put_nowait(events.Elected(is_ours=is_ours, alive=frozenset(decided.nodes)))
 
     def _heard(self, entry: Entry | SteeringEntry) -> None:
         if not isinstance(entry, Lease):
             return
         self._compare(entry)
         self._events.put_nowait(
-            words.LeaseSeen(
+            events.LeaseSeen(
                 owner=entry.owner,
                 epoch=entry.epoch,
                 is_released=entry.is_released,
@@ -231,7 +232,7 @@ class FlowLeading:
         while True:
             await asyncio.sleep(_TICK_S)
             self._understanding.check()
-            self._events.put_nowait(words.Tick())
+            self._events.put_nowait(events.Tick())
 
     async def _write_leases(self, writer: Writer) -> None:
         while True:
@@ -239,9 +240,9 @@ class FlowLeading:
 
     async def _write(self, writer: Writer, action: LeaseWord) -> None:
         limits = {
-            words.Release: _RELEASE_WITHIN_S,
-            words.Renew: _RENEW_WITHIN_S,
-            words.Claim: words.LASTS_MS / 1000,
+            events.Release: _RELEASE_WITHIN_S,
+            events.Renew: _RENEW_WITHIN_S,
+            events.Claim: LASTS_MS / 1000,
         }
         within_s = limits[type(action)]
         is_written = False
@@ -252,21 +253,21 @@ class FlowLeading:
         except (ClusterError, TimeoutError) as error:
             log.warning("flow.lease_not_written", epoch=action.epoch, error=str(error))
         match action:
-            case words.Claim() if not is_written:
-                self._events.put_nowait(words.NotClaimed())
-            case words.Release():
-                self._events.put_nowait(words.Released())
+            case events.Claim() if not is_written:
+                self._events.put_nowait(events.NotClaimed())
+            case events.Release():
+                self._events.put_nowait(events.Released())
             case _:
                 pass
 
     def _lease(self, action: LeaseWord) -> Lease:
-        is_release = isinstance(action, words.Release)
+        is_release = isinstance(action, events.Release)
         return Lease(
             epoch=action.epoch,
             owner=self._node,
             state=LeaseState.RELEASED if is_release else LeaseState.LEADING,
             time_ms=time.time_ns() // 1_000_000,
-            lasts_ms=words.LASTS_MS,
+            lasts_ms=LASTS_MS,
             digest=self._digest,
             release=__version__,
         )

@@ -26,7 +26,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import decode_varint
 
-from mm2.kafka.wire.codecs import NONE, TooLarge, decompress
+from mm2.kafka.wire.compression import NONE, TooLarge, decompress
 from mm2.kafka.wire.message_set_v01 import check_size
 
 log = structlog.get_logger()

@@ -8,7 +8,7 @@ from typing import Final
 from aiokafka.protocol.admin import DescribeConfigsRequest
 from aiokafka.protocol.api import Response
 
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 
 _TOPIC: Final = 2
 _BROKER: Final = 4

@@ -14,7 +14,7 @@ from typing import Final
 
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.errors import Unavailable
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
 from mm2.kafka.wire.wire_client import WireClient

@@ -9,7 +9,7 @@ from aiokafka.client import CoordinationType
 from aiokafka.protocol.transaction import InitProducerIdRequest
 
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
-from mm2.kafka.wire.codes import RETRIABLE, Code, code_name
+from mm2.kafka.wire.error_codes import RETRIABLE, Code, code_name
 from mm2.kafka.wire.wire_client import WireClient
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from aiokafka.record.legacy_records import LegacyRecordBatch
 
-from mm2.kafka.wire.codecs import MOST_PLAIN, decompress
+from mm2.kafka.wire.compression import MOST_PLAIN, decompress
 
 _CHECKSUM: Final = Struct(">I")
 _CHECKSUM_AT: Final = 12

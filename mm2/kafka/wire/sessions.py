@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, Topic
 
 NO_SESSION: Final = 0

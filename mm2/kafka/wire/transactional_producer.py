@@ -22,7 +22,7 @@ from aiokafka.protocol.transaction import (
 
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.errors import Fenced, FlowError, NotAuthorized, Unavailable
-from mm2.kafka.wire.codes import FENCED, Code, code_name
+from mm2.kafka.wire.error_codes import FENCED, Code, code_name
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 

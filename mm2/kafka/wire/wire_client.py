@@ -10,13 +10,13 @@ from aiokafka.client import CoordinationType
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
-from mm2.kafka.wire.codes import SESSION_LOST, Code, code_name
 from mm2.kafka.wire.describe_configs import (
     broker_settings_request,
     settings_of,
     settings_request,
 )
 from mm2.kafka.wire.epoch_ends import EpochEnd, EpochEndsRequest
+from mm2.kafka.wire.error_codes import SESSION_LOST, Code, code_name
 from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest, NoTopicIds
 from mm2.kafka.wire.list_offsets import ListOffsetsRequest
 from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.client_settings import aiokafka_settings
-from mm2.kafka.wire.codes import code_name
+from mm2.kafka.wire.error_codes import code_name
 from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.list_offsets import LATEST
 from mm2.kafka.wire.wire_client import WireClient

@@ -15,7 +15,7 @@ from random import Random
 from typing import Final
 from uuid import uuid4
 
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.failover import Scene, stands

@@ -11,7 +11,7 @@ from typing import Final
 
 from confluent_kafka import Consumer
 
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from tests.support.eventually import eventually
 from tests.support.records import group_member
 from tests.support.trials.judging import (

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, java_mirror, properties

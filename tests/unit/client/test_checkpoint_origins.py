@@ -10,16 +10,16 @@ import pytest
 from structlog.testing import capture_logs
 
 from mm2.client.arguments import GroupPattern
+from mm2.client.checkpoint_sink import CheckpointSink, WrittenCheckpoints
 from mm2.client.group_offset_writer import GroupOffsets
 from mm2.client.mirror_client import TIMEOUT, MirrorClient
 from mm2.client.pending_returns import PendingReturns
 from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint
-from mm2.client.sink_rounds import CheckpointSink, WrittenCheckpoints
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import build_policy
+from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.core.translation.reverse_translation import Copies
-from mm2.core.translation.synced_offsets import SyncedOffsets
 from mm2.errors import Unavailable
 from tests.support.fake_groups import FakeGroups
 from tests.support.virtual_time import run

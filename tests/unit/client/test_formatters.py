@@ -16,8 +16,8 @@ from mm2.client.formatters import (
     Formatter,
     formatter_for,
 )
-from mm2.core.codec import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
+from mm2.core.mirror_records import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import DefaultReplicationPolicy
 from mm2.core.positions.log_identity import HEADER, Lineage

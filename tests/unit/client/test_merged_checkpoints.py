@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mm2.client.sink_rounds import merged
-from mm2.core.codec import Checkpoint
+from mm2.client.checkpoint_sink import merged
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 
 G, H = GroupId("g"), GroupId("h")

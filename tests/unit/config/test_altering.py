@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from mm2.config.checks.allowed_classes import LOADED
-from mm2.config.flow_change import change_between
 from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.flow_difference import change_between
 from mm2.config.keys.key_aliases import canonical_key
 from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.keys_mm2 import SPELLINGS, KeyAlias
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.overrides import apply, apply_valid, check, effects_of_key, file_key
-from mm2.core.config_change import Effect, rows
+from mm2.core.live_change_effects import Effect, rows
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
 

@@ -10,8 +10,8 @@ from mm2.config.record_clients import DataSettings
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.driver.mirror_maker import stop_within_s
 from mm2.errors import ConfigErrors
-from mm2.herder.bundles.bundle_specs import bundle_spec, compression_of
-from mm2.kafka.wire.codecs import Compression
+from mm2.herder.bundles.make_bundle_spec import bundle_spec, compression_of
+from mm2.kafka.wire.compression import Compression
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 _LINES = (

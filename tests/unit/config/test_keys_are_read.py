@@ -28,7 +28,7 @@ from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.keys_clients import CLIENT_ROWS
 from mm2.config.keys.keys_mm2 import SPELLINGS
 from mm2.config.record_clients import DataSettings
-from mm2.core.config_change import Effect, effects_in_connector, effects_in_worker
+from mm2.core.live_change_effects import Effect, effects_in_connector, effects_in_worker
 
 _ROOT = Path(__file__).resolve().parents[3]
 _DEFINE = frozenset({"_key", "_rest", "_source", "_checkpoint", "_retention", "Key"})
@@ -38,7 +38,7 @@ _OTHER_TABLES = frozenset(
         "mm2/config/keys/key_table.py",
         "mm2/config/checks/key_lint.py",
         "mm2/config/text/redact.py",
-        "mm2/core/config_change.py",
+        "mm2/core/live_change_effects.py",
     }
 )
 _PARSED = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mm2.core.balancing.balance import Balance, Strategy
+from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.model import TopicName, TopicPartition
 
 P = [TopicPartition(TopicName("t"), number) for number in range(6)]

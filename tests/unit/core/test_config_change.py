@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.config_change import (
+from mm2.core.live_change_effects import (
     Effect,
     changed_keys,
     effects_in_connector,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mm2.core.failover.group_checks import group_verdicts
 from mm2.core.failover.group_facts import GroupFacts, TargetOffset, offsets_to_write
-from mm2.core.failover.surrounding_checks import (
+from mm2.core.failover.move_checks import (
     ProducerFacts,
     checkpoint_verdict,
     drain_verdict,
@@ -26,8 +26,8 @@ from mm2.core.failover.surrounding_checks import (
 from mm2.core.failover.verdicts import Outcome, Verdict, is_go
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.group_sync_rules import Order
 from mm2.core.translation.offset_translation import MappedOffset
-from mm2.core.translation.target_commit import Order
 
 ORIGIN = TopicPartition(TopicName("orders"), 0)
 COPY = TopicPartition(TopicName("A.orders"), 0)

@@ -20,8 +20,8 @@ from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.plugin import held, hold, release
 from mm2.core.policy import DefaultReplicationPolicy, build_policy
 from mm2.errors import ConfigError
-from mm2.foreign import Foreign, ForeignError, wait_closed
 from mm2.herder.flow_classes import load_classes
+from mm2.user_code import Foreign, ForeignError, wait_closed
 from tests.support.eventually import eventually
 
 BEGUN = threading.Event()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.leadership.lease_validity import LeaseLife
+from mm2.core.leadership.lease_timing import LeaseLife
 
 LASTS_MS = 10_000
 

@@ -11,13 +11,14 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_topic_filter
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.topics.topology import should_replicate_topic
 from mm2.core.translation.checkpoint_rules import CommittedOffset, checkpoints_for_group
 from mm2.core.translation.offset_translation import MappedOffset
+from mm2.core.translation.returned_groups import ReturningGroups, SyncedOffsets
 from mm2.core.translation.reverse_translation import (
     BidirectionalRenaming,
     BidirectionalTranslator,
@@ -25,7 +26,6 @@ from mm2.core.translation.reverse_translation import (
     TopicOrCopyFilter,
 )
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation.synced_offsets import ReturningGroups, SyncedOffsets
 
 A, B = ClusterAlias("A"), ClusterAlias("B")
 THERE, BACK = SourceAndTarget(A, B), SourceAndTarget(B, A)

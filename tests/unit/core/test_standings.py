@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.failover.group_lag import Facts, GroupPosition, group_positions, upstream_partition
+from mm2.core.mirror_records import Checkpoint, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import DefaultReplicationPolicy
 from mm2.core.translation.checkpoint_rules import CommittedOffset, downstream_partition

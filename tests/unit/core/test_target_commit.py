@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
-from mm2.core.translation.target_commit import (
+from mm2.core.translation.group_sync_rules import (
     Order,
     TargetCommit,
     compared,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.codec import Checkpoint
 from mm2.core.failover.group_facts import GroupFacts
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.core.translation.synced_offsets import SyncedOffsets
+from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.failover.failback_selection import belongs_to_failback
 from tests.support.fake_route import at
 

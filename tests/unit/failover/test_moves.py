@@ -12,16 +12,16 @@ from uuid import UUID
 
 import pytest
 
-from mm2.cli.moves import ended_alike
+from mm2.cli.group_move_options import ended_alike
 from mm2.client.remote_checkpoints import RemoteCheckpoint
-from mm2.core.codec import Checkpoint
 from mm2.core.failover.group_checks import group_verdicts
 from mm2.core.failover.group_facts import WithoutCheckpoint, offsets_to_write
 from mm2.core.failover.verdicts import Outcome
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.group_sync_rules import Order, TargetCommit
 from mm2.core.translation.runs import Logs
-from mm2.core.translation.target_commit import Order, TargetCommit
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.failover.group_move import GroupMove
 from mm2.failover.last_checkpoints import Checkpoints

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from flows.source.forward.grouping import MergePolicy
-from flows.source.forward.queue_merge import merge_queued
+from flows.source.forward.merge_batches import MergePolicy
+from flows.source.send.queued_batches import merge_queued
 from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.codecs import Compression
+from mm2.kafka.wire.compression import Compression
 from tests.support.batches import Plain, read_batch, read_header, write_batch
 
 _TARGET = TopicPartition(TopicName("A.t"), 0)

@@ -17,7 +17,7 @@ from flows.source.forward.dead_letters import (
 )
 from flows.source.forward.recode import records_of
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from tests.support.batches import Plain, read_batch, write_batch
 
 _BYTES = st.none() | st.binary(max_size=300)

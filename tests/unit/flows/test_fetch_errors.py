@@ -21,8 +21,8 @@ from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.errors import Unavailable
-from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.epoch_ends import EpochEnd
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata

@@ -11,9 +11,9 @@ import pytest
 from crc32c import crc32c
 
 from flows.source.forward.batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, oldest_timestamp
-from flows.source.forward.grouping import MergePolicy
-from mm2.kafka.wire.codecs import CODEC_NAMES
+from flows.source.forward.merge_batches import MergePolicy
 from mm2.kafka.wire.compiled import compile_now
+from mm2.kafka.wire.compression import CODEC_NAMES
 from mm2.protocol.bundle_spec import ErrorSpec
 from tests.support.batches import Plain, read_batch, read_header, write_batch
 from tests.support.intake import IntakeBench

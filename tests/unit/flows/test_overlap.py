@@ -12,12 +12,12 @@ from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.forward.batch import CONTROL, TRANSACTIONAL, split
 from flows.source.forward.overlap import Overlap
 from flows.source.forward.recode import DecodedRecord, each_record, keyed_body
-from flows.source.forward.tails import Tails
+from flows.source.forward.remote_tails import Tails
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch

@@ -20,7 +20,7 @@ from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.core.translation.partition_runs import PartitionRuns
 from mm2.core.translation.runs import Block, Logs, Run, Runs
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.list_offsets import EARLIEST
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata

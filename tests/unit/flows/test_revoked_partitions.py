@@ -11,7 +11,7 @@ from flows.source.assigned_partitions import AssignedPartitions
 from flows.source.fetch.fetcher import Fetcher
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.error_policy import ErrorPolicy
-from flows.source.forward.tails import Tails
+from flows.source.forward.remote_tails import Tails
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.topic_monitor import TopicMonitor
 from flows.source.publish.translation_publisher import TranslationPublisher

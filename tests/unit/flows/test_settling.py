@@ -17,8 +17,8 @@ from flows.source.monitor.gap_reports import Gaps
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
-from mm2.kafka.wire.codes import Code
 from mm2.kafka.wire.epoch_ends import EpochEnd
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.list_offsets import EARLIEST
 from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata

@@ -16,7 +16,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import ErrorSpec

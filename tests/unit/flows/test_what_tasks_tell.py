@@ -7,7 +7,7 @@ import pytest
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import PartitionSender
 from mm2.config.text.expressions import RESOLVED
-from mm2.core.hiding import secrets_of
+from mm2.core.hide_secrets import secrets_of
 from mm2.core.model import TopicName, TopicPartition
 
 _SOURCE, _TARGET = (TopicPartition(TopicName(name), 0) for name in ("t", "A.t"))

@@ -16,8 +16,8 @@ from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.config.connector_settings import CheckpointSettings
 from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.filters import build_group_filter, build_topic_filter
+from mm2.core.mirror_records import Checkpoint, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import Renaming

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.group_offset_sync import GroupOffsetSync, StoreNotes
-from mm2.core.codec import Checkpoint
 from mm2.core.filters import build_topic_filter
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import Renaming
+from mm2.core.translation.group_sync_rules import Order, TargetCommit
 from mm2.core.translation.offset_translation import MappedOffset
+from mm2.core.translation.returned_groups import ReturningGroups, SyncedOffsets
 from mm2.core.translation.reverse_translation import Copies
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation.synced_offsets import ReturningGroups, SyncedOffsets
-from mm2.core.translation.target_commit import Order, TargetCommit
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, at, following
 from tests.support.virtual_time import run

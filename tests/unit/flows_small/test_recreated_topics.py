@@ -19,8 +19,8 @@ from mm2.client.live_topic_ids import LiveTopicIds
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import load
-from mm2.core.codec import Checkpoint, OffsetSync
 from mm2.core.failover.group_lag import upstream_partition
+from mm2.core.mirror_records import Checkpoint, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_sync_store import OffsetSyncStore

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mm2.core.policy import build_policy
 from mm2.driver.flows_of_file import load_flows
-from mm2.herder.bundles.bundle_specs import bundle_spec
+from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.topics.internal_topics import internal_topics
 from mm2.protocol.bundle_spec import BundleSpec
 

@@ -14,9 +14,9 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ClusterError
-from mm2.herder.bundles.bundle_specs import bundle_spec
+from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.bundles.task_fencing import fence_earlier_tasks
-from mm2.kafka.wire.codes import Code
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 

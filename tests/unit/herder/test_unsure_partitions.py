@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from mm2.core.balancing.balance import Balance, Strategy
+from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.kafka.writer import Writer

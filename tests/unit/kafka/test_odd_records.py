@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from flows.source.forward.batch import rewrite_header
 from flows.source.forward.recode import DecodedRecord, encode, keyed_body
 from mm2.kafka.logs.odd_records import read_odd_records, too_large_passed_over
-from mm2.kafka.wire.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression
+from mm2.kafka.wire.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression
 from tests.support.odd_batches import EMPTY_CONTROL_BATCH
 
 _FIRST: Final = Struct(">q")

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import cramjam
 import pytest
 
-from mm2.kafka.wire.codecs import CODEC_NAMES, Compression, TooLarge, compress, decompress
+from mm2.kafka.wire.compression import CODEC_NAMES, Compression, TooLarge, compress, decompress
 
 _CODECS = pytest.mark.parametrize("codec", [1, 2, 3, 4], ids=CODEC_NAMES[1:])
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeGuard
 from flows.source.fetch.aborted_transactions import AbortedTransactions
 from flows.source.fetch.contiguous_batches import MOST_RECORDS, ContiguousBatches, Piece
 from flows.source.forward.batch import Batch, CorruptBatch
-from mm2.kafka.wire.codecs import GZIP, MOST_PLAIN, NONE, UNCOMPRESSED, Compression
+from mm2.kafka.wire.compression import GZIP, MOST_PLAIN, NONE, UNCOMPRESSED, Compression
 
 MOST_BYTES: Final = 512 << 10
 """

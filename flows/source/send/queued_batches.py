@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Final
 
 from flows.source.forward.batch import Batch, read
-from flows.source.forward.grouping import MergePolicy, common_codec
+from flows.source.forward.merge_batches import MergePolicy, common_codec
 from flows.source.forward.recode import recode
 from flows.source.send.send_queue import OutgoingBatch, PartitionSender
 

@@ -11,6 +11,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
+LASTS_MS: Final = 10_000
+"""How long a lease counts without being renewed."""
+
 APART_MS: Final = 1_000
 """
 Renewals that are read at least so far apart are read as they are written, every two seconds.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mm2.config.connector_settings import SourceSettings
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.key_aliases import canonical_key
-from mm2.core.config_change import (
+from mm2.core.live_change_effects import (
     Effect,
     Effects,
     changed_keys,

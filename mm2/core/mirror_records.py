@@ -15,8 +15,8 @@ from typing import ClassVar, Final, NamedTuple
 from uuid import UUID
 
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.translation.group_sync_rules import TargetCommit
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation.target_commit import TargetCommit
 from mm2.errors import SchemaError
 
 EXACT_HEADER: Final = "mm2.exact"

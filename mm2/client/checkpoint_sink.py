@@ -24,9 +24,9 @@ from mm2.client.pending_returns import Origin, PendingReturns, copies_of, read_s
 from mm2.client.reverse_checkpoints import ReverseCheckpoints
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
-from mm2.core.translation.synced_offsets import SyncedOffsets
+from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.errors import ClusterError
 from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from mm2.core.codec import Checkpoint
+from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.core.translation.group_sync_rules import is_echo
 from mm2.core.translation.reverse_translation import Copies
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
-from mm2.core.translation.target_commit import is_echo
 
 Commit = TypeVar("Commit", bound=CommittedOffset | None)
 
@@ -48,7 +48,7 @@ class SyncedOffsets:
     such an offset stands there does not mean that the group has moved, and carrying it back would
     at best say nothing; at worst it would undo what somebody set at the source on purpose.
 
-    The last checkpoint says so itself (``mm2.core.translation.target_commit``). Those of Java's
+    The last checkpoint says so itself (``mm2.core.translation.group_sync_rules``). Those of Java's
     MirrorMaker do not: there, what is not beyond all of them was given. What was given in a topic
     counts no more once checkpoints are about another one of its name.
     """
