@@ -143,7 +143,7 @@ class MirroredPartition:
     def is_end_current(self, now_s: float) -> bool:
         """Whether it is fetched, with nothing in the way, and so hears when its log moves on."""
         is_fetched = self.is_settled and self.error is None and self.pause_until <= now_s
-        return is_fetched and self.is_at_rest
+        return is_fetched and self.is_at_rest and not self.waits_for_tail
 
     @property
     def awaits_validation(self) -> bool:

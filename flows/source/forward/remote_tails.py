@@ -13,7 +13,7 @@ from flows.source.forward.overlap import Overlap
 from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.errors import Unavailable
-from mm2.kafka.wire.error_codes import Code
+from mm2.kafka.wire.error_codes import Code, code_name
 from mm2.kafka.wire.fetch import FetchRequest
 from mm2.kafka.wire.list_offsets import LATEST
 from mm2.kafka.wire.wire_client import WireClient
@@ -29,6 +29,19 @@ _LEAST_BYTES: Final = 1 << 20
 _FETCH_BYTES: Final = 4 << 20
 _WAIT_MS: Final = 100
 _BACKOFF_S: Final = 0.2
+
+_PASSING: Final = frozenset(
+    {
+        Code.LEADER_NOT_AVAILABLE,
+        Code.NOT_LEADER_OR_FOLLOWER,
+        Code.REPLICA_NOT_AVAILABLE,
+        Code.OFFSET_NOT_AVAILABLE,
+        Code.FENCED_LEADER_EPOCH,
+        Code.UNKNOWN_LEADER_EPOCH,
+        Code.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Another broker gives the records, or this one soon; without leave to read there is no tail."""
 
 
 class Tails:
@@ -101,7 +114,8 @@ class Tails:
 
     async def _fetch(self, where: TopicPartition, overlap: Overlap) -> memoryview:
         if (node := self._target.leader(where)) is None:
-            return memoryview(b"")
+            raise Unavailable(self._target.alias, f"{where} has no leader")
+        await asyncio.sleep(self._target.throttle.delay(node))
         most = min(_FETCH_BYTES, max(overlap.most, _LEAST_BYTES))
         request = FetchRequest(
             max_wait_ms=_WAIT_MS,
@@ -110,5 +124,9 @@ class Tails:
             read_committed=False,
             topics={where.topic: [(where.partition, overlap.unread.start, most)]},
         )
-        (answer,) = (await self._target.fetch(node, request)).partitions
-        return answer.records if answer.error == Code.NONE else memoryview(b"")
+        partitions = (await self._target.fetch(node, request)).partitions
+        if not partitions:  # The broker throttles us.
+            raise Unavailable(self._target.alias, f"no answer about {where}")
+        if (error := partitions[0].error) in _PASSING:
+            raise Unavailable(self._target.alias, f"{where}: {code_name(error)}")
+        return partitions[0].records if error == Code.NONE else memoryview(b"")

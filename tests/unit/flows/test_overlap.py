@@ -19,6 +19,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
+from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch
 from tests.support.virtual_time import run
@@ -39,7 +40,9 @@ class _Target:
     def __init__(self, *fetches: bytes) -> None:
         self._fetches = fetches
         self.asked: list[int] = []
-        self.is_away = False
+        self.alias = "B"
+        self.throttle = Throttle("B")
+        self.is_away = self.is_throttled = False
         self.error = Code.NONE
         self.node: int | None = 1
 
@@ -54,12 +57,17 @@ class _Target:
         return self.node
 
     async def refresh(self) -> None:
-        self.is_away = False
+        self.is_away = self.is_throttled = False
+        self.node = 1
+        if self.error == Code.NOT_LEADER_OR_FOLLOWER:
+            self.error = Code.NONE
 
     async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
         del node
         if self.is_away:
             raise Unavailable("B", "nobody answers")
+        if self.is_throttled:
+            return FetchAnswer(100, 0, 0, [])
         ((_, asked),) = request._topics
         ((_, position, *_),) = asked
         self.asked.append(position)
@@ -164,17 +172,26 @@ def test_what_has_no_records_is_passed_by() -> None:
     assert _held(_batch(0, 5), marker, _batch(60, 40, shift=-55)) == 45
 
 
-def test_a_target_that_is_away_is_asked_again() -> None:
-    target = _Target(_batch(0, 100))
-    target.is_away = True
-    assert _Bench(target).held(_numbers()) == 100
-
-
-@pytest.mark.parametrize("trouble", [{"error": Code.OFFSET_OUT_OF_RANGE}, {"node": None}])
-def test_what_cannot_be_had_is_copied_again(trouble: Mapping[str, object]) -> None:
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        {"is_away": True},
+        {"is_throttled": True},
+        {"node": None},
+        {"error": Code.NOT_LEADER_OR_FOLLOWER},
+    ],
+)
+def test_what_passes_is_waited_for(trouble: Mapping[str, object]) -> None:
     target = _Target(_batch(0, 100))
     for name, value in trouble.items():
         setattr(target, name, value)
+    assert _Bench(target).held(_numbers()) == 100
+
+
+@pytest.mark.parametrize("error", [Code.OFFSET_OUT_OF_RANGE, Code.TOPIC_AUTHORIZATION_FAILED])
+def test_what_cannot_be_had_is_copied_again(error: Code) -> None:
+    target = _Target(_batch(0, 100))
+    target.error = error
     assert _Bench(target).held(_numbers()) == 0
 
 
