@@ -17,6 +17,8 @@ from urllib.parse import quote, quote_plus
 
 _LONG: Final = 6
 """From here on, a mixture of letters, digits and punctuation is in no ordinary word."""
+_LONG_WORD: Final = 12
+"""From here on, letters alone or digits alone are not."""
 _LEAST_PART: Final = 4
 _MOST_DIGITS: Final = 7
 _COMMON: Final = frozenset({"true", "false", "null", "none"})
@@ -32,9 +34,10 @@ _BEGIN: Final = "|".join(
         ),
         rf"(?<=%{_HEX}{{2}})",
         rf"(?<=%25{_HEX}{{2}})",
-        # A terminal's colours.
-        r"(?<=\x1b\[\dm)",
-        r"(?<=\x1b\[\d\dm)",
+        rf"(?<=={_HEX}{{2}})",
+        r"(?<=\\[0-7]{3})",
+        # A terminal's colours, also where the escape before them is written in another way.
+        *(rf"(?<=\[{codes}m)" for codes in (r"\d", r"\d\d", r"\d;\d\d", r"\d\d;\d\d")),
     )
 )
 _END: Final = f"(?!{_LETTER})"
@@ -86,29 +89,32 @@ class Screen:
     """Hides secrets in texts; of several at one place, the longest."""
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
-        # What is shown is found, too, so that a text may be hidden twice.
-        known = sorted(secrets, key=lambda each: len(each.text), reverse=True)
-        names = {each.shown for each in known}
-        self._shown = {name: name for name in names} | {each.text: each.shown for each in known}
-        ways = [*map(re.escape, sorted(names, key=len, reverse=True)), *map(_way, known)]
-        # Looked for at each place, because one may begin within another.
-        self._pattern = re.compile(f"(?=({'|'.join(ways)}))") if known else None
+        self._known = sorted(secrets, key=lambda each: len(each.text), reverse=True)
+        self._names = sorted({each.shown for each in self._known}, key=len, reverse=True)
 
     def hide(self, text: str) -> str:
         """The text without secrets."""
-        if self._pattern is None:
+        # There may be hundreds, and hardly ever is one in a text.
+        known = [each for each in self._known if each.text in text]
+        if not known:
             return text
+        # What is shown is found, too, so that a text may be hidden twice.
+        names = [name for name in self._names if name in text]
+        shown = {name: name for name in names} | {each.text: each.shown for each in known}
+        ways = [*map(re.escape, names), *map(_way, known)]
         pieces, at = [], 0
-        for found in self._pattern.finditer(text):
+        # Looked for at each place, because one may begin within another.
+        for found in re.finditer(f"(?=({'|'.join(ways)}))", text):
             start, end = found.span(1)
             if start >= at:
-                pieces += [text[at:start], self._shown[found[1]]]
+                pieces += [text[at:start], shown[found[1]]]
             at = max(at, end)
         return "".join([*pieces, text[at:]])
 
 
 def _could_be_in_words(value: str) -> bool:
-    return len(value) < _LONG or value.isalpha() or value.isdigit()
+    most = _LONG_WORD if value.isalpha() or value.isdigit() else _LONG
+    return len(value) < most
 
 
 def _spellings(text: str) -> set[str]:
