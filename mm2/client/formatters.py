@@ -212,7 +212,7 @@ OFFSET_SYNCS: Final = Formatter(
 """Prints as Java's ``OffsetSyncFormatter``."""
 
 OFFSET_RUNS: Final = Formatter(
-    "RunPublisher", _offset_runs, ("topic", "partition", "start", "end", "runs", "flags")
+    "OffsetRuns", _offset_runs, ("topic", "partition", "start", "end", "runs", "flags")
 )
 """Prints blocks of exact runs, each run as source offset, remote offset and number of records."""
 

@@ -171,7 +171,7 @@ def test_runs_show_where_the_copies_of_records_are() -> None:
     )
     shown = OFFSET_RUNS.shown(record(encode_key_of_block(where, 10), encode_value(block)))
     assert shown.line == (
-        "RunPublisher{topic=t, partition=3, start=10, end=40, runs=10->12+5 20->18+20, "
+        "OffsetRuns{topic=t, partition=3, start=10, end=40, runs=10->12+5 20->18+20, "
         "flags=transactional}"
     )
     gone = OFFSET_RUNS.shown(record(encode_key_of_block(where, 10), None))
