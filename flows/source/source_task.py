@@ -59,7 +59,11 @@ log = structlog.get_logger()
 
 def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
     """
-    Runs a bundle until the control topic says to stop; returns ``records``, ``bytes``, ``pid``.
+    Runs a bundle until the control topic says to stop.
+
+    Returns:
+        ``records``, ``bytes``, ``pid``, and ``drained``: 1 if neither this task nor an earlier one
+        of the bundle may still write.
 
     Raises:
         Fenced: another leader or task has taken the bundle over.
@@ -85,7 +89,11 @@ async def _run(spec: BundleSpec, connect: Connect = WireClient) -> Mapping[str, 
                 following.cancel()
         except BaseExceptionGroup as error:
             raise root_cause(error) from error
-        return {"records": 0, "bytes": 0, "pid": os.getpid()} if task is None else task.totals()
+        if task is None:
+            # Earlier tasks were perhaps not fenced.
+            is_drained = not spec.unsure
+            return {"records": 0, "bytes": 0, "pid": os.getpid(), "drained": int(is_drained)}
+        return {**task.totals(), "drained": int(task.is_drained)}
 
 
 class SourceTask:
@@ -106,6 +114,7 @@ class SourceTask:
         self._connections = connections
         self._lease, limit = control.lease, control.limit
         self._partitions: dict[TopicPartition, MirroredPartition] = {}
+        self.is_drained = False
         source, target = connections.source, connections.target
         self._maps = TranslationPublisher(
             spec,
@@ -304,6 +313,7 @@ class SourceTask:
         # Whoever reads that we have ended may change positions; none of ours may be on its way.
         if drained.is_complete:
             await self._reporter.final_report()
+            self.is_drained = True
         log.info("source.stopped", positions=drained.positions, **self.totals())
 
     async def _obey(self) -> None:

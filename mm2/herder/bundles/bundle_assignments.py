@@ -260,7 +260,8 @@ class Bundles:
             spec = self._spec_now(index)
             self._note_writable(index)
             totals = await self._runner.run(spec)
-            del self._writable[index]
+            if totals.get("drained"):
+                del self._writable[index]
             log.info("bundle.ended", bundle=name, **totals)
 
         keeper = self._keepers[index] = BundleSupervisor(name, job)

@@ -25,9 +25,10 @@ _REMOTE = TopicName("A.t")
 class _Runner(EndlessRunner):
     """Runs tasks that end in turn as they should, or with an error."""
 
-    def __init__(self, *endings: bool, is_there: bool = True) -> None:
+    def __init__(self, *endings: bool, is_there: bool = True, drains: bool = True) -> None:
         super().__init__()
         self._is_there = is_there
+        self._drains = drains
         self._endings = list(endings)
         self.unsure: list[tuple[TopicPartition, ...]] = []
         self.last: Assignment | None = None
@@ -51,14 +52,17 @@ class _Runner(EndlessRunner):
             await asyncio.get_running_loop().create_future()
         if not self._endings.pop(0):
             raise OSError("the worker is lost")
-        return {}
+        return {"drained": int(self._drains)}
 
 
 def _run(
-    *endings: bool, is_there: bool = True, writable: Mapping[int, set[TopicPartition]] | None = None
+    *endings: bool,
+    is_there: bool = True,
+    drains: bool = True,
+    writable: Mapping[int, set[TopicPartition]] | None = None,
 ) -> _Runner:
     async def work() -> _Runner:
-        runner = _Runner(*endings, is_there=is_there)
+        runner = _Runner(*endings, is_there=is_there, drains=drains)
         async with asyncio.TaskGroup() as group:
             bundles = Bundles(
                 runner,
@@ -83,6 +87,17 @@ def test_after_a_task_that_is_lost_the_next_one_knows_what_it_may_still_write_to
     runner = _run(False, True)
     lost = (TopicPartition(_REMOTE, 3),)
     assert runner.unsure == [(), lost, ()]
+
+
+def test_after_a_task_that_ends_without_having_drained_the_next_one_knows_it() -> None:
+    """Nothing is fenced where it was told to stop while it connected."""
+    earlier = TopicPartition(TopicName("A.earlier"), 0)
+    runner = _run(True, drains=False, writable={0: {earlier}})
+    first, second = runner.unsure
+    assert earlier in first
+    assert set(first) <= set(second)
+    assert runner.last is not None
+    assert not runner.last.is_drained
 
 
 def test_a_task_that_could_not_be_heard_to_end_is_not_said_to_have_drained() -> None:
