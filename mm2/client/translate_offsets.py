@@ -23,7 +23,7 @@ class TranslatedOffset:
         offset: of the record to read next.
         there: the same partition on the other cluster; None: the flow does not follow it.
         translated: where to go on reading there; None if that cannot be said.
-        accuracy: how good that is, see ``Standing``.
+        accuracy: how good that is, see ``GroupPosition``.
         exact_since: source offset from which on translations are exact; None: nowhere.
     """
 

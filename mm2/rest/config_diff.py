@@ -71,7 +71,7 @@ def patch_diff(present: Mapping[str, str], asked: Mapping[str, str | None]) -> C
         asked: new values; None is no value.
 
     Raises:
-        ConfigErrors: as ``whole``.
+        ConfigErrors: as ``replace_diff``.
     """
     return ConfigDiff(changes=_changes(present, asked))
 

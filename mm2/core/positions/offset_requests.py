@@ -165,7 +165,7 @@ def moved_position(
     log: LogRange,
 ) -> int:
     """
-    Returns the position from which mirroring goes on at the target; see ``Target``.
+    Returns the position from which mirroring goes on at the target; see ``RequestedOffset``.
 
     Args:
         target: where to move to.

@@ -50,7 +50,7 @@ class BundleSupervisor:
 
     async def suspend(self, *, within_s: float) -> None:
         """
-        Waits until the job under way has ended, and lets no other begin until ``go_on``.
+        Waits until the job under way has ended, and lets no other begin until ``resume``.
 
         Args:
             within_s: after so many seconds the job is cut off.
@@ -66,7 +66,7 @@ class BundleSupervisor:
             await self._is_idle.wait()
 
     def resume(self) -> None:
-        """Takes a ``rest`` back."""
+        """Takes a ``suspend`` back."""
         self._may_run.set()
 
     async def _again(self) -> None:
