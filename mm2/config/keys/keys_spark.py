@@ -74,7 +74,7 @@ _ALIKE: Final = 0.9
 _MASTER: Final = re.compile(
     r"local(\[\s*(0*[1-9][0-9]*|\*)\s*(,\s*[0-9]+\s*)?\])?"
     r"|local-cluster\[\s*[0-9]+\s*,\s*[0-9]+\s*,\s*[0-9]+\s*\]"
-    r"|yarn|[a-z][a-z0-9+.-]*://.+"
+    r"|yarn|(?!mesos:)[a-z][a-z0-9+.-]*://.+"
 )
 
 _OF_HEAP: Final = re.compile(r"[0-9]+[kmgt]?", re.IGNORECASE)
