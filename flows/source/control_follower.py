@@ -18,9 +18,9 @@ from mm2.herder.control.desired_state import DesiredState
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.command_records import (
+    CommandRecord,
     ConnectorState,
     LiveSettings,
-    SteeringEntry,
     decode_command,
 )
 from mm2.protocol.control_records import (
@@ -158,7 +158,7 @@ class ControlFollower:
         else:
             self.lease.renewed(entry.lasts_ms)
 
-    def _steer(self, entry: DesiredFlowState | SteeringEntry | None) -> None:
+    def _steer(self, entry: DesiredFlowState | CommandRecord | None) -> None:
         """Hears what operators want, whether a leader is there to pass it on or not."""
         self._steering = self._steering.then(entry)
         if isinstance(entry, LiveSettings) and self._is_newest("settings", entry):

@@ -104,6 +104,9 @@ class SourceTask:
         spec: the bundle.
         control: follows the control topic.
         connections: what it has open.
+
+    Attributes:
+        is_drained: whether all that it sent was answered and committed before it ended.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from mm2.config.checks.failed_flows import FlowsOfFile
 from mm2.config.checks.findings import Finding, Severity
 from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.overrides import apply_valid
+from mm2.config.overrides import apply_valid_overrides
 from mm2.config.pages.config_dump import Dump, Rejected, dump
 from mm2.config.pages.explain import Section, explain
 from mm2.config.text.properties import PropertiesFile, load
@@ -139,7 +139,7 @@ async def _asked(config: FlowConfig) -> MirrorMakerConfig | ClusterError | None:
             said = await FlowCommands(config, clusters).alterations()
     except ClusterError as error:
         return error
-    return apply_valid(config, said.changes).config.maker
+    return apply_valid_overrides(config, said.changes).config.maker
 
 
 def _print_sections(sections: list[Section]) -> None:

@@ -28,7 +28,7 @@ def wanted_groups(group: str | GroupPattern | None) -> Callable[[GroupId], bool]
             return lambda each: group.fullmatch(each) is not None
 
 
-def validate(**arguments: object) -> None:
+def check_arguments(**arguments: object) -> None:
     """
     Checks what Java checks, and that a time is not negative (C466).
 

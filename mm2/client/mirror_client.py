@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Final, Self, TypeAlias, overload
 
-from mm2.client.arguments import GroupPattern, validate, wanted_groups
+from mm2.client.arguments import GroupPattern, check_arguments, wanted_groups
 from mm2.client.client_config import ClientConfig
 from mm2.client.remote_checkpoints import GroupCheckpoints, last_checkpoints, topic_of_checkpoints
 from mm2.client.seen_heartbeats import SeenHeartbeat, read_heartbeats
@@ -187,7 +187,9 @@ class MirrorClient:
             ClusterError: the cluster does not answer, or refuses.
             InvalidArgument: an argument makes no sense.
         """
-        validate(remote_alias=upstream, timeout=timedelta.max if timeout is None else timeout)
+        check_arguments(
+            remote_alias=upstream, timeout=timedelta.max if timeout is None else timeout
+        )
         alias = self._config.alias
         records = records_to_end(
             alias,
@@ -236,7 +238,7 @@ class MirrorClient:
             ClusterError: the cluster does not answer, or refuses.
             InvalidArgument: an argument makes no sense.
         """
-        validate(group=group, remote_alias=remote_alias, timeout=timeout)
+        check_arguments(group=group, remote_alias=remote_alias, timeout=timeout)
         found = {
             each: {where: last.committed for where, last in partitions.items()}
             for each, partitions in (await self.checkpoints(remote_alias, group, timeout)).items()

@@ -72,7 +72,7 @@ def effects_of_key(key: str) -> Effects:
     return frozenset({Effect.NONE}) if read is None else effects_in_connector(read)
 
 
-def apply(config: FlowConfig, changes: Changes) -> FlowConfig:
+def apply_overrides(config: FlowConfig, changes: Changes) -> FlowConfig:
     """
     The flow with other settings.
 
@@ -108,13 +108,13 @@ def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
     if problems:
         raise ConfigErrors(problems)
     notes = [str(each.problem) for each in found]
-    after = apply(config, changes)
+    after = apply_overrides(config, changes)
     if foreign := _foreign(config, after):
         raise ConfigErrors(foreign)
     return after, notes
 
 
-def apply_valid(config: FlowConfig, changes: Changes) -> AppliedOverrides:
+def apply_valid_overrides(config: FlowConfig, changes: Changes) -> AppliedOverrides:
     """
     The flow with those changes that its file, which may be another by now, lets stand.
 
@@ -127,7 +127,7 @@ def apply_valid(config: FlowConfig, changes: Changes) -> AppliedOverrides:
     refused: list[ConfigError] = []
     while True:
         try:
-            found = apply(config, left)
+            found = apply_overrides(config, left)
             if not (foreign := _foreign(config, found)):
                 return AppliedOverrides(config=found, ignored=ignored, refused=tuple(refused))
             refused += foreign

@@ -10,7 +10,7 @@ from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.final_statuses import when_idle
+from mm2.core.connect.final_statuses import statuses_when_idle
 from mm2.core.connect.status_records import ConnectorKey, Status
 from mm2.core.connect.status_table import StatusTable
 from mm2.errors import ClusterError, ConfigErrors
@@ -114,7 +114,7 @@ class ConnectorStates:
     def _at_rest(self, name: str, wanted: TargetState, led: str) -> ConnectorStatus:
         """As the status topic says, or will as soon as somebody has put it right."""
         said = self._board.table_of(name, name) if self._board is not None else StatusTable()
-        for key, value in list(when_idle(said, wanted)):
+        for key, value in list(statuses_when_idle(said, wanted)):
             said.take(key, value)
         if (status := said.statuses.get(ConnectorKey(name))) is None:
             return self._as(name, wanted.value, led)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from mm2.connect.connector import Connector
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.final_statuses import when_idle
+from mm2.core.connect.final_statuses import statuses_when_idle
 from mm2.herder.status.status_diff import StatusDiff, Written
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 
@@ -48,7 +48,7 @@ class ConnectorStatusStore:
         wanted = self._wanted()
         if wanted is TargetState.STARTED:
             return ledger.ends(picture)
-        return when_idle(picture.statuses, wanted)
+        return statuses_when_idle(picture.statuses, wanted)
 
     async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
         """

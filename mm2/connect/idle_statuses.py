@@ -16,7 +16,7 @@ from mm2.connect.connector import Connector
 from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.final_statuses import when_idle
+from mm2.core.connect.final_statuses import statuses_when_idle
 from mm2.errors import Mm2Error
 from mm2.herder.status.status_diff import Written
 from mm2.herder.view.flow_follower import view_flow
@@ -70,7 +70,7 @@ class IdleConnectorStatuses:
         wanted = contents.state(name) if name in contents.configs else None
         if wanted is TargetState.STARTED:
             return []
-        return list(when_idle(self._board.table_of(name, name), wanted))
+        return list(statuses_when_idle(self._board.table_of(name, name), wanted))
 
     async def _correct(self, name: str) -> None:
         try:

@@ -15,7 +15,7 @@ import structlog
 
 from mm2.config.flow_config import FlowConfig
 from mm2.config.flow_difference import change_between
-from mm2.config.overrides import AppliedOverrides, apply_valid
+from mm2.config.overrides import AppliedOverrides, apply_valid_overrides
 from mm2.core.connect.status_records import ConnectorKey
 from mm2.core.live_change_effects import Effect
 from mm2.core.model import (
@@ -37,10 +37,10 @@ from mm2.herder.status.failure_reporting import Hear
 from mm2.herder.topics.internal_topics import create_internal_topics
 from mm2.protocol.command_records import (
     Alterations,
+    CommandRecord,
     ConnectorState,
     DesiredConnectorState,
     RestartCommand,
-    SteeringEntry,
 )
 from mm2.protocol.control_records import Entry
 from mm2.supervision import keep_running, run_unless_set
@@ -105,7 +105,7 @@ class LeaderFlow:
         Raises:
             ConfigError: a class that the flow needs may not be had, or cannot.
         """
-        with self._term.board.subscribe_entries(self._hear):
+        with self._term.control_topic.subscribe_entries(self._hear):
             while not self._term.stopping.is_set():
                 self._is_news.clear()
                 self._go_on_with(await self._usable())
@@ -167,7 +167,7 @@ class LeaderFlow:
 
     async def _run_small(self, connector: str, clusters: FlowClusters) -> None:
         """Runs a small flow, unless operators want it to rest."""
-        steering = self._term.board.steering
+        steering = self._term.control_topic.steering
         state = self._states[connector] = steering.state_of(connector)
         if state is not ConnectorState.RUNNING:
             reason = steering.reason_of(connector)
@@ -204,7 +204,7 @@ class LeaderFlow:
         finally:
             self._source = None
 
-    def _hear(self, entry: Entry | SteeringEntry) -> None:
+    def _hear(self, entry: Entry | CommandRecord) -> None:
         match entry:
             case Alterations():
                 self._is_news.set()
@@ -238,7 +238,9 @@ class LeaderFlow:
         return found.config
 
     def _effective(self) -> AppliedOverrides:
-        found = apply_valid(self._base, self._term.board.steering.alterations.changes)
+        found = apply_valid_overrides(
+            self._base, self._term.control_topic.steering.alterations.changes
+        )
         for key, reason in found.ignored.items():
             if self._ignored.get(key) != reason:
                 log.error("alteration.ignored", key=key, reason=reason)

@@ -33,10 +33,10 @@ from mm2.herder.topics.internal_topics import offset_syncs_topic
 from mm2.herder.topics.topic_sync import TopicSync
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.command_records import (
+    CommandRecord,
     ConnectorState,
     DesiredConnectorState,
     LiveSettings,
-    SteeringEntry,
     encode_command,
 )
 from mm2.protocol.control_records import (
@@ -130,10 +130,10 @@ class SourceController:
     async def _run_when_wanted(self) -> None:
         async with asyncio.TaskGroup() as group:
             stopping = group.create_task(self._interrupt_at_end(), name="stopping")
-            with self._term.board.subscribe_entries(self._hear):
+            with self._term.control_topic.subscribe_entries(self._hear):
                 while not self._stopping.is_set():
                     self._interrupted.clear()
-                    steering = self._term.board.steering
+                    steering = self._term.control_topic.steering
                     self._state = steering.state_of(SOURCE_CONNECTOR)
                     if self._state is ConnectorState.RUNNING:
                         await self._mirror()
@@ -147,7 +147,7 @@ class SourceController:
         await self._stopping.wait()
         self._interrupted.set()
 
-    def _hear(self, entry: Entry | SteeringEntry) -> None:
+    def _hear(self, entry: Entry | CommandRecord) -> None:
         """What operators want, and what tasks ask for."""
         match entry:
             case MissingTopic() if entry.epoch == self._epoch:
@@ -155,7 +155,7 @@ class SourceController:
             case Assignment() if entry.epoch <= self._epoch and self._bundles is not None:
                 self._bundles.heard(entry)
             case DesiredFlowState() | DesiredConnectorState():
-                if self._term.board.steering.state_of(SOURCE_CONNECTOR) is not self._state:
+                if self._term.control_topic.steering.state_of(SOURCE_CONNECTOR) is not self._state:
                     self._interrupted.set()
             case _:
                 pass
@@ -166,7 +166,7 @@ class SourceController:
         # Who is to stop meanwhile is not given another epoch.
         if not await run_unless_set(self._stopping, self._take_epoch()):
             return
-        entries = self._term.board.entries
+        entries = self._term.control_topic.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
         writable = await end_earlier_tasks(self._config, assignments, self._term.writer)
         # What was to be changed or restarted before begins now, as it is to be.

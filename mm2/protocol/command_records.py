@@ -103,10 +103,10 @@ class LiveSettings:
     number: int = 0
 
 
-SteeringEntry: TypeAlias = DesiredConnectorState | Alterations | RestartCommand | LiveSettings
+CommandRecord: TypeAlias = DesiredConnectorState | Alterations | RestartCommand | LiveSettings
 
 
-def encode_command(entry: SteeringEntry) -> tuple[bytes, bytes]:
+def encode_command(entry: CommandRecord) -> tuple[bytes, bytes]:
     """Key and value of a record."""
     fields = asdict(entry)
     match entry:
@@ -122,7 +122,7 @@ def encode_command(entry: SteeringEntry) -> tuple[bytes, bytes]:
     return key.encode(), value.encode()
 
 
-def decode_command(key: bytes | None, value: bytes | None) -> SteeringEntry | None:
+def decode_command(key: bytes | None, value: bytes | None) -> CommandRecord | None:
     """
     The record; None for a tombstone, and for kinds that are none of these.
 
@@ -151,7 +151,7 @@ def _check_version(name: str, version: int) -> None:
         raise kind(f"control record {name!r} is of version {version}, we know {VERSION}")
 
 
-def _decoded(name: str, fields: dict[str, Any]) -> SteeringEntry:
+def _decoded(name: str, fields: dict[str, Any]) -> CommandRecord:
     time_ms = int(fields.get("time_ms", 0))
     match name.partition("-"):
         case "connector", _, connector:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.overrides import apply_valid
+from mm2.config.overrides import apply_valid_overrides
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.herder.control.flow_commands import FlowCommands
 from mm2.herder.flow_clusters import admin_clients
@@ -67,7 +67,7 @@ class FlowControl:
         """
         async with _commands(config) as commands:
             altered = (await commands.alterations()).changes
-            present = shown_config(apply_valid(config, altered).config, connector)
+            present = shown_config(apply_valid_overrides(config, altered).config, connector)
             asked = difference(present, list(altered))
             if asked:
                 alteration = await commands.alter(asked.changes, reset=asked.resets)

@@ -10,7 +10,7 @@ from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
 from mm2.config.flow_draft import effective_settings
 from mm2.config.layers import plain
-from mm2.config.overrides import apply_valid
+from mm2.config.overrides import apply_valid_overrides
 from mm2.config.text.redact import redacted
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
@@ -42,7 +42,9 @@ def shown_config(config: FlowConfig, connector: str) -> dict[str, str]:
 
 def altered_config(config: FlowConfig, connector: str, view: FlowView) -> dict[str, str]:
     """A connector's configuration with the alterations that are known."""
-    return shown_config(apply_valid(config, view.steering.alterations.changes).config, connector)
+    return shown_config(
+        apply_valid_overrides(config, view.steering.alterations.changes).config, connector
+    )
 
 
 def connector_of(view: FlowView, name: str, connector: str) -> ConnectorView:

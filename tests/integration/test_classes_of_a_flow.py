@@ -14,7 +14,7 @@ import pytest
 from flows.checkpoint.checkpoint_flow import run_checkpoints
 from flows.heartbeat.heartbeat_flow import run_heartbeats
 from mm2.config.flow_config import FlowConfig
-from mm2.config.overrides import apply_valid
+from mm2.config.overrides import apply_valid_overrides
 from mm2.core.live_change_effects import Effect
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.control.control_topic import ControlTopicState
@@ -181,8 +181,8 @@ async def _open(file: Path, labels: set[str]) -> bool:
 def test_what_looks_at_topics_keeps_what_it_was_made_with(tmp_path: Path, written: Path) -> None:
     """Another setting that does not concern it has others made, and it goes on with its own."""
     config = _config(tmp_path, topics="one")
-    limited = apply_valid(config, {"tasks.max": "7"}).config
-    other = apply_valid(config, {"topics": "two"}).config
+    limited = apply_valid_overrides(config, {"tasks.max": "7"}).config
+    other = apply_valid_overrides(config, {"topics": "two"}).config
 
     async def work() -> None:
         async with admin_clients(config) as clusters:

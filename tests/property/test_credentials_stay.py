@@ -22,7 +22,7 @@ from mm2.config.keys.keys_clients import CLIENT_KINDS
 from mm2.config.keys.keys_mm2 import SPELLINGS
 from mm2.config.keys.keys_security import CLIENT_NAMES
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.overrides import apply_valid
+from mm2.config.overrides import apply_valid_overrides
 from mm2.connect.connector import read_connector
 from mm2.connect.worker_config import WorkerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
@@ -165,7 +165,7 @@ def test_no_alteration_says_where_to_connect_or_how_to_log_in(prefix: str) -> No
     refused = [str(each) for each in caught.value.problems if "change the file" in str(each)]
     assert len(refused) == len(keys)
     # Whoever writes to the control topic need not ask.
-    found = apply_valid(_file(), dict.fromkeys(keys, "evil:9092"))
+    found = apply_valid_overrides(_file(), dict.fromkeys(keys, "evil:9092"))
     assert found.config == _file()
     assert set(found.ignored) == keys
 

@@ -13,7 +13,7 @@ from mm2.core.connect.status_table import StatusTable
 _IS_NO_PAUSE: Final = (RunState.FAILED, RunState.PAUSED)
 
 
-def on_worker_stop(said: StatusTable) -> Iterator[tuple[bytes, bytes | None]]:
+def statuses_on_worker_stop(said: StatusTable) -> Iterator[tuple[bytes, bytes | None]]:
     """
     Keys and values of what a worker writes that ends, as Connect's do (``WorkerConnector``).
 
@@ -29,7 +29,7 @@ def on_worker_stop(said: StatusTable) -> Iterator[tuple[bytes, bytes | None]]:
             yield encode_status(key, replace(status, state=RunState.UNASSIGNED, trace=None))
 
 
-def when_idle(
+def statuses_when_idle(
     said: StatusTable, wanted: TargetState | None
 ) -> Iterator[tuple[bytes, bytes | None]]:
     """

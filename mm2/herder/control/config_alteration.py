@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mm2.config.flow_config import FlowConfig
 from mm2.config.flow_difference import FlowChange, change_between
-from mm2.config.overrides import Changes, apply_valid, check
+from mm2.config.overrides import Changes, apply_valid_overrides, check
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, has_a_slot_per_core, slots_of
 from mm2.core.live_change_effects import Effect
 from mm2.errors import ConfigError, ConfigErrors
@@ -53,9 +53,9 @@ def alteration(
     if unknown:
         raise ConfigErrors([_not_altered(key) for key in unknown])
     kept = {key: value for key, value in earlier.items() if key not in {*reset, *changes}}
-    before = apply_valid(config, earlier).config
+    before = apply_valid_overrides(config, earlier).config
     # What an earlier alteration has become wrong about must not stand in the way of this one.
-    base = apply_valid(config, kept)
+    base = apply_valid_overrides(config, kept)
     fitting = {key: value for key, value in kept.items() if key not in base.ignored}
     after, notes = check(config, {**fitting, **changes})
     if wrong := class_problem(after):

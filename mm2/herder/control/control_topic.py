@@ -14,12 +14,12 @@ from mm2.errors import SchemaError
 from mm2.herder.control.desired_state import DesiredState
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.kafka.logs.read_log import Record
-from mm2.protocol.command_records import SteeringEntry, decode_command
+from mm2.protocol.command_records import CommandRecord, decode_command
 from mm2.protocol.control_records import Entry, NewerRecord, decode
 
 log = structlog.get_logger()
 
-Listener = Callable[[Entry | SteeringEntry], None]
+Listener = Callable[[Entry | CommandRecord], None]
 """Hears what each record says that says something."""
 
 Reader = Callable[[Record], None]
@@ -118,7 +118,7 @@ class ControlTopicState:
         for reader in tuple(self._readers):
             reader(record)
 
-    def _decoded(self, key: bytes, record: Record) -> tuple[Entry | None, SteeringEntry | None]:
+    def _decoded(self, key: bytes, record: Record) -> tuple[Entry | None, CommandRecord | None]:
         self._newer.pop(key, None)
         try:
             return decode(record.key, record.value), decode_command(record.key, record.value)

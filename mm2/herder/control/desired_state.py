@@ -17,9 +17,9 @@ from mm2.kafka.logs.read_log import Record, read_to_end
 from mm2.protocol.command_records import (
     CONFIG_KEY,
     Alterations,
+    CommandRecord,
     ConnectorState,
     DesiredConnectorState,
-    SteeringEntry,
     decode_command,
 )
 from mm2.protocol.control_records import DesiredFlowState, Entry, FlowState, NewerRecord, decode
@@ -62,7 +62,7 @@ class DesiredState:
         wanted = self.connectors.get(connector)
         return "" if wanted is None else wanted.reason
 
-    def then(self, entry: Entry | SteeringEntry | None) -> DesiredState:
+    def then(self, entry: Entry | CommandRecord | None) -> DesiredState:
         """What holds after one more record."""
         match entry:
             case DesiredFlowState():
@@ -138,7 +138,7 @@ def readable(record: Record) -> Entry | None:
         return None
 
 
-def readable_command(record: Record) -> SteeringEntry | None:
+def readable_command(record: Record) -> CommandRecord | None:
     """What a record of an operator or leader says; None for other kinds, or if it is damaged."""
     try:
         return decode_command(record.key, record.value)

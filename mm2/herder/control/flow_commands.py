@@ -26,10 +26,10 @@ from mm2.herder.topics.internal_topics import create_internal_topics
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import (
     Alterations,
+    CommandRecord,
     ConnectorState,
     DesiredConnectorState,
     RestartCommand,
-    SteeringEntry,
     encode_command,
 )
 from mm2.protocol.control_records import DesiredFlowState, FlowState, encode_desired_state
@@ -119,7 +119,7 @@ class FlowCommands:
         """
         name = _known(connector or SOURCE_CONNECTOR)
         steering = await self.desired_state()
-        entries: list[DesiredFlowState | SteeringEntry] = []
+        entries: list[DesiredFlowState | CommandRecord] = []
         if name == SOURCE_CONNECTOR and (connector is None or steering.flow.is_stopped):
             entries.append(_flow(FlowState.RUNNING, reason))
         if connector is not None or name in steering.connectors:
@@ -203,7 +203,7 @@ class FlowCommands:
     async def _want(self, connector: str, state: ConnectorState, reason: str) -> None:
         await self._say(_connector(_known(connector), state, reason))
 
-    async def _say(self, *entries: DesiredFlowState | SteeringEntry) -> None:
+    async def _say(self, *entries: DesiredFlowState | CommandRecord) -> None:
         async with self._writer() as writer:
             for entry in entries:
                 await writer.send(self._topic, *_encoded(entry), partition=0)
@@ -219,7 +219,7 @@ class FlowCommands:
             yield writer
 
 
-def _encoded(entry: DesiredFlowState | SteeringEntry) -> tuple[bytes, bytes]:
+def _encoded(entry: DesiredFlowState | CommandRecord) -> tuple[bytes, bytes]:
     return (
         encode_desired_state(entry)
         if isinstance(entry, DesiredFlowState)

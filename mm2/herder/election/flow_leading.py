@@ -28,7 +28,7 @@ from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
 from mm2.herder.election.version_guard import VersionGuard
 from mm2.kafka.writer import Writer
-from mm2.protocol.command_records import SteeringEntry
+from mm2.protocol.command_records import CommandRecord
 from mm2.protocol.control_records import Entry, Lease, LeaseState, encode_lease
 from mm2.protocol.member_metadata import Decision
 
@@ -198,7 +198,7 @@ class FlowLeading:
             self._share.take(flow)
         self._events.put_nowait(events.Elected(is_ours=is_ours, alive=frozenset(decided.nodes)))
 
-    def _heard(self, entry: Entry | SteeringEntry) -> None:
+    def _heard(self, entry: Entry | CommandRecord) -> None:
         if not isinstance(entry, Lease):
             return
         self._compare(entry)

@@ -27,7 +27,7 @@ class LeadershipTerm:
     def __init__(
         self, board: ControlTopicState, writer: Writer, *, epoch: int, advance: Callable[[], None]
     ) -> None:
-        self.board = board
+        self.control_topic = board
         self.writer = writer
         self.stopping = asyncio.Event()
         self._ask = advance

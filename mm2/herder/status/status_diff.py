@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.connect.final_statuses import on_worker_stop
+from mm2.core.connect.final_statuses import statuses_on_worker_stop
 from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
@@ -106,7 +106,7 @@ class StatusDiff:
         """What to write when this node gives the flow up, which then nobody runs."""
         if not self._leads(picture):
             return []
-        return list(on_worker_stop(own_words(picture)))
+        return list(statuses_on_worker_stop(own_words(picture)))
 
     def _leads(self, picture: FlowSnapshot) -> bool:
         lease = picture.lease

@@ -110,7 +110,7 @@ class StatusKeeper:
             work: what a leader does.
             term: for which it does so.
         """
-        follower = FlowFollower(self._config(), nodes=False, board=term.board)
+        follower = FlowFollower(self._config(), nodes=False, board=term.control_topic)
         try:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(

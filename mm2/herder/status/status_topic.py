@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.connect.final_statuses import on_worker_stop
+from mm2.core.connect.final_statuses import statuses_on_worker_stop
 from mm2.core.model import SourceAndTarget
 from mm2.herder.status.status_diff import StatusDiff, Written, own_words
 from mm2.herder.view.flow_snapshot import FlowSnapshot
@@ -89,7 +89,7 @@ async def mark_unassigned(config: FlowConfig, target: Admin) -> None:
     for kind in (CONTROL, STATUS):
         if topics.names.get(kind) in known:
             await topics.read(kind)
-    words = list(on_worker_stop(own_words(topics.picture)))
+    words = list(statuses_on_worker_stop(own_words(topics.picture)))
     if words and not topics.picture.is_led(now_ms()):
         async with Writer(config.flow.target, _producer(config)) as writer:
             for key, value in words:

@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.overrides import apply_valid
+from mm2.config.overrides import apply_valid_overrides
 from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
@@ -160,7 +160,7 @@ class FlowSnapshot:
             or self._altered[0] is not changed
             or self._altered[1] is not config
         ):
-            self._altered = changed, config, apply_valid(config, changed.changes).config
+            self._altered = changed, config, apply_valid_overrides(config, changed.changes).config
         return self._altered[2]
 
     @property

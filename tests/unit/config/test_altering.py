@@ -14,7 +14,13 @@ from mm2.config.keys.key_aliases import canonical_key
 from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.keys_mm2 import SPELLINGS, KeyAlias
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.overrides import apply, apply_valid, check, effects_of_key, file_key
+from mm2.config.overrides import (
+    apply_overrides,
+    apply_valid_overrides,
+    check,
+    effects_of_key,
+    file_key,
+)
 from mm2.core.live_change_effects import Effect, rows
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
@@ -43,13 +49,15 @@ def _problems(config: FlowConfig, changes: dict[str, str | None]) -> list[str]:
 
 
 def test_an_alteration_wins_over_the_flow_s_own_key_and_over_the_top_level() -> None:
-    config = apply(_config(), {"topics": "payments", "tasks.max": "2"})
+    config = apply_overrides(_config(), {"topics": "payments", "tasks.max": "2"})
     assert config.source.topics == ("payments",)
     assert config.source.tasks_max == 2
 
 
 def test_a_key_can_be_left_out_and_then_the_level_above_counts() -> None:
-    config = apply(_config(**{"A->B.tasks.max": "8"}), {"tasks.max": None, "topics": None})
+    config = apply_overrides(
+        _config(**{"A->B.tasks.max": "8"}), {"tasks.max": None, "topics": None}
+    )
     assert config.source.tasks_max == 4
     assert config.source.topics == (".*",)
 
@@ -57,13 +65,13 @@ def test_a_key_can_be_left_out_and_then_the_level_above_counts() -> None:
 def test_a_key_of_the_worker_counts_for_this_flow() -> None:
     assert file_key(FLOW, "offset.flush.interval.ms") == "B.offset.flush.interval.ms"
     assert file_key(FLOW, "topics") == "A->B.topics"
-    config = apply(_config(), {"offset.flush.interval.ms": "250"})
+    config = apply_overrides(_config(), {"offset.flush.interval.ms": "250"})
     assert config.herder.offset_flush_interval.total_seconds() == 0.25
 
 
 def test_nothing_altered_is_the_file() -> None:
     config = _config()
-    assert apply(config, {}) is config
+    assert apply_overrides(config, {}) is config
 
 
 def test_all_problems_are_told_at_once() -> None:
@@ -115,7 +123,7 @@ def test_an_older_spelling_does_what_the_key_does_that_it_is_read_as(spelling: K
     value = "7" if spelling.name.endswith(".") else "false"
     raw = {key: text for key, text in _FILE.items() if key != "A->B.topics"}
     before = flow_config(MirrorMakerConfig(raw=raw, lines={}, environment={}), FLOW)
-    effects = change_between(before, apply(before, {name: value})).effects
+    effects = change_between(before, apply_overrides(before, {name: value})).effects
     target = canonical_key(name)
     if target is None:
         assert not effects
@@ -126,7 +134,7 @@ def test_an_older_spelling_does_what_the_key_does_that_it_is_read_as(spelling: K
 
 def test_alterations_that_the_file_has_made_wrong_are_passed_over() -> None:
     config = _config(**{"B.exactly.once.source.support": "disabled"})
-    found = apply_valid(config, {"tasks.max": "2", "exactly.once.support": "required"})
+    found = apply_valid_overrides(config, {"tasks.max": "2", "exactly.once.support": "required"})
     assert found.config.source.tasks_max == 2
     assert list(found.ignored) == ["exactly.once.support"]
     assert "exactly.once.support" in found.ignored["exactly.once.support"]
@@ -157,15 +165,17 @@ def test_a_new_expression_is_not_taken_whoever_wrote_it(
         assert "rest.config.providers.enabled" in problem
         assert "t0psecret" not in problem
         # Whoever writes to the control topic need not ask.
-        found = apply_valid(config, {key: value, "tasks.max": "2"})
-        assert found.config == apply(config, {"tasks.max": "2"})
+        found = apply_valid_overrides(config, {key: value, "tasks.max": "2"})
+        assert found.config == apply_overrides(config, {"tasks.max": "2"})
         assert found.ignored == {key: problem}
 
 
 def test_an_expression_of_the_file_may_come_back(provided: tuple[FlowConfig, str]) -> None:
     config, expression = provided
-    assert apply_valid(config, {"groups": expression}).ignored == {}
-    assert list(apply_valid(config, {"groups.exclude": expression}).ignored) == ["groups.exclude"]
+    assert apply_valid_overrides(config, {"groups": expression}).ignored == {}
+    assert list(apply_valid_overrides(config, {"groups.exclude": expression}).ignored) == [
+        "groups.exclude"
+    ]
 
 
 def test_the_file_can_have_new_expressions_taken(provided: tuple[FlowConfig, str]) -> None:
@@ -173,21 +183,23 @@ def test_the_file_can_have_new_expressions_taken(provided: tuple[FlowConfig, str
     assert config.maker is not None
     raw = {**config.maker.raw, "rest.config.providers.enabled": " True "}
     config = flow_config(MirrorMakerConfig(raw=raw, environment={}), FLOW)
-    assert apply_valid(config, {"topics": expression}).config.source.topics == ("t0psecret",)
+    assert apply_valid_overrides(config, {"topics": expression}).config.source.topics == (
+        "t0psecret",
+    )
 
 
 @pytest.mark.parametrize("key", ["topics", "groups.exclude"])
 def test_patterns_without_end_are_not_compiled(key: str) -> None:
-    found = apply_valid(_config(), {key: "x" * 32_769})
+    found = apply_valid_overrides(_config(), {key: "x" * 32_769})
     assert "at most 32768" in found.ignored[key]
-    assert found.config == apply(_config(), {})
+    assert found.config == apply_overrides(_config(), {})
     names = ",".join(f"a-long-name-of-a-topic-{number}" for number in range(2000))
-    assert len(apply(_config(), {key: names}).source.topics) >= 1, "as a file may have it"
+    assert len(apply_overrides(_config(), {key: names}).source.topics) >= 1, "as a file may have it"
 
 
 def test_a_flow_that_comes_from_elsewhere_is_not_altered() -> None:
     config = replace(_config(), maker=None)
-    found = apply_valid(config, {"tasks.max": "2"})
+    found = apply_valid_overrides(config, {"tasks.max": "2"})
     assert (found.config, list(found.ignored)) == (config, ["tasks.max"])
     assert "does not come from a file" in found.ignored["tasks.max"]
 
@@ -247,7 +259,7 @@ def test_the_difference_says_what_it_takes(
     changes: dict[str, str | None], effects: set[Effect]
 ) -> None:
     config = _config()
-    change = change_between(config, apply(config, changes))
+    change = change_between(config, apply_overrides(config, changes))
     assert change.effects == effects
     assert bool(change.keys) is bool(effects)
 
@@ -293,7 +305,7 @@ def test_a_class_that_the_file_does_not_allow_is_refused(key: str) -> None:
     (problem,) = _problems(_config(), {key: "venv.__main__:X"})
     assert "plugin.allowed.prefixes of the node's file does not allow it" in problem
     # Somebody has written it into the topic all the same: the flow is not to run without it.
-    found = apply_valid(_config(), {key: "venv.__main__:X", "tasks.max": "2"})
+    found = apply_valid_overrides(_config(), {key: "venv.__main__:X", "tasks.max": "2"})
     assert (found.config.source.tasks_max, list(found.ignored)) == (2, [key])
     assert found.config.source.properties.get(key) == _config().source.properties.get(key)
     assert [each.key for each in found.refused] == [key]
@@ -317,7 +329,7 @@ def test_classes_of_packages_that_the_file_allows_are_taken(
     allowed: str, name: str, *, is_allowed: bool
 ) -> None:
     config = _config(**{"plugin.allowed.prefixes": allowed})
-    found = apply_valid(config, {"topic.filter.class": name})
+    found = apply_valid_overrides(config, {"topic.filter.class": name})
     assert (not found.refused) is is_allowed
     wanted = name if is_allowed else None
     assert found.config.source.properties.get("topic.filter.class") == wanted
@@ -334,7 +346,7 @@ def test_classes_of_packages_that_the_file_allows_are_taken(
 def test_our_classes_and_those_of_the_file_need_no_permission(name: str) -> None:
     config = _config(**{"topic.filter.class": "acme:OfTheFile", "A->B.tasks.max": "1"})
     assert not check(config, {"topic.filter.class": name, "tasks.max": "2"})[1]
-    assert not apply_valid(config, {"rename.topics": "false"}).refused
+    assert not apply_valid_overrides(config, {"rename.topics": "false"}).refused
 
 
 def test_what_may_be_loaded_is_not_altered() -> None:
@@ -344,7 +356,7 @@ def test_what_may_be_loaded_is_not_altered() -> None:
         "topic.filter.class": "venv.__main__:X",
     }
     assert len(_problems(config, changes)) == 1
-    assert apply_valid(config, changes).refused
+    assert apply_valid_overrides(config, changes).refused
 
 
 def test_each_key_that_names_a_class_of_ours_is_guarded_or_is_not_loaded() -> None:

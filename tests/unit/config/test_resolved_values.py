@@ -13,7 +13,7 @@ import structlog
 from mm2.config.checks.findings import findings
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.overrides import apply_valid, check
+from mm2.config.overrides import apply_valid_overrides, check
 from mm2.config.text.expressions import RESOLVED, expressions, hide, is_of_expressions
 from mm2.config.text.properties import PropertiesFile
 from mm2.config.text.redact import as_written
@@ -88,7 +88,7 @@ def test_a_part_of_an_item_is_not_quoted_either(expression: str) -> None:
 
 
 def test_what_is_ignored_of_alterations_is_told_with_expressions(expression: str) -> None:
-    found = apply_valid(_config(), {"tasks.max": expression})
+    found = apply_valid_overrides(_config(), {"tasks.max": expression})
     assert list(found.ignored) == ["tasks.max"]
     assert SECRET not in found.ignored["tasks.max"]
 

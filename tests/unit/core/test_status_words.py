@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.final_statuses import on_worker_stop, when_idle
+from mm2.core.connect.final_statuses import statuses_on_worker_stop, statuses_when_idle
 from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
@@ -35,9 +35,9 @@ def _status(state: RunState) -> Status:
 def _after(wanted: TargetState | None, connector: RunState, task: RunState) -> StatusTable:
     """What is said once the words are written."""
     table = _said(connector, task)
-    for key, value in list(when_idle(table, wanted)):
+    for key, value in list(statuses_when_idle(table, wanted)):
         table.take(key, value)
-    assert not list(when_idle(table, wanted)), "it is said once"
+    assert not list(statuses_when_idle(table, wanted)), "it is said once"
     return table
 
 
@@ -77,17 +77,17 @@ def test_nothing_is_said_of_a_connector_that_was_deleted() -> None:
 @pytest.mark.parametrize("state", sorted(set(RunState) - {RunState.FAILED}))
 def test_what_its_worker_leaves_is_run_by_nobody(state: RunState) -> None:
     table = _said(state, state)
-    for key, value in list(on_worker_stop(table)):
+    for key, value in list(statuses_on_worker_stop(table)):
         table.take(key, value)
     unassigned = _status(RunState.UNASSIGNED)
     assert table.statuses == {_CONNECTOR: unassigned, _TASK: unassigned}
     assert _TOPIC in table.topics
-    assert not list(on_worker_stop(table)), "it is said once"
+    assert not list(statuses_on_worker_stop(table)), "it is said once"
 
 
 def test_a_task_that_has_failed_is_left_with_its_reason() -> None:
     table = _said(RunState.FAILED, RunState.FAILED)
-    for key, value in list(on_worker_stop(table)):
+    for key, value in list(statuses_on_worker_stop(table)):
         table.take(key, value)
     assert table.statuses == {
         _CONNECTOR: _status(RunState.UNASSIGNED),

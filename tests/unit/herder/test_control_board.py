@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.election.version_guard import VersionGuard
 from mm2.kafka.logs.records import Record
-from mm2.protocol.command_records import SteeringEntry
+from mm2.protocol.command_records import CommandRecord
 from mm2.protocol.control_records import Entry, Lease, encode_lease
 
 
@@ -17,7 +17,7 @@ def _record(key: bytes, value: bytes | None) -> Record:
 
 def test_whom_a_lease_of_a_newer_release_names_is_heard_of_and_we_must_not_lead() -> None:
     board = ControlTopicState("B", {}, "control")
-    heard: list[Entry | SteeringEntry] = []
+    heard: list[Entry | CommandRecord] = []
     with board.subscribe_entries(heard.append):
         board._take(_record(b"lease", b'{"version":2,"epoch":7,"owner":"n","more":1}'))
         assert heard == [Lease(epoch=7, owner="n")], "a leader gives way to it"

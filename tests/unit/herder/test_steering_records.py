@@ -20,11 +20,11 @@ from mm2.herder.control.desired_state import (
 from mm2.kafka.logs.read_log import Record
 from mm2.protocol.command_records import (
     Alterations,
+    CommandRecord,
     ConnectorState,
     DesiredConnectorState,
     LiveSettings,
     RestartCommand,
-    SteeringEntry,
     decode_command,
     encode_command,
 )
@@ -36,7 +36,7 @@ from mm2.protocol.control_records import (
     encode_desired_state,
 )
 
-_entries: st.SearchStrategy[SteeringEntry] = st.one_of(
+_entries: st.SearchStrategy[CommandRecord] = st.one_of(
     st.builds(
         DesiredConnectorState,
         connector=st.sampled_from(CONNECTORS),
@@ -67,14 +67,14 @@ _entries: st.SearchStrategy[SteeringEntry] = st.one_of(
 
 
 @given(_entries)
-def test_every_kind_survives_and_is_nothing_to_older_releases(entry: SteeringEntry) -> None:
+def test_every_kind_survives_and_is_nothing_to_older_releases(entry: CommandRecord) -> None:
     key, value = encode_command(entry)
     assert decode_command(key, value) == entry
     assert decode(key, value) is None
 
 
 @given(_entries, st.text(min_size=1).filter(lambda name: name not in {"id", "task"}))
-def test_fields_of_newer_releases_are_passed_over(entry: SteeringEntry, name: str) -> None:
+def test_fields_of_newer_releases_are_passed_over(entry: CommandRecord, name: str) -> None:
     key, value = encode_command(entry)
     assert decode_command(key, json.dumps({name: 1, **json.loads(value)}).encode()) == entry
 
