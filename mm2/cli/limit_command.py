@@ -35,8 +35,7 @@ def limit(file: Path, rate: str, flow: str | None) -> None:
             commands = FlowCommands(config, clusters)
             if wanted is not None:
                 return await commands.alter({_KEY: wanted})
-            is_altered = _KEY in (await commands.alterations()).changes
-            return await commands.reset([_KEY]) if is_altered else None
+            return await commands.alter_by(lambda each: ({}, [_KEY]) if _KEY in each else None)
 
     done = run(work)
     tell([f"flow {config.flow}: nothing is different"] if done is None else told(config, done))

@@ -7,13 +7,13 @@ All of it is written to the flow's control topic, which whoever leads the flow o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.overrides import apply_valid_overrides
+from mm2.config.overrides import Changes, apply_valid_overrides
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.herder.control.flow_commands import FlowCommands
 from mm2.herder.flow_clusters import admin_clients
@@ -65,12 +65,14 @@ class FlowControl:
         Raises:
             ConfigErrors: the configuration would be wrong.
         """
-        async with _commands(config) as commands:
-            altered = (await commands.alterations()).changes
+
+        def request(altered: Changes) -> tuple[Changes, Collection[str]] | None:
             present = shown_config(apply_valid_overrides(config, altered).config, connector)
             asked = difference(present, list(altered))
-            if asked:
-                alteration = await commands.alter(asked.changes, reset=asked.resets)
+            return (asked.changes, asked.resets) if asked else None
+
+        async with _commands(config) as commands:
+            if alteration := await commands.alter_by(request):
                 await self._until_seen(config, alteration.alterations)
 
     async def set_target_state(

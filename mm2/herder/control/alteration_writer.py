@@ -7,7 +7,7 @@ A record holds all that is altered, so it would take back what came since it was
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from mm2.config.overrides import Changes
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.control.config_alteration import Alteration, alteration
 from mm2.herder.control.desired_state import ControlBacklog, newer_alterations, readable_command
-from mm2.kafka.logs.read_log import Record, records_to_end
+from mm2.kafka.logs.read_log import Record
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import Alterations, encode_command
 
@@ -30,24 +30,29 @@ class AlterationWriter:
     Args:
         config: the flow, as its file has it.
         writer: of its control topic.
+        read_after: yields the records of the control topic after an offset.
         changes: new values by key.
         reset: keys that are to be as in the file again.
     """
 
     def __init__(
-        self, config: FlowConfig, writer: Writer, changes: Changes, reset: Collection[str]
+        self,
+        config: FlowConfig,
+        writer: Writer,
+        read_after: Callable[[int], AsyncIterator[Record]],
+        changes: Changes,
+        reset: Collection[str],
     ) -> None:
         self._config = config
         self._writer = writer
+        self._read_after = read_after
         self._changes = changes
         self._reset = reset
         self._topic = config.herder.names.control_topic
 
     async def write(self, done: Alteration, seen: int) -> Alteration:
         """
-        Writes it over what others have written since it was made; returns what came of it.
-
-        What they have written is looked for just before it is written, and once more afterwards.
+        Writes it, and once more over what others have written since it was made.
 
         Args:
             done: the alteration.
@@ -57,13 +62,10 @@ class AlterationWriter:
             ConfigErrors: what others have written does not go with it; theirs holds.
             ClusterError: the target does not answer, or refuses.
         """
-        missed = await self._altered_since(seen)
-        if missed is not None:
-            done, seen = await self._over(missed), missed.offset
         while True:
-            said = encode_command(done.alterations)
-            written = await self._writer.send(self._topic, *said, partition=0)
-            missed = await self._altered_since(seen, written)
+            record = encode_command(done.alterations)
+            written = await self._writer.send(self._topic, *record, partition=0)
+            missed = await self._altered_between(seen, written)
             if missed is None:
                 return done
             seen = written
@@ -73,14 +75,13 @@ class AlterationWriter:
                 await self._writer.send(self._topic, missed.key, missed.value, partition=0)
                 raise
 
-    async def _altered_since(self, seen: int, before: int | None = None) -> Record | None:
-        """The last alteration after one record of the control topic, and before another."""
-        alias = self._config.flow.target
-        consumer = self._config.herder.client("consumer", "control")
+    async def _altered_between(self, seen: int, written: int) -> Record | None:
+        """The last alteration between two offsets; nothing is read if there is none between."""
         found = None
-        async for record in records_to_end(alias, consumer, self._topic, starts={0: seen + 1}):
-            if (before is None or record.offset < before) and _alters(record):
-                found = record
+        if written > seen + 1:
+            async for record in self._read_after(seen):
+                if record.offset < written and _alters(record):
+                    found = record
         return found
 
     async def _over(self, missed: Record) -> Alteration:

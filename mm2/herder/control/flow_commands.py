@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 
 from mm2.config.flow_config import FlowConfig
@@ -23,6 +23,7 @@ from mm2.herder.control.config_alteration import Alteration, alteration
 from mm2.herder.control.desired_state import ControlBacklog, DesiredState, read_control
 from mm2.herder.flow_clusters import FlowClusters, check_reachable
 from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.logs.read_log import Record, records_to_end
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import (
     Alterations,
@@ -33,6 +34,9 @@ from mm2.protocol.command_records import (
     encode_command,
 )
 from mm2.protocol.control_records import DesiredFlowState, FlowState, encode_desired_state
+
+Request = Callable[[Changes], tuple[Changes, Collection[str]] | None]
+"""Says what to change and what to reset, given what is altered; None for nothing."""
 
 
 class FlowCommands:
@@ -66,6 +70,13 @@ class FlowCommands:
             return ControlBacklog(entries=())
         consumer = self._config.herder.client("consumer", "control")
         return await read_control(self._config.flow.target, consumer, self._topic)
+
+    def _read_after(self, offset: int) -> AsyncIterator[Record]:
+        alias, consumer = (
+            self._config.flow.target,
+            self._config.herder.client("consumer", "control"),
+        )
+        return records_to_end(alias, consumer, self._topic, starts={0: offset + 1})
 
     async def pause(self, connector: str | None = None, *, reason: str = "") -> None:
         """
@@ -165,15 +176,42 @@ class FlowCommands:
                 nothing is changed then.
             ClusterError: the target does not answer, or refuses.
         """
-        said = await self._read()
-        earlier = known_alterations(said).changes
-        done = await asyncio.to_thread(alteration, self._config, earlier, changes, reset)
-        if not dry_run:
-            async with self._writer() as writer:
-                done = await AlterationWriter(self._config, writer, changes, reset).write(
-                    done, said.end
-                )
+        done = await self.alter_by(lambda _: (changes, reset), dry_run=dry_run)
+        assert done is not None  # noqa: S101 - the request is not None
         return done
+
+    async def alter_by(self, request: Request, *, dry_run: bool = False) -> Alteration | None:
+        """
+        As ``alter``, by what depends on what is altered; returns None if nothing is to be.
+
+        The control topic is read when all is ready to be written, and after that only if somebody
+        else has written to it in between.
+        """
+        target = self._clusters.target
+        await check_reachable(target)
+        if dry_run or self._topic not in await target.list_topics():
+            # What is wrong creates no topics.
+            done = await self._requested(request, await self._read())
+            if dry_run or done is None:
+                return done and done[0]
+        async with self._writer() as writer:
+            backlog = await self._read()
+            done = await self._requested(request, backlog)
+            if done is None:
+                return None
+            altered, changes, reset = done
+            return await AlterationWriter(
+                self._config, writer, self._read_after, changes, reset
+            ).write(altered, backlog.end)
+
+    async def _requested(
+        self, request: Request, backlog: ControlBacklog
+    ) -> tuple[Alteration, Changes, Collection[str]] | None:
+        earlier = known_alterations(backlog).changes
+        found = request(earlier)
+        if found is None:
+            return None
+        return await asyncio.to_thread(alteration, self._config, earlier, *found), *found
 
     async def alterations(self) -> Alterations:
         """
@@ -197,8 +235,9 @@ class FlowCommands:
             ConfigErrors: a key is not altered, or what is left would be wrong.
             ClusterError: the target does not answer, or refuses.
         """
-        every = keys or (await self.alterations()).changes
-        return await self.alter({}, reset=every, dry_run=dry_run)
+        done = await self.alter_by(lambda altered: ({}, keys or altered), dry_run=dry_run)
+        assert done is not None  # noqa: S101 - the request is not None
+        return done
 
     async def _want(self, connector: str, state: ConnectorState, reason: str) -> None:
         await self._say(_connector(_known(connector), state, reason))
