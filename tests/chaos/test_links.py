@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.support.chaos.proxy import Link, Links
+from tests.harness.chaos.proxy import Link, Links
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.layout import HOST, free_ports
 

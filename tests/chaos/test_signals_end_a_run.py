@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.chaos]
 def _run(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A run of one node; kills what is left of it."""
     arguments = ["run", "--nodes", "1", "--logs", str(folder), "--json", str(folder / "found.json")]
-    command = [sys.executable, "-m", "tests.support.chaos", *arguments]
+    command = [sys.executable, "-m", "tests.harness.chaos", *arguments]
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
         family = []
         try:

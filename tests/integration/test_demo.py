@@ -15,19 +15,19 @@ from pathlib import Path
 import pytest
 
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from tests.harness.demo.batches import CODECS, Record, encode
+from tests.harness.demo.raw import RawCluster
+from tests.harness.demo.run import demo_run
+from tests.harness.demo.traffic import shapes
+from tests.harness.demo.verify import Verification
 from tests.support.cluster import Cluster
-from tests.support.demo.batches import CODECS, Record, encode
-from tests.support.demo.raw import RawCluster
-from tests.support.demo.run import demo_run
-from tests.support.demo.traffic import shapes
-from tests.support.demo.verify import Verification
 from tests.support.eventually import eventually
 from tests.support.records import create_topic
 
 pytestmark = pytest.mark.broker
 
 NOW_MS = 1_700_000_000_000
-COMMAND = [sys.executable, "-m", "tests.support.demo", "--free-ports"]
+COMMAND = [sys.executable, "-m", "tests.harness.demo", "--free-ports"]
 
 
 @pytest.mark.spark

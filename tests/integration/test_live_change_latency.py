@@ -18,7 +18,7 @@ import pytest
 from confluent_kafka import Producer
 
 from mm2.protocol.command_records import Alterations, encode_command
-from tests.support.bench.probes import Arrivals, Source, percentiles
+from tests.harness.bench.probes import Arrivals, Source, percentiles
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bench.outcome import JAVA, OURS, load
+from tests.harness.bench.outcome import JAVA, OURS, load
+from tests.harness.demo.run import demo_run
 from tests.support.cluster import Cluster
-from tests.support.demo.run import demo_run
 from tests.support.eventually import PATIENCE_S
 from tests.support.layout import ROOT
 from tests.support.mirror import QUICK, Mirror

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.trials.judging import faults_of
+from tests.harness.trials.report import table_of
+from tests.harness.trials.rewinds import rewinding, rewound_round, rounds
 from tests.support.cluster import Cluster
-from tests.support.trials.judging import faults_of
-from tests.support.trials.report import table_of
-from tests.support.trials.rewinds import rewinding, rewound_round, rounds
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(420)]
 

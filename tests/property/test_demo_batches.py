@@ -9,8 +9,8 @@ from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.demo.batches import CODECS, Record, decode, encode
-from tests.support.demo.traffic import shapes
+from tests.harness.demo.batches import CODECS, Record, decode, encode
+from tests.harness.demo.traffic import shapes
 
 _BLOBS = st.none() | st.binary(max_size=40)
 _TIMES = st.integers(0, 1 << 42)

@@ -11,16 +11,16 @@ from random import Random
 import pytest
 
 from mm2.client import remote_cluster_utils
+from tests.harness.trials.judging import faults_of, judge_copy, toll
+from tests.harness.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Trial
+from tests.harness.trials.planned import planned_round, stop_somewhere
+from tests.harness.trials.report import table_of
+from tests.harness.trials.unplanned import unplanned_round
+from tests.harness.trials.verdict import Where
+from tests.harness.trials.world import Copy, World, world
 from tests.reference.java_snippets import Snippet
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.trials.judging import faults_of, judge_copy, toll
-from tests.support.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Trial
-from tests.support.trials.planned import planned_round, stop_somewhere
-from tests.support.trials.report import table_of
-from tests.support.trials.unplanned import unplanned_round
-from tests.support.trials.verdict import Where
-from tests.support.trials.world import Copy, World, world
 
 pytestmark = [
     pytest.mark.broker,

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.chaos.traffic import Reader, Writer, lag
+from tests.harness.chaos.traffic import Reader, Writer, lag
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.layout import HOST, free_ports

@@ -1,0 +1,1 @@
+"""What ``./scripts/bench``, ``chaos``, ``trials`` and ``demo`` run, and what they share."""

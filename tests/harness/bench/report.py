@@ -1,0 +1,85 @@
+"""Writes what ``./scripts/bench all --json`` has found into the documentation, as ratios."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.harness.bench.outcome import JAVA, OURS, Outcome
+from tests.support.layout import ROOT
+
+PAGES: Final = (ROOT / "docs" / "explanation" / "performance.md", ROOT / "README.md")
+SUMMARY: Final = "summary"
+
+_COLUMNS: Final = {
+    SUMMARY: {
+        "records_s": "records/s",
+        "cpu_mirror": "CPU per GB, whole mirror",
+        "cpu_brokers": "CPU per GB, brokers",
+    },
+    "throughput": {
+        "records_s": "records/s",
+        "cpu_copying": "CPU per GB, what copies",
+        "cpu_mirror": "CPU per GB, whole mirror",
+        "cpu_brokers": "CPU per GB, brokers",
+        "brokers_share": "",
+    },
+    "latency": {"beyond_p50_ms": "p50", "beyond_p99_ms": "p99"},
+    "start": {"start_s": "time"},
+    "idle": {
+        "idle_cores": "CPU of the mirror",
+        "idle_brokers_cores": "CPU of the brokers",
+        "p50_ms": "p50 of a record's delay",
+        "p99_ms": "p99",
+    },
+    "memory": {
+        "copying_mb": "copying",
+        "copying_pss_mb": "copying, shared pages once",
+        "stalled_mb": "target stalled",
+        "stalled_pss_mb": "target stalled, shared pages once",
+    },
+}
+"""Columns of each benchmark's table: all but one are mm2's part of Java's."""
+
+_SHARE: Final = "brokers_share"
+_SHARE_HEADING: Final = "machine used by the brokers: mm2, Java"
+
+
+def write_tables(outcomes: Sequence[Outcome], pages: Sequence[Path] = PAGES) -> None:
+    """Renews the tables of the pages that the outcomes have something to say about."""
+    tables = {
+        benchmark: [outcome for outcome in outcomes if outcome.benchmark == benchmark]
+        for benchmark in dict.fromkeys(outcome.benchmark for outcome in outcomes)
+    }
+    if "throughput" in tables:
+        tables[SUMMARY] = tables["throughput"]
+    for page in pages:
+        text = page.read_text()
+        for benchmark, rows in tables.items():
+            text = _replaced(text, benchmark, table_of(benchmark, rows))
+        page.write_text(text)
+
+
+def table_of(benchmark: str, outcomes: Sequence[Outcome]) -> str:
+    """The outcomes of one benchmark as a Markdown table of ratios."""
+    columns = _COLUMNS[benchmark]
+    heading = ["mm2 : Java", *(name or _SHARE_HEADING for name in columns.values())]
+    lines = [heading, ["---"] * len(heading)]
+    lines += [[each.title, *(_cell(each, kind) for kind in columns)] for each in outcomes]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(outcome: Outcome, kind: str) -> str:
+    if kind == _SHARE:
+        shares = [outcome.numbers.get(peer, {}).get(kind) for peer in (OURS, JAVA)]
+        return ", ".join("-" if share is None else f"{share:.0%}" for share in shares)
+    ratio = outcome.ratio(kind)
+    return "-" if ratio is None else f"{ratio:.2f}"
+
+
+def _replaced(text: str, benchmark: str, table: str) -> str:
+    begin, end = f"<!-- bench: {benchmark} -->\n", "<!-- end -->"
+    pattern = re.escape(begin) + r"(?:\|.*\n)*" + re.escape(end)
+    return re.sub(pattern, lambda _: begin + table + end, text)

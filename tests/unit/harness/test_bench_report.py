@@ -1,0 +1,58 @@
+"""What the benchmarks found: kept, compared, and written into pages."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+
+from tests.harness.bench.outcome import Outcome, load, save, table
+from tests.harness.bench.report import PAGES, table_of, write_tables
+from tests.harness.bench.rows import ROWS
+
+LZ4 = Outcome(
+    benchmark="throughput",
+    row="kilobyte-lz4",
+    title="1 KB",
+    numbers={
+        "mm2": {"records_s": 900.0, "cpu_mirror": 1.0, "cpu_tasks": 0.5, "brokers_share": 0.75},
+        "java": {"records_s": 300.0, "cpu_mirror": 8.0, "brokers_share": 0.25},
+    },
+)
+FAILED = Outcome(benchmark="throughput", row="single", title="one to a batch", error="stuck")
+
+
+def test_outcomes_come_back_from_their_file(tmp_path: Path) -> None:
+    save([LZ4, FAILED], tmp_path / "bench.json")
+    assert load(tmp_path / "bench.json") == [LZ4, FAILED]
+
+
+def test_a_table_has_ratios_never_the_numbers() -> None:
+    head, _, lz4, failed = table_of("throughput", [LZ4, FAILED]).splitlines()
+    assert [c.strip() for c in head.split("|")[1:3]] == ["mm2 : Java", "records/s"]
+    assert lz4 == "| 1 KB | 3.00 | - | 0.12 | - | 75%, 25% |"
+    assert failed == "| one to a batch | - | - | - | - | -, - |"
+
+
+def test_only_the_tables_of_a_page_change(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- bench: throughput -->\n| old |\n<!-- end -->\nb | c\n")
+    for _ in range(2):
+        write_tables([LZ4], [page])
+        assert page.read_text() == (
+            f"a\n<!-- bench: throughput -->\n{table_of('throughput', [LZ4])}<!-- end -->\nb | c\n"
+        )
+
+
+def test_the_documentation_has_a_place_for_each_benchmark() -> None:
+    text = "".join(page.read_text() for page in PAGES)
+    for benchmark in {"summary", *(row.benchmark for row in ROWS)}:
+        assert f"<!-- bench: {benchmark} -->\n" in text
+
+
+def test_the_terminal_shows_both_and_their_ratio() -> None:
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(table(LZ4))
+    (line,) = [line for line in console.export_text().splitlines() if "records/s" in line]
+    assert [word for word in line.split() if word[0].isdigit()] == ["900", "300", "3.00"]
