@@ -19,6 +19,7 @@ from typing import Final, TypeVar, cast
 import structlog
 
 from mm2.errors import ConfigError
+from mm2.stop_deadlines import CLASSES_S
 
 log = structlog.get_logger()
 
@@ -27,9 +28,6 @@ LOADED_WITHIN_S: Final = 20.0
 
 ANSWERS_WITHIN_S: Final = 5.0
 """It answers a question in this time."""
-
-CLOSED_WITHIN_S: Final = 5.0
-"""The end of the process waits so long for everything that is being closed."""
 
 _T = TypeVar("_T")
 
@@ -104,7 +102,7 @@ class Foreign:
 _closing: Final[set[Future[None]]] = set()
 
 
-def wait_closed(within_s: float = CLOSED_WITHIN_S) -> None:
+def wait_closed(within_s: float = CLASSES_S) -> None:
     """Waits for all that is being closed; what does not end in time is logged and left."""
     if late := wait(set(_closing), within_s).not_done:
         error = f"{len(late)} have not returned within {within_s:.0f} s"

@@ -31,10 +31,10 @@ from mm2.errors import FlowError, Unavailable
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.control_records import Assignment
+from mm2.stop_deadlines import REVOKED_PARTITIONS_S
 
 log = structlog.get_logger()
 
-_GIVE_UP_WITHIN_S: Final = 10.0
 _RETRY_MOST_S: Final = 5.0
 
 
@@ -165,7 +165,9 @@ class AssignedPartitions:
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
         given = [self.partitions.pop(source) for source in partitions]
         self.fetcher.changed()
-        is_drained = await self.producer.flush([m.lane for m in given], within_s=_GIVE_UP_WITHIN_S)
+        is_drained = await self.producer.flush(
+            [m.lane for m in given], within_s=REVOKED_PARTITIONS_S
+        )
         await self.positions.commit(given)
         await self.maps.settle(given)
         if not is_drained:

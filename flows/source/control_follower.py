@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import structlog
 
@@ -31,13 +31,11 @@ from mm2.protocol.control_records import (
     MissingTopic,
 )
 from mm2.protocol.rate_records import RateDivision, decode_division
+from mm2.stop_deadlines import OPENING_S
 
 log = structlog.get_logger()
 
 T = TypeVar("T")
-
-_ANSWER_WITHIN_S: Final = 2.0
-"""Clusters that answer have done so by then."""
 
 
 class ControlFollower:
@@ -122,7 +120,7 @@ class ControlFollower:
             doing = group.create_task(opening, name="opening")
             stopping = group.create_task(self.stop.wait(), name="stopping")
             await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.wait({doing}, timeout=_ANSWER_WITHIN_S)
+            await asyncio.wait({doing}, timeout=OPENING_S)
             doing.cancel()
             stopping.cancel()
         return None if doing.cancelled() else doing.result()

@@ -30,6 +30,7 @@ import javaproperties
 from flows.spark.archive import archive_of
 from flows.spark.installed import java_launcher, require_java, spark_home
 from mm2.errors import FatalError
+from mm2.stop_deadlines import JVM_S
 
 DEFAULTS: Final = {
     "spark.app.name": "mm2",
@@ -73,7 +74,6 @@ _OPENED: Final = (
 
 _LINES_KEPT: Final = 50
 _LOOK_EVERY_S: Final = 0.01
-_ENDS_WITHIN_S: Final = 4.0
 _TELLING: Final = 4
 """A value of so few characters may be anywhere in a text."""
 
@@ -177,14 +177,14 @@ class Jvm:
     def last_words(self) -> str:
         """The first error that the JVM has printed, or what its status was."""
         if self._listener is not None:
-            self._listener.join(_ENDS_WITHIN_S)
+            self._listener.join(JVM_S)
         words = [line for line in self.chatter if "Exception" in line or "Error" in line]
         if any(_NO_JVM in line for line in words):
             reasons = (line for line in self.chatter if line and not line.startswith(_PREAMBLE))
             return f"Java says: {next(reasons)} (see {_OF_JVM}, JAVA_TOOL_OPTIONS)"
         return words[0] if words else f"the JVM ended with status {self.process.poll()}"
 
-    def end(self, *, within_s: float = _ENDS_WITHIN_S) -> None:
+    def end(self, *, within_s: float = JVM_S) -> None:
         """Ends the JVM: it stops when its standard input does, or is killed."""
         shutil.rmtree(self._folder, ignore_errors=True)
         if self.process.stdin is not None:

@@ -29,11 +29,12 @@ from mm2.config.text.redact import shown
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.times import time_text
 from mm2.errors import ClusterError, FlowError
-from mm2.failover.flow_switch import STOP_WITHIN_S, FlowStatus, FlowSwitch
+from mm2.failover.flow_switch import FlowStatus, FlowSwitch
 from mm2.herder.control.desired_state import DesiredState
 from mm2.herder.flow_clusters import admin_clients
 from mm2.herder.status.status_topic import mark_unassigned
 from mm2.protocol.command_records import ConnectorState
+from mm2.stop_deadlines import FLOW_EVERYWHERE_S
 
 T = TypeVar("T")
 
@@ -97,7 +98,7 @@ def show_command(file: Path, flow: str | None, format_: str) -> None:
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0),
-    default=STOP_WITHIN_S,
+    default=FLOW_EVERYWHERE_S,
     show_default=True,
     metavar="SECONDS",
     help="How long to wait until copying has stopped.",

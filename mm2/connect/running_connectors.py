@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 import structlog
 
+from mm2.config.connector_reading import read_shutdown_timeout
 from mm2.config.text.expressions import hide
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_store import ConnectorStore
@@ -16,11 +17,9 @@ from mm2.connect.worker_config import WorkerConfig
 from mm2.core.connect.config_records import TargetState
 from mm2.errors import ConfigErrors, root_cause
 from mm2.herder.flow_classes import HeldClasses, load_classes
+from mm2.stop_deadlines import connectors_s
 
 log = structlog.get_logger()
-
-_END_WITHIN_S: Final = 20.0
-"""A connector drains and commits in this time, or is ended all the same."""
 
 
 class RunningFlow(Protocol):
@@ -165,9 +164,10 @@ class RunningConnectors:
         for run in ending:
             run.flow.stop()
         if ending:
-            _, late = await asyncio.wait([run.task for run in ending], timeout=_END_WITHIN_S)
+            within_s = connectors_s(read_shutdown_timeout(self._worker.parsed))
+            _, late = await asyncio.wait([run.task for run in ending], timeout=within_s)
             for task in late:
                 # Its target is away, most likely; the other connectors' turn has come.
-                log.error("herder.not_stopped", herder=task.get_name(), within_s=_END_WITHIN_S)
+                log.error("herder.not_stopped", herder=task.get_name(), within_s=within_s)
                 task.cancel()
             log.info("connector.ended", connectors=sorted(names))

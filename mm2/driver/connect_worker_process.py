@@ -24,11 +24,12 @@ from mm2.connect.sink_group import SinkGroup
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.driver.mirror_maker import Engine, run_to_the_end, stop_within_s
+from mm2.driver.mirror_maker import Engine, run_to_the_end
 from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.herder import FlowHerder
 from mm2.herder.status.status_keeper import StatusKeeper
 from mm2.rest.listeners import ServerSetup, prepare
+from mm2.stop_deadlines import herders_s
 from mm2.supervision import keep_running
 
 log = structlog.get_logger()
@@ -100,7 +101,7 @@ class ConnectWorker:
             rest = group.create_task(self._serve(after=spark), name="rest")
             await self._stopping.wait()
             log.info("driver.stopping")
-            within_s = stop_within_s(read_shutdown_timeout(self._config.parsed))
+            within_s = herders_s(read_shutdown_timeout(self._config.parsed))
             _, late = await asyncio.wait([work], timeout=within_s)
             for task in late:
                 log.error("herder.not_stopped", herder="connectors", within_s=within_s)

@@ -13,7 +13,6 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Final, Protocol
 
 import structlog
@@ -32,11 +31,9 @@ from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.flow_protocols import BundleRunner
 from mm2.herder.herder import Herder
 from mm2.rest.listeners import ServerSetup
+from mm2.stop_deadlines import herders_s
 
 log = structlog.get_logger()
-
-_STOP_LEAST_S: Final = 22.0
-_STOP_BESIDE_DRAINING_S: Final = 14.0
 
 _STDIN: Final = 0
 
@@ -53,16 +50,6 @@ class Engine(BundleRunner, Protocol):
 
     async def stop(self) -> None:
         """Ends it with all that it has started."""
-
-
-def stop_within_s(drain: timedelta) -> float:
-    """
-    How long a stop takes at most; then the process ends whatever is still under way.
-
-    Args:
-        drain: how long a task may drain.
-    """
-    return max(_STOP_LEAST_S, drain.total_seconds() + _STOP_BESIDE_DRAINING_S)
 
 
 async def run_to_the_end(work: Callable[[], Awaitable[None]], engine: Engine) -> int:
@@ -160,7 +147,7 @@ class MirrorMaker:
             log.info("driver.stopping")
             for herder in self._herders.values():
                 herder.stop()
-            within_s = max(stop_within_s(flow.herder.shutdown_timeout) for flow in self._flows)
+            within_s = max(herders_s(flow.herder.shutdown_timeout) for flow in self._flows)
             _, late = await asyncio.wait(self._tasks, timeout=within_s)
             for task in late:
                 log.error("herder.not_stopped", herder=task.get_name(), within_s=within_s)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Final
 
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import SOURCE_CONNECTOR
@@ -18,8 +17,7 @@ from mm2.herder.election.liveness import why_still_running
 from mm2.herder.flow_clusters import FlowClusters, check_reachable
 from mm2.protocol.command_records import ConnectorState
 from mm2.protocol.control_records import Assignment, DesiredFlowState, Lease
-
-STOP_WITHIN_S: Final = 60.0
+from mm2.stop_deadlines import FLOW_EVERYWHERE_S
 
 
 class NotStopped(FlowError):
@@ -104,7 +102,7 @@ class FlowSwitch:
             return None
         return steering.reason_of(SOURCE_CONNECTOR)
 
-    async def stop(self, reason: str, *, by: str = "", within_s: float = STOP_WITHIN_S) -> None:
+    async def stop(self, reason: str, *, by: str = "", within_s: float = FLOW_EVERYWHERE_S) -> None:
         """
         Has the flow drain, commit and stop; it stays so over restarts, until ``resume``.
 
@@ -115,7 +113,7 @@ class FlowSwitch:
         await self.commands.stop(reason=reason, by=by)
         await self.until_stopped(within_s=within_s)
 
-    async def until_stopped(self, *, within_s: float = STOP_WITHIN_S) -> None:
+    async def until_stopped(self, *, within_s: float = FLOW_EVERYWHERE_S) -> None:
         """
         Waits until nobody runs the flow, of which that is wanted already.
 

@@ -25,13 +25,13 @@ from mm2.kafka.cancelling import cancellable
 from mm2.kafka.client_errors import translated
 from mm2.kafka.client_settings import aiokafka_settings, milliseconds
 from mm2.kafka.connecting import connected
+from mm2.stop_deadlines import MEMBERSHIP_S
 
 _SESSION_MS: Final = 6_000
 """The shortest that brokers allow by default; Java's default, of which no worker hears, is 10 s."""
 
 _HEARTBEAT_MS: Final = 1_000
 _POLL_MS: Final = 1_000
-_CLOSE_WITHIN_S: Final = 3.0
 
 
 class MemberTimes(NamedTuple):
@@ -206,7 +206,7 @@ class Membership:
 async def _close(consumer: AIOKafkaConsumer) -> None:
     """Leaves the group; a rebalance that goes on is not waited for for long."""
     try:
-        async with asyncio.timeout(_CLOSE_WITHIN_S):
+        async with asyncio.timeout(MEMBERSHIP_S):
             await cancellable(consumer.stop())
     except (TimeoutError, KafkaError):
         await consumer._client.close()  # noqa: SLF001 - there is no other way to end it

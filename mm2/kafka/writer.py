@@ -17,14 +17,13 @@ from mm2.kafka.cancelling import cancellable
 from mm2.kafka.client_errors import translated
 from mm2.kafka.client_settings import aiokafka_settings, milliseconds
 from mm2.kafka.connecting import connected
+from mm2.stop_deadlines import WRITER_CLOSE_S, WRITER_FLUSH_S
 
 _TIMEOUT_MS: Final = 30_000
 _MAX_REQUEST_BYTES: Final = 16 << 20
 """Before compression; what brokers take is theirs to say."""
 
 _BATCH_BYTES: Final = 16 << 10
-_CLOSE_WITHIN_S: Final = 2.0
-_STOP_WITHIN_S: Final = 1.0
 
 
 class _Producer(AIOKafkaProducer):
@@ -46,7 +45,7 @@ class _Producer(AIOKafkaProducer):
         for task in unfinished:
             task.cancel()
         if unfinished:
-            await asyncio.wait(unfinished, timeout=_STOP_WITHIN_S)
+            await asyncio.wait(unfinished, timeout=WRITER_CLOSE_S)
         # A batch to be sent again is not among the pending ones, and takes itself from there.
         waiting = self._message_accumulator._batches.values()  # noqa: SLF001 - see above
         self._message_accumulator._pending_batches.update(*waiting)  # noqa: SLF001
@@ -167,12 +166,12 @@ class Writer:
             return
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSE_WITHIN_S):
+                async with asyncio.timeout(WRITER_FLUSH_S):
                     await producer.flush()
         finally:
             await producer.abandon()
             with suppress(TimeoutError):
-                async with asyncio.timeout(_STOP_WITHIN_S):
+                async with asyncio.timeout(WRITER_CLOSE_S):
                     await cancellable(producer.stop())
 
     async def send(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
 
 import structlog
 from aiohttp import web
@@ -13,10 +12,9 @@ from mm2.rest.app import application
 from mm2.rest.listeners import ServerSetup
 from mm2.rest.requests import Api
 from mm2.rest.sockets import advertised_url
+from mm2.stop_deadlines import REST_S
 
 log = structlog.get_logger()
-
-_DRAIN_WITHIN_S: Final = 2.0
 
 
 @asynccontextmanager
@@ -26,7 +24,7 @@ async def served(api: Api, entrance: ServerSetup) -> AsyncIterator[None]:
         application(api, entrance),
         handle_signals=False,
         access_log=None,
-        shutdown_timeout=_DRAIN_WITHIN_S,
+        shutdown_timeout=REST_S,
     )
     await runner.setup()
     try:

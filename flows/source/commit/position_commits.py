@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Protocol
 
 import structlog
 
@@ -30,10 +30,9 @@ from mm2.errors import FlowError
 from mm2.kafka.wire.compression import UNCOMPRESSED
 from mm2.kafka.wire.error_codes import code_name
 from mm2.protocol.command_records import LiveSettings
+from mm2.stop_deadlines import POSITIONS_S
 
 log = structlog.get_logger()
-
-_COMMIT_WITHIN_S: Final = 5.0
 
 Position = tuple[MirroredPartition, int, Lineage]
 """A partition, the offset of its last mirrored record, and the logs that this speaks of."""
@@ -290,9 +289,9 @@ class Positions:
             await self._before_commit([partition for partition, _, _ in moved])
         for lane, pairs in entries.items():
             self._topic.write(lane, pairs)
-        if not await self._producer.flush(entries, within_s=_COMMIT_WITHIN_S):
+        if not await self._producer.flush(entries, within_s=POSITIONS_S):
             late = {str(lane.target): lane.last_error for lane in entries if not lane.is_idle}
-            log.warning("positions.late", partitions=late, within_s=_COMMIT_WITHIN_S)
+            log.warning("positions.late", partitions=late, within_s=POSITIONS_S)
         self._topic.check(self._flow)
         written = [(p, mirrored) for p, mirrored, lane in moved if lane.is_idle]
         for partition, mirrored in written:

@@ -40,11 +40,10 @@ from mm2.errors import FlowError, Mm2Error
 from mm2.kafka.wire.transactional_producer import TransactionalProducer, TransactionLost
 from mm2.protocol.bundle_spec import ExactlyOnceSpec
 from mm2.protocol.command_records import LiveSettings
+from mm2.stop_deadlines import ABORT_S, TRANSACTION_S
 
 log = structlog.get_logger()
 
-_COMMIT_WITHIN_S: Final = 8.0
-_ABORT_WITHIN_S: Final = 2.0
 _LOOK_EVERY_S: Final = 1.0
 _SOON_S: Final = 0.001
 """Timers may fire a trifle early; to look again at once would be to spin."""
@@ -133,7 +132,7 @@ class Transactions:
             self._waiting.append(committed)
             self._gate.stirred.set()
             try:
-                async with asyncio.timeout(_COMMIT_WITHIN_S):
+                async with asyncio.timeout(TRANSACTION_S):
                     await committed
             except TimeoutError as error:
                 # Whoever asks may be about to leave partitions to others.
@@ -317,6 +316,6 @@ class Transactions:
         if not is_open or self._open.is_offset_sent or not self._are_batches_settled():
             return
         with suppress(Mm2Error, TimeoutError):
-            async with asyncio.timeout(_ABORT_WITHIN_S):
+            async with asyncio.timeout(ABORT_S):
                 await self._open.end(commit=False)
                 log.info("source.transaction_aborted", batches=sum(map(len, self._landed.values())))

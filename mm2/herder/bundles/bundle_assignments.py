@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Final
 
 import structlog
 
@@ -28,12 +27,10 @@ from mm2.herder.flow_protocols import BundleRunner
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
+from mm2.stop_deadlines import CONTROL_WRITE_S, bundle_s
 from mm2.supervision import keep_running
 
 log = structlog.get_logger()
-
-_COMMIT_WITHIN_S: Final = 9.0
-_TELL_WITHIN_S: Final = 4.0
 
 
 class Bundles:
@@ -310,12 +307,11 @@ class Bundles:
         await self._tell_what_is_drained()
 
     def _stop_within_s(self) -> float:
-        """How long a bundle may drain, and then commit."""
-        return self._spec_of(0).drain_within_s + _COMMIT_WITHIN_S
+        return bundle_s(self._spec_of(0).drain_within_s)
 
     async def _tell_to_stop(self) -> bool:
         try:
-            async with asyncio.timeout(_TELL_WITHIN_S), self._telling:
+            async with asyncio.timeout(CONTROL_WRITE_S), self._telling:
                 for index in self._keepers:
                     await self._write_stop(index)
         except (TimeoutError, ClusterError) as error:
@@ -326,7 +322,7 @@ class Bundles:
     async def _tell_what_is_drained(self) -> None:
         """So that the next leader need not have the target refuse tasks that have ended."""
         try:
-            async with asyncio.timeout(_TELL_WITHIN_S), self._telling:
+            async with asyncio.timeout(CONTROL_WRITE_S), self._telling:
                 for index in self._keepers.keys() - self._writable.keys():
                     await self._write(index, BundleState.STOPPED, is_drained=True)
         except (TimeoutError, ClusterError) as error:

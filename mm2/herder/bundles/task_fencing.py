@@ -20,13 +20,13 @@ from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BOUNDARY, UNUSED_TIMEOUT_MS, ExactlyOnceSpec
 from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
+from mm2.stop_deadlines import CONTROL_WRITE_S
 
 log = structlog.get_logger()
 
 _AT_THE_SAME_TIME: Final = 16
 _STRICT_WITHIN_S: Final = 60.0
 _ELSE_WITHIN_S: Final = 5.0
-_TELL_WITHIN_S: Final = 4.0
 
 Connect = Callable[[str, Mapping[str, object]], WireClient]
 """Makes a client from an alias and settings."""
@@ -147,7 +147,7 @@ async def _tell_that_they_ended(
     topic: str, assignments: Iterable[Assignment], writer: Writer
 ) -> None:
     try:
-        async with asyncio.timeout(_TELL_WITHIN_S):
+        async with asyncio.timeout(CONTROL_WRITE_S):
             for each in assignments:
                 ended = replace(each, state=BundleState.STOPPED, is_drained=True)
                 await writer.send(topic, *encode_assignment(ended), partition=0)

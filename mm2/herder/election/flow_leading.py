@@ -31,14 +31,11 @@ from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import CommandRecord
 from mm2.protocol.control_records import Entry, Lease, LeaseState, encode_lease
 from mm2.protocol.member_metadata import Decision
+from mm2.stop_deadlines import LEASE_RELEASE_S, LEASE_RENEWAL_S
 
 log = structlog.get_logger()
 
 _TICK_S: Final = 1.0
-_RELEASE_WITHIN_S: Final = 3.0
-_RENEW_WITHIN_S: Final = 4.0
-"""Short, for a release may wait behind it while the target is away."""
-
 
 Work = Callable[[LeadershipTerm], Awaitable[None]]
 """What a leader does, until it is told to stop; cancelling it ends all at once."""
@@ -240,8 +237,8 @@ class FlowLeading:
 
     async def _write(self, writer: Writer, action: LeaseWord) -> None:
         limits = {
-            events.Release: _RELEASE_WITHIN_S,
-            events.Renew: _RENEW_WITHIN_S,
+            events.Release: LEASE_RELEASE_S,
+            events.Renew: LEASE_RENEWAL_S,
             events.Claim: LASTS_MS / 1000,
         }
         within_s = limits[type(action)]

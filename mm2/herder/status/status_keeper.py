@@ -24,14 +24,13 @@ from mm2.herder.status.status_interval import AdaptiveInterval
 from mm2.herder.view.flow_follower import FlowFollower
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import now_ms
+from mm2.stop_deadlines import STATUS_S
 from mm2.supervision import keep_running
 
 log = structlog.get_logger()
 
 _BEGIN_AFTER_S: Final = 5.0
 """A node that has just started has better things to do: its first records wait for Spark."""
-
-_GIVE_UP_WITHIN_S: Final = 3.0
 
 
 class StatusStore(Protocol):
@@ -144,7 +143,7 @@ class StatusKeeper:
         if not self._store.is_there:
             return
         try:
-            async with asyncio.timeout(_GIVE_UP_WITHIN_S):
+            async with asyncio.timeout(STATUS_S):
                 await self._store.look(picture)
                 await self._write(picture, self._store.last_words(picture, self._ledger))
                 await self._store.close()

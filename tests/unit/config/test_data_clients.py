@@ -8,10 +8,10 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.record_clients import DataSettings
 from mm2.core.model import ClusterAlias, SourceAndTarget
-from mm2.driver.mirror_maker import stop_within_s
 from mm2.errors import ConfigErrors
 from mm2.herder.bundles.make_bundle_spec import bundle_spec, compression_of
 from mm2.kafka.wire.compression import Compression
+from mm2.stop_deadlines import herders_s
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 _LINES = (
@@ -143,7 +143,7 @@ def test_how_long_a_task_may_drain_reaches_it_and_those_who_wait_for_it(
 ) -> None:
     config = _config(*lines)
     assert bundle_spec(config, 0, 1, "syncs").drain_within_s == drain_s
-    assert stop_within_s(config.herder.shutdown_timeout) == stop_s
+    assert herders_s(config.herder.shutdown_timeout) == stop_s
 
 
 def test_the_limit_of_administrative_calls_is_obeyed_unless_a_client_has_its_own() -> None:

@@ -59,6 +59,8 @@ class _Flow:
         if self._topics == "bad":
             raise ValueError("bad")
         await self._stopping.wait()
+        if self._topics == "slow":
+            await asyncio.sleep(40)
         self._told.append(f"ended {self._topics}")
 
     def stop(self) -> None:
@@ -123,6 +125,27 @@ class _World:
         self.rest = WorkerConnectors(
             self.worker, self.store, self.running, cast("FlowViews", views or _Away()), board
         )
+
+
+@pytest.mark.parametrize(
+    ("worker", "is_cut_off"),
+    [({}, True), ({"task.shutdown.graceful.timeout.ms": "60000"}, False)],
+)
+def test_a_connector_is_cut_off_only_after_the_time_that_the_user_gives_its_tasks(
+    worker: Mapping[str, str], *, is_cut_off: bool
+) -> None:
+    async def story() -> list[str]:
+        world, stopping = (
+            _World({"m": {**_CONFIG, "name": "m", "topics": "slow"}}, worker=worker),
+            asyncio.Event(),
+        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(world.running.run(stopping))
+            await asyncio.sleep(1)
+            stopping.set()
+        return world.told
+
+    assert ("ended slow" not in run(story())) is is_cut_off
 
 
 def test_connectors_run_as_the_store_wants_them() -> None:
