@@ -18,11 +18,12 @@ from typing import Final
 from rich.console import Console
 
 from tests.harness.bench.mirrors import JAVA, OURS, Peer, Stuck
-from tests.harness.bench.outcome import Outcome, load, save, table
+from tests.harness.bench.outcome import Outcome, load, table
 from tests.harness.bench.report import write_tables
 from tests.harness.bench.rows import ROWS, Row
 from tests.harness.bench.settings import TUNED
 from tests.harness.bench.throughput import Conditions
+from tests.harness.outcomes import save, saved_file
 from tests.support.endings import leaving_nobody
 from tests.support.layout import KafkaMissing
 
@@ -71,7 +72,9 @@ def _parser() -> argparse.ArgumentParser:
         )
         command.add_argument("--only", choices=["mm2", "java"], default="both")
     report = commands.add_parser("report", help="writes the tables of the documentation")
-    report.add_argument("files", type=Path, nargs="+", help="of several runs; the last one counts")
+    report.add_argument(
+        "files", type=saved_file, nargs="+", help="of several runs; the last one counts"
+    )
     return parser
 
 

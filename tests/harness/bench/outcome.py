@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from rich.table import Table
+
+from tests.harness.outcomes import saved
 
 OURS: Final = "mm2"
 JAVA: Final = "java"
@@ -113,11 +114,6 @@ def table(outcome: Outcome) -> Table:
     return found
 
 
-def save(outcomes: Iterable[Outcome], file: Path) -> None:
-    """Writes outcomes as JSON."""
-    file.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
-
-
 def load(file: Path) -> Sequence[Outcome]:
     """Reads what ``save`` has written."""
-    return [Outcome(**each) for each in json.loads(file.read_text())]
+    return [Outcome(**each) for each in saved(file)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from tests.harness.bench.outcome import JAVA, OURS, Outcome
+from tests.harness.outcomes import markdown, write_table
 from tests.support.layout import ROOT
 
 PAGES: Final = (ROOT / "docs" / "explanation" / "performance.md", ROOT / "README.md")
@@ -56,19 +56,17 @@ def write_tables(outcomes: Sequence[Outcome], pages: Sequence[Path] = PAGES) -> 
     if "throughput" in tables:
         tables[SUMMARY] = tables["throughput"]
     for page in pages:
-        text = page.read_text()
         for benchmark, rows in tables.items():
-            text = _replaced(text, benchmark, table_of(benchmark, rows))
-        page.write_text(text)
+            write_table(f"bench: {benchmark}", table_of(benchmark, rows), page)
 
 
 def table_of(benchmark: str, outcomes: Sequence[Outcome]) -> str:
     """The outcomes of one benchmark as a Markdown table of ratios."""
     columns = _COLUMNS[benchmark]
     heading = ["mm2 : Java", *(name or _SHARE_HEADING for name in columns.values())]
-    lines = [heading, ["---"] * len(heading)]
-    lines += [[each.title, *(_cell(each, kind) for kind in columns)] for each in outcomes]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown(
+        heading, ([each.title, *(_cell(each, kind) for kind in columns)] for each in outcomes)
+    )
 
 
 def _cell(outcome: Outcome, kind: str) -> str:
@@ -77,9 +75,3 @@ def _cell(outcome: Outcome, kind: str) -> str:
         return ", ".join("-" if share is None else f"{share:.0%}" for share in shares)
     ratio = outcome.ratio(kind)
     return "-" if ratio is None else f"{ratio:.2f}"
-
-
-def _replaced(text: str, benchmark: str, table: str) -> str:
-    begin, end = f"<!-- bench: {benchmark} -->\n", "<!-- end -->"
-    pattern = re.escape(begin) + r"(?:\|.*\n)*" + re.escape(end)
-    return re.sub(pattern, lambda _: begin + table + end, text)

@@ -14,12 +14,12 @@ from typing import Final
 
 from rich.console import Console
 
-from tests.harness.chaos.outcome import AT_LEAST_ONCE, EXACTLY_ONCE, MODES, Outcome, load, save
+from tests.harness.chaos.outcome import AT_LEAST_ONCE, EXACTLY_ONCE, MODES, Outcome, load
 from tests.harness.chaos.plan import KINDS, ROLL, plan
 from tests.harness.chaos.report import PAGE, TABLE, table_of
 from tests.harness.chaos.strike import strike
 from tests.harness.chaos.world import BOTH_WAYS, ONE_WAY, world
-from tests.harness.trials.report import write_table
+from tests.harness.outcomes import save, saved_file, write_table
 from tests.support.endings import leaving_nobody
 
 _SHOWN: Final = Console(highlight=False, markup=False, soft_wrap=True)
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--logs", type=Path, help="an empty folder for the nodes' logs")
     run.add_argument("--json", type=Path, required=True, metavar="FILE", help="what was found")
     report = commands.add_parser("report", help="writes the table of the documentation")
-    report.add_argument("files", type=Path, nargs="+")
+    report.add_argument("files", type=saved_file, nargs="+")
     return parser
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from tests.harness.chaos.ledger import Toll
 from tests.harness.chaos.plan import CLEAN, Event
+from tests.harness.outcomes import saved
 
 AT_LEAST_ONCE: Final = "at-least-once"
 EXACTLY_ONCE: Final = "exactly-once"
@@ -81,15 +81,9 @@ def sum_of(tolls: Sequence[Toll]) -> Toll:
     )
 
 
-def save(outcomes: Sequence[Outcome], file: Path) -> None:
-    """Writes outcomes as JSON."""
-    file.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
-
-
 def load(file: Path) -> list[Outcome]:
     """Reads what ``save`` has written; nothing where there is no file yet."""
-    found = json.loads(file.read_text()) if file.exists() else []
     return [
         Outcome(**{**each, "event": Event(**each["event"]), "toll": Toll(**each["toll"])})
-        for each in found
+        for each in saved(file)
     ]

@@ -8,6 +8,7 @@ from typing import Final
 
 from tests.harness.chaos.outcome import MODES, Outcome
 from tests.harness.chaos.plan import CUT, ROLL, Event
+from tests.harness.outcomes import markdown
 from tests.support.layout import ROOT
 
 PAGE: Final = ROOT / "docs" / "explanation" / "kills-and-cuts.md"
@@ -38,8 +39,7 @@ _HEADINGS: Final = (
 
 def table_of(outcomes: Sequence[Outcome]) -> str:
     """The outcomes as a Markdown table, a row for each kind and mode."""
-    lines = [list(_HEADINGS), ["---"] * len(_HEADINGS), *_rows(outcomes)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown(_HEADINGS, _rows(outcomes))
 
 
 def _rows(outcomes: Sequence[Outcome]) -> Iterator[list[str]]:

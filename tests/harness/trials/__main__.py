@@ -16,12 +16,13 @@ from typing import Final
 
 from rich.console import Console
 
+from tests.harness.outcomes import save, saved_file, write_table
 from tests.harness.trials.cost import KINDS, measure
 from tests.harness.trials.cost import table_of as costs_table
 from tests.harness.trials.judging import faults_of
-from tests.harness.trials.outcome import FAILOVER, REWOUND, UNPLANNED, Trial, load, save
+from tests.harness.trials.outcome import FAILOVER, REWOUND, UNPLANNED, Trial, load
 from tests.harness.trials.planned import planned_round
-from tests.harness.trials.report import COSTS, TRIALS, table_of, write_table
+from tests.harness.trials.report import COSTS, PAGE, TRIALS, table_of
 from tests.harness.trials.rewinds import rewinding, rewound_round, rounds, settings_of
 from tests.harness.trials.unplanned import unplanned_round
 from tests.harness.trials.world import World, world
@@ -42,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     if options.command == "report":
-        write_table(TRIALS, table_of(load(options.file)))
+        write_table(TRIALS, table_of(load(options.file)), PAGE)
         return 0
     if options.command == "cost":
-        write_table(COSTS, costs_table([measure(kind, options.scale) for kind in KINDS]))
+        write_table(COSTS, costs_table([measure(kind, options.scale) for kind in KINDS]), PAGE)
         return 0
     with leaving_nobody():
         run = _rewind if options.command == "rewinds" else _run
@@ -73,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     cost = commands.add_parser("cost", help="measures what runs cost, and writes that table")
     cost.add_argument("--scale", type=float, default=1.0, help="of a million records (1)")
     report = commands.add_parser("report", help="writes the table of the documentation")
-    report.add_argument("file", type=Path)
+    report.add_argument("file", type=saved_file)
     return parser
 
 

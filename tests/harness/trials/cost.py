@@ -13,6 +13,7 @@ from tests.harness.bench.copied import wait_for
 from tests.harness.bench.mirrors import OURS, running
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.workload import WORKLOADS
+from tests.harness.outcomes import markdown
 from tests.support.cluster import running as clusters
 from tests.support.raw import log_of, records_in
 
@@ -74,9 +75,9 @@ def measure(kind: str, scale: float = 1.0) -> Cost:
 
 def table_of(costs: Sequence[Cost]) -> str:
     """The costs as a Markdown table."""
-    lines = [list(_HEADINGS), ["---"] * len(_HEADINGS)]
+    lines = []
     for cost in costs:
         per_run = cost.kept / cost.runs
         numbers = (cost.records, cost.runs, cost.written, cost.kept)
         lines.append([cost.title, *(f"{number:,}" for number in numbers), f"{per_run:.1f}"])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown(_HEADINGS, lines)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from tests.harness.outcomes import saved
 
 FAILOVER: Final = "failover"
 FAILBACK: Final = "failback"
@@ -47,16 +47,9 @@ class Trial:
     faults: list[str] = field(default_factory=list)
 
 
-def save(trials: Sequence[Trial], file: Path) -> None:
-    """Writes trials as JSON, all or nothing: whoever is ended just then can go on, too."""
-    written = file.with_name(f"{file.name}.new")
-    written.write_text(json.dumps([asdict(trial) for trial in trials], indent=1) + "\n")
-    written.replace(file)
-
-
 def load(file: Path) -> list[Trial]:
     """Reads what ``save`` has written; nothing where there is no file yet."""
-    found = json.loads(file.read_text()) if file.exists() else []
+    found = saved(file)
     for each in found:
         each["ours"] = Toll(**each["ours"])
         each["java"] = Toll(**each["java"]) if each["java"] else None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from typing import Final
 
+from tests.harness.outcomes import markdown
 from tests.harness.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Toll, Trial
 from tests.support.layout import ROOT
 
@@ -32,16 +31,9 @@ COSTS: Final = "costs"
 """Names of the page's tables."""
 
 
-def write_table(name: str, table: str, page: Path = PAGE) -> None:
-    """Renews a table of the page."""
-    begin, end = f"<!-- {name} -->\n", "<!-- end -->"
-    pattern = re.escape(begin) + r"(?:\|.*\n)*" + re.escape(end)
-    page.write_text(re.sub(pattern, lambda _: begin + table + end, page.read_text()))
-
-
 def table_of(trials: Sequence[Trial]) -> str:
     """The trials as a Markdown table, a row for each kind and mirror."""
-    lines = [list(_HEADINGS), ["---"] * len(_HEADINGS)]
+    lines: list[list[str]] = []
     for kind, title in _TITLES.items():
         of_kind = [trial for trial in trials if trial.kind == kind]
         covered = [Toll(t.ours.reread - t.allowed, t.ours.skipped) for t in of_kind]
@@ -51,7 +43,7 @@ def table_of(trials: Sequence[Trial]) -> str:
         lines += _rows(f"{title}: Java", [trial.java for trial in of_kind if trial.java])
     for kind in sorted({trial.kind for trial in trials} - _TITLES.keys()):
         lines += _rows(kind, [trial.ours for trial in trials if trial.kind == kind])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown(_HEADINGS, lines)
 
 
 def _rows(title: str, tolls: Sequence[Toll]) -> list[list[str]]:

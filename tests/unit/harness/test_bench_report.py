@@ -7,9 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.harness.bench.outcome import Outcome, load, save, table
+from tests.harness.bench.outcome import Outcome, load, table
 from tests.harness.bench.report import PAGES, table_of, write_tables
 from tests.harness.bench.rows import ROWS
+from tests.harness.outcomes import save
 
 LZ4 = Outcome(
     benchmark="throughput",

@@ -14,10 +14,10 @@ from tests.harness.chaos.outcome import (
     Outcome,
     faults_of,
     load,
-    save,
 )
 from tests.harness.chaos.plan import CUT, KILL, KINDS, PAUSE, RESTART, ROLL, Event, plan
 from tests.harness.chaos.report import table_of
+from tests.harness.outcomes import save
 
 
 def test_a_seed_gives_the_same_events_in_the_same_order() -> None:

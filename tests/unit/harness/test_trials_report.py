@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.outcomes import save, write_table
 from tests.harness.trials.__main__ import main
 from tests.harness.trials.cost import Cost
 from tests.harness.trials.cost import table_of as costs_table
@@ -17,9 +18,8 @@ from tests.harness.trials.outcome import (
     Toll,
     Trial,
     load,
-    save,
 )
-from tests.harness.trials.report import COSTS, PAGE, TRIALS, table_of, write_table
+from tests.harness.trials.report import COSTS, PAGE, TRIALS, table_of
 from tests.harness.trials.rewinds import MOVES, settings_of
 
 _TRIALS = [
