@@ -88,6 +88,18 @@ async def run_unless_set(stopping: asyncio.Event, job: Coroutine[None, None, Non
     return not doing.cancelled()
 
 
+async def wait_any(*events: asyncio.Event) -> None:
+    """Waits until at least one of the events is set."""
+    if any(event.is_set() for event in events):
+        return
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+
+
 async def is_set_within(event: asyncio.Event | None, seconds: float) -> bool:
     """Waits for an event, no longer than ``seconds``; says whether it is set."""
     if event is None:

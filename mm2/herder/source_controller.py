@@ -47,7 +47,7 @@ from mm2.protocol.control_records import (
     earlier_bundles,
 )
 from mm2.protocol.rate_records import RateDivision, encode_division
-from mm2.supervision import keep_running, run_unless_set
+from mm2.supervision import keep_running, run_unless_set, wait_any
 
 log = structlog.get_logger()
 
@@ -124,28 +124,18 @@ class SourceController:
 
         Returns when everything under way is committed.
         """
-        with self._classes_of_upkeep:
-            await self._run_when_wanted()
-
-    async def _run_when_wanted(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            stopping = group.create_task(self._interrupt_at_end(), name="stopping")
-            with self._term.control_topic.subscribe_entries(self._hear):
-                while not self._stopping.is_set():
-                    self._interrupted.clear()
-                    steering = self._term.control_topic.steering
-                    self._state = steering.state_of(SOURCE_CONNECTOR)
-                    if self._state is ConnectorState.RUNNING:
-                        await self._mirror()
-                    else:
-                        reason = steering.reason_of(SOURCE_CONNECTOR)
-                        log.info("flow.held", state=self._state.value, reason=reason)
-                        await self._interrupted.wait()
-            stopping.cancel()
-
-    async def _interrupt_at_end(self) -> None:
-        await self._stopping.wait()
-        self._interrupted.set()
+        hearing = self._term.control_topic.subscribe_entries(self._hear)
+        with self._classes_of_upkeep, hearing:
+            while not self._stopping.is_set():
+                self._interrupted.clear()
+                steering = self._term.control_topic.steering
+                self._state = steering.state_of(SOURCE_CONNECTOR)
+                if self._state is ConnectorState.RUNNING:
+                    await self._mirror()
+                else:
+                    reason = steering.reason_of(SOURCE_CONNECTOR)
+                    log.info("flow.held", state=self._state.value, reason=reason)
+                    await wait_any(self._interrupted, self._stopping)
 
     def _hear(self, entry: Entry | CommandRecord) -> None:
         """What operators want, and what tasks ask for."""
@@ -189,7 +179,7 @@ class SourceController:
                 group.create_task(self._take_changes(bundles, slots, watching), name="reconfigure"),
                 group.create_task(self._take_restarts(bundles), name="restart-tasks"),
             ]
-            await self._interrupted.wait()
+            await wait_any(self._interrupted, self._stopping)
             for job in jobs:
                 job.cancel()
             await bundles.stop()
