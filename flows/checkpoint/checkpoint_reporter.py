@@ -17,7 +17,7 @@ from mm2.core.latency import Latency
 from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
-from mm2.kafka.conversions import chunks
+from mm2.kafka.chunks import chunks
 from mm2.protocol.checkpoint_progress import (
     CheckpointLatency,
     CheckpointProgress,

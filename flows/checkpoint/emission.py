@@ -28,7 +28,7 @@ from mm2.core.translation.checkpoint_rules import (
 from mm2.core.translation.group_sync_rules import TargetCommit, inverted, looked
 from mm2.core.translation.returned_groups import ReturningGroups
 from mm2.errors import ClusterError
-from mm2.kafka.conversions import chunks
+from mm2.kafka.chunks import chunks
 from mm2.kafka.group_protocols import Offsets
 
 log = structlog.get_logger()

@@ -24,8 +24,8 @@ from mm2.core.model import GroupId
 from mm2.core.translation.checkpoint_rules import group_offsets_to_sync, offset_of
 from mm2.core.translation.group_sync_rules import Order, TargetCommit
 from mm2.errors import ClusterError
+from mm2.kafka.chunks import chunks
 from mm2.kafka.client_errors import GroupInUse
-from mm2.kafka.conversions import chunks
 from mm2.kafka.group_model import Group, GroupState
 from mm2.kafka.group_protocols import TargetGroups
 

@@ -12,23 +12,26 @@ from typing import Final
 from uuid import UUID
 
 import structlog
-from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from mm2.core.model import TopicName
 from mm2.core.topics.acls import AclBinding
 from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized
-from mm2.kafka.acl_lists import topic_acls
-from mm2.kafka.client_errors import NotSupported, TopicExists, UnknownTopic
+from mm2.kafka.acls import create_acls, delete_acls, topic_acls
+from mm2.kafka.client_errors import NotSupported, TopicExists
 from mm2.kafka.client_settings import milliseconds
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.conversions import client_acl_binding, client_acl_filter
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.group_admin import OffsetCalls
-from mm2.kafka.librdkafka_admin import LibrdkafkaAdmin
 from mm2.kafka.logs.log_ends import LogEnds
 from mm2.kafka.quotas import client_quotas
+from mm2.kafka.topic_changes import (
+    TopicFailures,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from mm2.kafka.topic_configs import alter_topic_configs, topic_configs
 from mm2.kafka.topic_metadata import TopicMetadataClient, topic_description
 
@@ -40,7 +43,6 @@ KAFKA_INTERNAL: Final = frozenset(
 """Topics of the brokers' own, which Java's ``listTopics`` leaves out (``Topic.isInternal``)."""
 
 _TIMEOUT_MS: Final = 60_000
-_TopicFailures = dict[TopicName, ClusterError]
 
 
 class Admin(OffsetCalls):
@@ -59,14 +61,11 @@ class Admin(OffsetCalls):
         timeout_s = timeout_ms / 1000
         link = ClusterClient(alias, properties)
         catalogue = TopicMetadataClient(link, timeout_s)
-        super().__init__(
-            LibrdkafkaAdmin(alias, properties, timeout_s),
-            Coordinators(link, timeout_s),
-            LogEnds(link, catalogue, timeout_s),
-        )
+        super().__init__(Coordinators(link, timeout_s), LogEnds(link, catalogue, timeout_s))
         self.alias = alias
         self._link = link
         self._catalogue = catalogue
+        self._timeout_s = timeout_s
         self._properties = dict(properties)
 
     @property
@@ -77,7 +76,6 @@ class Admin(OffsetCalls):
     async def close(self) -> None:
         """Closes all connections."""
         await self._link.close()
-        await self._calls.close()
 
     async def cluster_id(self, *, within_s: float | None = None) -> str:
         """
@@ -119,7 +117,7 @@ class Admin(OffsetCalls):
 
     async def create_topics(
         self, topics: Iterable[CreateTopic], *, validate_only: bool = False
-    ) -> _TopicFailures:
+    ) -> TopicFailures:
         """
         Creates topics; returns what failed, by name. One that exists is a ``TopicExists``.
 
@@ -127,22 +125,7 @@ class Admin(OffsetCalls):
             topics: what to create.
             validate_only: only asks whether the cluster would.
         """
-        new = [
-            NewTopic(
-                topic.name,
-                topic.partitions,
-                topic.replication_factor,
-                config=dict(topic.configs),
-            )
-            for topic in topics
-        ]
-        if not new:
-            return {}
-        _, failures = await self._calls.many(
-            "create topic",
-            lambda c: c.create_topics(new, validate_only=validate_only, **self._timeouts),
-        )
-        return {TopicName(name): error for name, error in failures.items()}
+        return await create_topics(self._link, topics, self._timeout_s, validate_only=validate_only)
 
     async def create_internal_topic(
         self,
@@ -176,28 +159,13 @@ class Admin(OffsetCalls):
             raise failure
         return False
 
-    async def create_partitions(self, topics: Iterable[GrowTopic]) -> _TopicFailures:
+    async def create_partitions(self, topics: Iterable[GrowTopic]) -> TopicFailures:
         """Gives topics more partitions; returns what failed, by name."""
-        grown = [NewPartitions(topic.name, topic.partitions) for topic in topics]
-        if not grown:
-            return {}
-        _, failures = await self._calls.many(
-            "add partitions to", lambda c: c.create_partitions(grown, **self._timeouts)
-        )
-        return {TopicName(name): error for name, error in failures.items()}
+        return await create_partitions(self._link, topics, self._timeout_s)
 
-    async def delete_topics(self, names: Collection[TopicName]) -> _TopicFailures:
+    async def delete_topics(self, names: Collection[TopicName]) -> TopicFailures:
         """Deletes topics; returns what failed, by name. One that does not exist is no failure."""
-        if not names:
-            return {}
-        _, failures = await self._calls.many(
-            "delete topic", lambda c: c.delete_topics(list(names), **self._timeouts)
-        )
-        return {
-            TopicName(name): error
-            for name, error in failures.items()
-            if not isinstance(error, UnknownTopic)
-        }
+        return await delete_topics(self._link, names, self._timeout_s)
 
     async def describe_configs(
         self, topics: Iterable[TopicName]
@@ -209,16 +177,16 @@ class Admin(OffsetCalls):
             NotAuthorized: for the first topic whose settings we may not see (C184).
             ClusterError: the first other failure.
         """
-        return await topic_configs(self._calls, topics)
+        return await topic_configs(self._link, topics, self._timeout_s)
 
-    async def incremental_alter_configs(self, changes: Iterable[AlterConfig]) -> _TopicFailures:
+    async def incremental_alter_configs(self, changes: Iterable[AlterConfig]) -> TopicFailures:
         """
         Sets and deletes settings of topics, leaving all others; returns what failed, by topic.
 
         Raises:
             NotSupported: the cluster is older than this operation (C183).
         """
-        return await alter_topic_configs(self._calls, changes)
+        return await alter_topic_configs(self._link, changes, self._timeout_s)
 
     async def describe_topic_acls(self) -> list[AclBinding]:
         """
@@ -242,24 +210,8 @@ class Admin(OffsetCalls):
 
     async def create_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
         """Creates rules; those that exist are no failure. Returns what failed, by rule."""
-        theirs = {client_acl_binding(binding): binding for binding in bindings}
-        if not theirs:
-            return {}
-        _, failures = await self._calls.many(
-            "create ACL", lambda c: c.create_acls(list(theirs), request_timeout=self._timeout_s)
-        )
-        return {theirs[key]: error for key, error in failures.items()}
+        return await create_acls(self._link, bindings, self._timeout_s)
 
     async def delete_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
         """Deletes exactly these rules; those that are gone are no failure. Returns what failed."""
-        theirs = {client_acl_filter(binding): binding for binding in bindings}
-        if not theirs:
-            return {}
-        _, failures = await self._calls.many(
-            "delete ACL", lambda c: c.delete_acls(list(theirs), request_timeout=self._timeout_s)
-        )
-        return {theirs[key]: error for key, error in failures.items()}
-
-    @property
-    def _timeouts(self) -> dict[str, float]:
-        return {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
+        return await delete_acls(self._link, bindings, self._timeout_s)

@@ -1,5 +1,5 @@
 """
-Java's client properties as the settings of aiokafka and of librdkafka.
+Java's client properties as the settings of aiokafka and of our connections.
 
 Users write what Java's clients know. What has a counterpart is translated; other keys are left out.
 """
@@ -13,7 +13,8 @@ from typing import Final
 from mm2.errors import ConfigError
 from mm2.kafka.security.jaas import KEY as JAAS
 from mm2.kafka.security.jaas import LoginModule, parse_jaas
-from mm2.kafka.security.tls import tls_context, tls_parts, tls_settings
+from mm2.kafka.security.tls import tls_context, tls_parts
+from mm2.kafka.wire.node_channel import ConnectionSettings
 
 _ADDRESS: Final = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?[0-9a-zA-Z\-%._:]*\]?:([0-9]{1,9})")
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -22,7 +23,7 @@ _DNS_LOOKUPS: Final = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_o
 _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _MODULES: Final = {"PLAIN": _PLAIN, "SCRAM-SHA-256": _SCRAM, "SCRAM-SHA-512": _SCRAM}
-"""The mechanisms that both libraries have, with the login module that Java needs for each."""
+"""The mechanisms that aiokafka has, with the login module that Java needs for each."""
 
 _AIOKAFKA: Final[Mapping[str, tuple[str, int, int]]] = {
     "connections.max.idle.ms": ("connections_max_idle_ms", 1_000, 2**31 - 1),
@@ -32,22 +33,16 @@ _AIOKAFKA: Final[Mapping[str, tuple[str, int, int]]] = {
 }
 """Java's numbers with aiokafka's names for them; values are held within the bounds."""
 
-_LIBRDKAFKA: Final[Mapping[str, tuple[str, int, int]]] = {
-    "connections.max.idle.ms": ("connections.max.idle.ms", 0, 2**31 - 1),
-    "metadata.max.age.ms": ("metadata.max.age.ms", 1, 86_400_000),
-    "receive.buffer.bytes": ("socket.receive.buffer.bytes", 0, 100_000_000),
-    "reconnect.backoff.max.ms": ("reconnect.backoff.max.ms", 0, 3_600_000),
-    "reconnect.backoff.ms": ("reconnect.backoff.ms", 0, 3_600_000),
-    "request.timeout.ms": ("socket.timeout.ms", 1_000, 300_000),
-    "retry.backoff.max.ms": ("retry.backoff.max.ms", 1, 300_000),
-    "retry.backoff.ms": ("retry.backoff.ms", 1, 300_000),
-    "send.buffer.bytes": ("socket.send.buffer.bytes", 0, 100_000_000),
-    "socket.connection.setup.timeout.ms": (
-        "socket.connection.setup.timeout.ms",
-        1_000,
-        2**31 - 1,
-    ),
+_CONNECTIONS: Final[Mapping[str, tuple[str, int, int]]] = {
+    "receive.buffer.bytes": ("receive_buffer_bytes", -1, 2**31 - 1),
+    "reconnect.backoff.max.ms": ("reconnect_most_ms", 0, 3_600_000),
+    "reconnect.backoff.ms": ("reconnect_ms", 0, 3_600_000),
+    "retry.backoff.max.ms": ("retry_most_ms", 1, 300_000),
+    "retry.backoff.ms": ("retry_ms", 1, 300_000),
+    "send.buffer.bytes": ("send_buffer_bytes", -1, 2**31 - 1),
+    "socket.connection.setup.timeout.ms": ("setup_ms", 1_000, 2**31 - 1),
 }
+"""As above, with the fields of ``ConnectionSettings``."""
 
 
 def aiokafka_settings(properties: Mapping[str, str]) -> dict[str, object]:
@@ -75,29 +70,14 @@ def aiokafka_settings(properties: Mapping[str, str]) -> dict[str, object]:
     return settings
 
 
-def librdkafka_settings(properties: Mapping[str, str]) -> dict[str, str | int | float | bool]:
+def connection_settings(properties: Mapping[str, str]) -> ConnectionSettings:
     """
-    The configuration of a client of confluent-kafka, what is common to all kinds of client.
+    What administrative calls obey beyond ``aiokafka_settings``.
 
     Raises:
         ConfigError: a value that cannot be used, named by its key.
     """
-    protocol = _protocol(properties)
-    settings: dict[str, str | int | float | bool] = {
-        "bootstrap.servers": ",".join(bootstrap_servers(properties)),
-        "security.protocol": protocol,
-        **_numbers(properties, _LIBRDKAFKA),
-    }
-    if client_id := properties.get("client.id"):
-        settings["client.id"] = client_id
-    if lookup := _dns_lookup(properties):
-        settings["client.dns.lookup"] = lookup
-    if protocol in {"SSL", "SASL_SSL"}:
-        settings |= tls_settings(properties)
-    if protocol.startswith("SASL"):
-        names = ("sasl.mechanism", "sasl.username", "sasl.password")
-        settings |= dict(zip(names, _credentials(properties), strict=True))
-    return settings
+    return ConnectionSettings(**_numbers(properties, _CONNECTIONS))
 
 
 def client_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
@@ -106,7 +86,7 @@ def client_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
         bootstrap_servers,
         _protocol,
         _dns_lookup,
-        *(_number_of(key) for key in sorted(_AIOKAFKA.keys() | _LIBRDKAFKA.keys())),
+        *(_number_of(key) for key in sorted(_AIOKAFKA.keys() | _CONNECTIONS.keys())),
     ]
     protocol = properties.get("security.protocol", "").strip().upper()
     if protocol in {"SSL", "SASL_SSL"}:
@@ -169,10 +149,10 @@ def _protocol(properties: Mapping[str, str]) -> str:
     return _one_of(key, given.strip().upper(), _PROTOCOLS)
 
 
-def _dns_lookup(properties: Mapping[str, str]) -> str | None:
+def _dns_lookup(properties: Mapping[str, str]) -> None:
     key = "client.dns.lookup"
-    value = properties.get(key, "").strip()
-    return _one_of(key, value, _DNS_LOOKUPS) if value else None
+    if value := properties.get(key, "").strip():
+        _one_of(key, value, _DNS_LOOKUPS)
 
 
 def _one_of(key: str, value: str, allowed: Iterable[str]) -> str:

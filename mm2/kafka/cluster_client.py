@@ -18,13 +18,11 @@ from aiokafka.client import CoordinationType
 from mm2.errors import Unavailable
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.client_errors import NotSupported, translated
-from mm2.kafka.client_settings import aiokafka_settings
+from mm2.kafka.client_settings import aiokafka_settings, connection_settings
 from mm2.kafka.wire.nodes import NodesClient, Traffic
 
 T = TypeVar("T")
 
-_PAUSE_LEAST_S: Final = 0.05
-_PAUSE_MOST_S: Final = 2.0
 _SIGN_OF_LIFE_WITHIN_S: Final = 2.0
 _CONNECT_AGAIN_S: Final = 0.5
 """While a cluster is away, all who wait for it make one attempt in this time, not one each."""
@@ -54,6 +52,7 @@ class ClusterClient:
         self.alias = alias
         self.nodes: dict[str, int] = {}
         self._properties = dict(properties)
+        self._connections = connection_settings(properties)
         self._client: NodesClient | None = None
         self._doubted: NodesClient | None = None
         self._opening = asyncio.Lock()
@@ -98,7 +97,7 @@ class ClusterClient:
         """
         servers = self._properties.get("bootstrap.servers", "its brokers")
         message = f"{what}: no answer from {servers} within {within_s:g} s"
-        pause_s, failure = _PAUSE_LEAST_S, Unavailable(self.alias, message)
+        pause_ms, failure = self._connections.retry_ms, Unavailable(self.alias, message)
         clock = asyncio.get_running_loop().time
         stop = clock() + within_s
         with suppress(TimeoutError):
@@ -109,8 +108,8 @@ class ClusterClient:
                         return await attempt()
                     except Unavailable as error:
                         failure = error
-                    await asyncio.sleep(pause_s)
-                    pause_s = min(2 * pause_s, _PAUSE_MOST_S)
+                    await asyncio.sleep(pause_ms / 1000)
+                    pause_ms = min(2 * pause_ms, self._connections.retry_most_ms)
         self.suspect()
         raise failure from None
 
@@ -154,6 +153,18 @@ class ClusterClient:
             raise Unavailable(self.alias, "no broker answers")
         return sorted(broker.nodeId for broker in client.cluster.brokers())
 
+    async def controller(self) -> int:
+        """
+        The node that changes topics, settings and ACLs, or forwards changes to where they are made.
+
+        Raises:
+            Unavailable: nobody says, or there is none just now.
+        """
+        client = await self._connected()
+        if await client.force_metadata_update() and client.cluster.controller is not None:
+            return int(client.cluster.controller.nodeId)
+        raise Unavailable(self.alias, "no broker says who the controller is")
+
     async def _connected(self) -> NodesClient:
         async with self._opening:
             await self._probe_if_suspect()
@@ -182,7 +193,7 @@ class ClusterClient:
 
     async def _open(self) -> NodesClient:
         settings = await asyncio.to_thread(aiokafka_settings, self._properties)
-        client = NodesClient(**settings)
+        client = NodesClient(connections=self._connections, **settings)
         try:
             with translated(self.alias, "connect"):
                 await client.bootstrap()

@@ -1,10 +1,5 @@
 """
 Asks the brokers that coordinate consumer groups: what a group has committed, and how it is.
-
-These questions go through our own protocol classes and not through librdkafka, whose 2.16 fails
-in outages: a call about a group that timed out while its coordinator was down leaves something
-behind which, once that broker is back or the client is destroyed, aborts the whole process (an
-assertion on ``eonce->refcnt``); where it does not, all later calls about that group time out.
 """
 
 from __future__ import annotations
@@ -17,12 +12,11 @@ from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from aiokafka.protocol.commit import OffsetCommitRequest, OffsetFetchRequest
-from confluent_kafka import KafkaError
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError, Unavailable
-from mm2.kafka.client_errors import NotSupported, from_librdkafka
+from mm2.kafka.client_errors import NotSupported, from_code
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.group_answers import (
     Offsets,
@@ -34,6 +28,7 @@ from mm2.kafka.group_answers import (
 from mm2.kafka.group_batches import GroupBatches
 from mm2.kafka.group_model import PROTOCOL_STATES, Group, GroupMembers, GroupState, GroupType
 from mm2.kafka.wire.describe_groups import ConsumerGroupsRequest, DescribeGroupsRequest
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.find_coordinators import ListedGroup, ListGroupsRequest
 from mm2.kafka.wire.offset_fetch import OffsetsRequest
 
@@ -43,6 +38,10 @@ _AT_ONCE: Final = 32
 """Questions about one group each that are under way at the same time."""
 
 _NO_GENERATION: Final = -1
+_OF_CONSUMERS: Final = ("consumer", "")
+"""Protocol types of groups of consumers, and of those that nobody was ever in."""
+
+_TYPES: Final = {each.value: each for each in GroupType}
 
 
 class Coordinators:
@@ -115,6 +114,16 @@ class Coordinators:
         request = DescribeGroupsRequest([group_id])
         return await self._ask(group_id, what, request, partial(members_of_group, self.alias))
 
+    async def consumer_groups(self) -> list[Group]:
+        """
+        All consumer groups that we may know of, also those that only hold offsets, by their ids.
+
+        Raises:
+            ClusterError: a broker does not answer: half a list is none.
+        """
+        listed = await self._list("list groups", ListGroupsRequest())
+        return sorted(_listed(each) for each in listed if each.protocol_type in _OF_CONSUMERS)
+
     async def groups_of(self, types: Iterable[GroupType]) -> list[Group]:
         """
         All groups of some types, by their ids; none if the brokers (before 3.8) know no types.
@@ -122,22 +131,22 @@ class Coordinators:
         Raises:
             ClusterError: a broker does not answer: half a list is none.
         """
-        what = "list groups by their types"
         request = ListGroupsRequest(each.value.lower() for each in types)
+        try:
+            return sorted(map(_listed, await self._list("list groups by their types", request)))
+        except NotSupported:
+            return []
 
-        async def attempt() -> list[Any]:
+    async def _list(self, what: str, request: ListGroupsRequest) -> list[ListedGroup]:
+        async def attempt() -> list[ListedGroup]:
             # From the beginning: groups of a broker that is gone are with others now.
             nodes = await self._link.brokers()
             answers = await asyncio.gather(*(self._link.send(n, what, request) for n in nodes))
             for answer in answers:
                 self._check(answer.error, what)
-            return answers
+            return [group for answer in answers for group in answer.groups]
 
-        try:
-            answers = await self._link.retry(what, attempt, within_s=self._timeout_s)
-        except NotSupported:
-            return []
-        return sorted(_listed(each) for answer in answers for each in answer.groups)
+        return await self._link.retry(what, attempt, within_s=self._timeout_s)
 
     async def commit(
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
@@ -190,8 +199,8 @@ class Coordinators:
                 self._check(code, f"{what}, {topic}-{number}")
 
     def _check(self, code: int, what: str) -> None:
-        if code != KafkaError.NO_ERROR:
-            raise from_librdkafka(self.alias, KafkaError(code), what)
+        if code != Code.NONE:
+            raise from_code(self.alias, code, what)
 
     async def _ask(self, group_id: str, what: str, request: object, read: Callable[[Any], T]) -> T:
         """Asks a group's coordinator, also when it moves meanwhile."""
@@ -209,7 +218,7 @@ class Coordinators:
 
 def _listed(group: ListedGroup) -> Group:
     state = PROTOCOL_STATES.get(group.state, GroupState.UNKNOWN)
-    return Group(group.group_id, state, GroupType(group.kind.upper()))
+    return Group(group.group_id, state, _TYPES.get(group.kind.upper(), GroupType.UNKNOWN))
 
 
 def _commit(offset: CommittedOffset) -> tuple[int, str]:

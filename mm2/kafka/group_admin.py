@@ -4,17 +4,14 @@ Consumer groups, their committed offsets, and the offsets at which partitions be
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from mm2.core.model import TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.kafka.client_errors import from_librdkafka
-from mm2.kafka.conversions import client_states, group_state, group_type
 from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.group_model import OTHER_TYPES, Group, GroupMembers, GroupState, GroupType
-from mm2.kafka.librdkafka_admin import LibrdkafkaAdmin
+from mm2.kafka.group_model import OTHER_TYPES, Group, GroupMembers
 from mm2.kafka.logs.log_ends import LogEnds
 from mm2.kafka.wire.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 
@@ -32,45 +29,22 @@ class OffsetCalls:
     The calls about groups and offsets; part of ``Admin``.
 
     Args:
-        calls: makes those that any broker answers.
-        coordinators: makes those about one group.
+        coordinators: makes those about groups.
         ends: makes those about offsets of partitions.
     """
 
-    def __init__(self, calls: LibrdkafkaAdmin, coordinators: Coordinators, ends: LogEnds) -> None:
-        self._calls = calls
+    def __init__(self, coordinators: Coordinators, ends: LogEnds) -> None:
         self._coordinators = coordinators
         self._ends = ends
-        self._timeout_s = calls.timeout_s
 
-    async def list_groups(
-        self,
-        *,
-        states: Collection[GroupState] = (),
-        types: Collection[GroupType] = (),
-    ) -> list[Group]:
+    async def list_groups(self) -> list[Group]:
         """
         All consumer groups that we may know of, also those that only hold offsets, by their ids.
-
-        Args:
-            states: only groups in one of these; empty for any.
-            types: only groups of these protocols; empty for any.
 
         Raises:
             ClusterError: a broker does not answer: half a list is none.
         """
-        asked = {"states": client_states(states)} if states else {}
-        listed = await self._calls.one(
-            "list groups",
-            lambda c: c.list_consumer_groups(request_timeout=self._timeout_s, **asked),
-        )
-        for error in listed.errors:
-            raise from_librdkafka(self._calls.alias, error, "list groups")
-        groups = (
-            Group(each.group_id, group_state(each.state), group_type(each.type))
-            for each in listed.valid
-        )
-        return sorted(group for group in groups if not types or group.type in types)
+        return await self._coordinators.consumer_groups()
 
     async def groups_of_other_types(self) -> list[Group]:
         """

@@ -12,12 +12,11 @@ from aiokafka.coordinator.protocol import (
     ConsumerProtocolMemberAssignment,
     ConsumerProtocolMemberMetadata,
 )
-from confluent_kafka import KafkaError
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.kafka.client_errors import UnknownGroup, from_librdkafka
+from mm2.kafka.client_errors import UnknownGroup, from_code
 from mm2.kafka.group_model import (
     PROTOCOL_STATES,
     Group,
@@ -27,13 +26,14 @@ from mm2.kafka.group_model import (
     GroupType,
 )
 from mm2.kafka.wire.describe_groups import ConsumerGroupsResponse
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.find_coordinators import FindCoordinatorsResponse
 from mm2.kafka.wire.offset_fetch import FetchedOffsets, OffsetsResponse
 
 Offsets = dict[TopicPartition, CommittedOffset]
 """What a group has committed."""
 
-_NONE: Final = KafkaError.NO_ERROR
+_NONE: Final = Code.NONE
 _CONSUMERS: Final = "consumer"
 
 
@@ -125,7 +125,7 @@ def _offsets(alias: str, group: FetchedOffsets) -> Offsets | ClusterError:
     found: Offsets = {}
     for topic, partition, offset, metadata, error in group.offsets:
         if error != _NONE:
-            return from_librdkafka(alias, KafkaError(error), f"{what}, {topic}-{partition}")
+            return from_code(alias, error, f"{what}, {topic}-{partition}")
         if offset >= 0:
             where = TopicPartition(TopicName(topic), partition)
             found[where] = CommittedOffset(offset, metadata)
@@ -133,4 +133,4 @@ def _offsets(alias: str, group: FetchedOffsets) -> Offsets | ClusterError:
 
 
 def _failure(alias: str, code: int, what: str) -> ClusterError | None:
-    return None if code == _NONE else from_librdkafka(alias, KafkaError(code), what)
+    return None if code == _NONE else from_code(alias, code, what)

@@ -15,9 +15,9 @@ from itertools import groupby
 from typing import Any, Final, Generic, TypeVar
 
 from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.chunks import chunks
 from mm2.kafka.client_errors import NotSupported
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.conversions import chunks
 from mm2.kafka.group_answers import coordinators
 from mm2.kafka.wire.find_coordinators import FindCoordinatorsRequest
 

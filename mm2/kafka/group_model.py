@@ -34,16 +34,6 @@ class GroupType(StrEnum):
     STREAMS = "STREAMS"
 
 
-LIBRDKAFKA_STATES: Final = {
-    "PREPARING_REBALANCING": GroupState.PREPARING_REBALANCE,
-    "COMPLETING_REBALANCING": GroupState.COMPLETING_REBALANCE,
-    "STABLE": GroupState.STABLE,
-    "DEAD": GroupState.DEAD,
-    "EMPTY": GroupState.EMPTY,
-}
-"""confluent-kafka's names; what is not here (the new protocol's interim states) is UNKNOWN."""
-
-
 PROTOCOL_STATES: Final = {
     "PreparingRebalance": GroupState.PREPARING_REBALANCE,
     "CompletingRebalance": GroupState.COMPLETING_REBALANCE,

@@ -1,5 +1,5 @@
 """
-Lists what clients may use of a cluster (KIP-546); confluent-kafka has no such call.
+Lists what clients may use of a cluster (KIP-546).
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 from aiokafka.protocol.admin import DescribeClientQuotasRequest
-from confluent_kafka import KafkaError
 
-from mm2.kafka.client_errors import from_librdkafka
+from mm2.kafka.client_errors import from_code
 from mm2.kafka.cluster_client import ClusterClient
+from mm2.kafka.wire.error_codes import Code
 
 _WHAT: Final = "list quotas"
 _DEFAULT: Final = "<default>"
@@ -28,9 +28,8 @@ async def client_quotas(link: ClusterClient, timeout_s: float) -> dict[str, dict
     request = DescribeClientQuotasRequest([], strict=False)
     ask = partial(link.send, None, _WHAT, request)
     answer = await link.retry(_WHAT, ask, within_s=timeout_s)
-    if answer.error_code != KafkaError.NO_ERROR:
-        error = KafkaError(answer.error_code, answer.error_message)
-        raise from_librdkafka(link.alias, error, _WHAT)
+    if answer.error_code != Code.NONE:
+        raise from_code(link.alias, answer.error_code, _WHAT, answer.error_message)
     return {_name(entity): dict(values) for entity, values in answer.entries or []}
 
 

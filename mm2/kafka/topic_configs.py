@@ -1,30 +1,31 @@
-"""
-Looks at settings of topics, and alters them one by one.
-"""
+"""Looks at settings of topics, and alters them one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
+
+from aiokafka.protocol.admin import DescribeConfigsRequest
 
 from mm2.core.model import TopicName
-from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry
+from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry, ConfigSource
 from mm2.errors import ClusterError
-from mm2.kafka.client_errors import NotSupported, UnknownTopic, raise_first
-from mm2.kafka.conversions import (
-    NAMES_PER_REQUEST,
-    alteration_resource,
-    chunks,
-    config_entries,
-    topic_resource,
-)
-from mm2.kafka.librdkafka_admin import LibrdkafkaAdmin
+from mm2.kafka.changes import Outcome, change
+from mm2.kafka.chunks import NAMES_PER_REQUEST, chunks
+from mm2.kafka.client_errors import NotSupported, UnknownTopic, from_code, raise_first
+from mm2.kafka.cluster_client import ClusterClient
+from mm2.kafka.wire.configs import TOPIC, AlterConfigsRequest
+from mm2.kafka.wire.error_codes import Code
+
+_DESCRIBE: Final = "describe settings of"
+_SOURCES: Final = dict(enumerate(ConfigSource))
 
 
 async def topic_configs(
-    calls: LibrdkafkaAdmin, topics: Iterable[TopicName]
+    link: ClusterClient, topics: Iterable[TopicName], timeout_s: float
 ) -> dict[TopicName, list[ConfigEntry]]:
     """
     All settings of the topics, with where each comes from; topics that are gone are left out.
@@ -34,24 +35,43 @@ async def topic_configs(
     """
     found: dict[TopicName, list[ConfigEntry]] = {}
     for names in chunks(sorted(topics), NAMES_PER_REQUEST):
-        found |= await _described(calls, names)
+        request = DescribeConfigsRequest([(TOPIC, name, None) for name in names])
+        ask = partial(link.send, None, _DESCRIBE, request)
+        answer = await link.retry(_DESCRIBE, ask, within_s=timeout_s)
+        raise_first(_failures(link.alias, answer), unless=UnknownTopic)
+        found |= {
+            TopicName(name): [_entry(*each) for each in sorted(entries)]
+            for code, _message, _kind, name, entries in answer.resources
+            if code == Code.NONE
+        }
     return found
 
 
-async def _described(
-    calls: LibrdkafkaAdmin, names: list[TopicName]
-) -> dict[TopicName, list[ConfigEntry]]:
-    resources = [topic_resource(name) for name in names]
-    described, failures = await calls.many(
-        "describe settings of",
-        lambda c: c.describe_configs(resources, request_timeout=calls.timeout_s),
+def _failures(alias: str, answer: Any) -> Iterator[ClusterError]:
+    for code, message, _kind, name, _entries in answer.resources:
+        if code != Code.NONE:
+            yield from_code(alias, code, f"{_DESCRIBE} {name}", message)
+
+
+def _entry(
+    name: str,
+    value: str | None,
+    read_only: bool,  # noqa: FBT001
+    source: int,
+    sensitive: bool,  # noqa: FBT001
+    _synonyms: object,
+) -> ConfigEntry:
+    return ConfigEntry(
+        name=name,
+        value=value,
+        source=_SOURCES.get(source, ConfigSource.UNKNOWN),
+        read_only=read_only,
+        sensitive=sensitive,
     )
-    raise_first(failures.values(), unless=UnknownTopic)
-    return {TopicName(key.name): config_entries(each) for key, each in described.items()}
 
 
 async def alter_topic_configs(
-    calls: LibrdkafkaAdmin, changes: Iterable[AlterConfig]
+    link: ClusterClient, changes: Iterable[AlterConfig], timeout_s: float
 ) -> dict[TopicName, ClusterError]:
     """
     Sets and deletes settings of topics, leaving all others; returns what failed, by topic.
@@ -59,20 +79,25 @@ async def alter_topic_configs(
     Raises:
         NotSupported: the cluster is older than this operation (C183).
     """
-    by_topic = groupby(sorted(changes, key=attrgetter("topic")), key=attrgetter("topic"))
-    resources = [alteration_resource(topic, each) for topic, each in by_topic]
+    ordered = groupby(sorted(changes, key=attrgetter("topic")), key=attrgetter("topic"))
+    by_topic = [(topic, list(each)) for topic, each in ordered]
     failed: dict[TopicName, ClusterError] = {}
-    for some in chunks(resources, NAMES_PER_REQUEST):
-        failed |= await _altered(calls, some)
+    for some in chunks(by_topic, NAMES_PER_REQUEST):
+        names = [name for name, _ in some]
+        failed |= await change(
+            link,
+            "alter settings of",
+            names,
+            AlterConfigsRequest(some),
+            _altered,
+            within_s=timeout_s,
+        )
     for error in failed.values():
         if isinstance(error, NotSupported):
             raise error
     return failed
 
 
-async def _altered(calls: LibrdkafkaAdmin, resources: list[Any]) -> dict[TopicName, ClusterError]:
-    _, failures = await calls.many(
-        "alter settings of",
-        lambda c: c.incremental_alter_configs(resources, request_timeout=calls.timeout_s),
-    )
-    return {TopicName(resource.name): error for resource, error in failures.items()}
+def _altered(answer: Any) -> Iterator[Outcome[TopicName]]:
+    for code, message, _kind, name in answer.responses:
+        yield TopicName(name), code, message

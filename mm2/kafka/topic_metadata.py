@@ -1,10 +1,5 @@
 """
 Asks any broker which topics there are, and how they are.
-
-These questions go through our own protocol classes and not through librdkafka, whose 2.16 aborts
-the whole process when it is told of no broker (an assertion on ``rko_result``): as is a broker that
-was silent for longer than its session, and asked before the controller has let it in again. That
-is what a mirror meets which waits for a cluster to come back.
 """
 
 from __future__ import annotations
@@ -13,14 +8,13 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final
 
-from confluent_kafka import KafkaError
-
 from mm2.core.model import TopicName
 from mm2.core.topics.topic_plan import TopicDescription
 from mm2.errors import Unavailable
-from mm2.kafka.client_errors import from_librdkafka
+from mm2.kafka.chunks import NAMES_PER_REQUEST, chunks
+from mm2.kafka.client_errors import from_code
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.conversions import NAMES_PER_REQUEST, chunks
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.metadata import Metadata, MetadataRequest, TopicMetadata
 from mm2.kafka.wire.topic_names import TopicNamesRequest, TopicNamesResponse
 
@@ -91,11 +85,11 @@ class TopicMetadataClient:
 
     def _existing(self, metadata: Metadata) -> Iterable[TopicMetadata]:
         for topic in metadata.topics:
-            if topic.error == KafkaError.NO_ERROR:
+            if topic.error == Code.NONE:
                 yield topic
-            elif topic.error != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            elif topic.error != Code.UNKNOWN_TOPIC_OR_PARTITION:
                 what = f"describe topic {topic.name}"
-                raise from_librdkafka(self._link.alias, KafkaError(topic.error), what)
+                raise from_code(self._link.alias, topic.error, what)
 
     async def _insist(self, what: str, request: object, within_s: float | None = None) -> Any:
         return await self._link.retry(

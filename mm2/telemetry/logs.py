@@ -155,5 +155,5 @@ def _render_for_relay(_logger: object, _method: str, event: structlog.typing.Eve
 def _quiet_libraries() -> None:
     """Libraries report as errors what we retry; what matters reaches the user as events of ours."""
     stamina.instrumentation.set_on_retry_hooks(())
-    for name in ("aiokafka", "mm2.librdkafka", "py4j"):
+    for name in ("aiokafka", "py4j"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

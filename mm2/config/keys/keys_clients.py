@@ -34,7 +34,6 @@ _OBEYED_BY_EVERY: Final = (
     "retry.backoff.ms",
 )
 _OBEYED_BY_ADMINS: Final[Mapping[str, _Row]] = {
-    "client.dns.lookup": ("use_all_dns_ips", _OWN_PAUSES),
     "receive.buffer.bytes": ("65536", _OWN_PAUSES),
     "reconnect.backoff.max.ms": ("1000", _OWN_PAUSES),
     "reconnect.backoff.ms": ("50", _OWN_PAUSES),
@@ -43,6 +42,10 @@ _OBEYED_BY_ADMINS: Final[Mapping[str, _Row]] = {
     "socket.connection.setup.timeout.ms": ("10000", _OWN_PAUSES),
 }
 _HARMLESS: Final[Mapping[str, _Row]] = {
+    "client.dns.lookup": (
+        "use_all_dns_ips",
+        "all addresses of a name are tried, and names are used as they are given",
+    ),
     "enable.metrics.push": ("true", _METRICS, "false"),
     "metadata.recovery.rebootstrap.trigger.ms": (
         "300000",

@@ -24,8 +24,7 @@ TLS_KEYS: Final = (
         Type.LIST,
         "TLSv1.2,TLSv1.3",
         "MEDIUM",
-        "Versions of TLS that may be used: TLSv1.2 and TLSv1.3. Changes of topics, settings and"
-        " ACLs go through librdkafka, which cannot be kept from TLSv1.3.",
+        "Versions of TLS that may be used: TLSv1.2 and TLSv1.3.",
         items(),
     ),
     client_key(

@@ -142,12 +142,15 @@ _HONOURED: Final = (
 )
 
 _CLIENT: Final = (
-    _key(
-        "client.dns.lookup",
-        Type.STRING,
-        "use_all_dns_ips",
-        "How brokers' names are looked up.",
-        one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    harmless(
+        _key(
+            "client.dns.lookup",
+            Type.STRING,
+            "use_all_dns_ips",
+            "How brokers' names are looked up.",
+            one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+        ),
+        "all addresses of a name are tried, and names are used as they are given",
     ),
     _key(
         "connections.max.idle.ms",

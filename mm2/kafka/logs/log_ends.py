@@ -1,8 +1,5 @@
 """
 Asks the leaders of partitions for offsets: where logs begin and end, and what is where in them.
-
-These questions go through our own protocol classes and not through librdkafka, whose 2.16 passes
-over a leader that does not answer: it gives back -1001 for its partitions, as if that were offsets.
 """
 
 from __future__ import annotations
@@ -12,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import structlog
-from confluent_kafka import KafkaError
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError, Unavailable
-from mm2.kafka.client_errors import UnknownTopic, from_librdkafka
+from mm2.kafka.client_errors import UnknownTopic, from_code
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.topic_metadata import TopicMetadataClient
+from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.list_offsets import ListOffsetsRequest, OffsetFound
 
 log = structlog.get_logger()
@@ -146,7 +143,7 @@ class _EndsCall:
     def _take(self, found: Iterable[OffsetFound]) -> Iterator[ClusterError]:
         """Notes what is known; gives back why the rest is not."""
         for each in found:
-            if each.error != KafkaError.NO_ERROR:
+            if each.error != Code.NONE:
                 yield self._failure(each)
                 continue
             where = TopicPartition(TopicName(each.topic), each.partition)
@@ -155,7 +152,7 @@ class _EndsCall:
 
     def _failure(self, found: OffsetFound) -> ClusterError:
         what = f"{_WHAT} of {found.topic}-{found.partition}"
-        failure = from_librdkafka(self._link.alias, KafkaError(found.error), what)
+        failure = from_code(self._link.alias, found.error, what)
         if isinstance(failure, UnknownTopic):
             # It is among the metadata: the leader has yet to hear of it, or it was just deleted.
             return Unavailable(self._link.alias, str(failure))

@@ -1,5 +1,5 @@
 """
-TLS settings in Java's names, as both client libraries want them.
+TLS settings in Java's names as contexts of Python's.
 """
 
 from __future__ import annotations
@@ -73,29 +73,6 @@ def server_tls_context(properties: Mapping[str, str], *, client_auth: str) -> ss
         except ssl.SSLError as error:
             raise _not_trusted(error) from error
     return context
-
-
-def tls_settings(properties: Mapping[str, str]) -> dict[str, str]:
-    """
-    The same for librdkafka, with everything inline.
-
-    It cannot be kept from TLSv1.3, see ``Limits.of_librdkafka``.
-
-    Raises:
-        ConfigError: stores that cannot be read.
-    """
-    settings = {
-        "ssl.endpoint.identification.algorithm": (
-            "https" if checks_host_names(properties) else "none"
-        ),
-        **tls_limits(properties).of_librdkafka(),
-    }
-    if trusted := trusted_certificates(properties):
-        settings["ssl.ca.pem"] = trusted
-    if identity := own_identity(properties):
-        settings["ssl.key.pem"] = identity.key
-        settings["ssl.certificate.pem"] = identity.chain
-    return settings
 
 
 def tls_parts(properties: Mapping[str, str]) -> list[Callable[[Mapping[str, str]], object]]:

@@ -21,8 +21,6 @@ _OF_TLS_13: Final = frozenset(
     {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}
 )
 _NO_SUITES: Final = frozenset({"TLS_EMPTY_RENEGOTIATION_INFO_SCSV", ""})
-_NEVER_CHOSEN: Final = "PSK-AES128-GCM-SHA256"
-"""Needs a key that both sides know; nobody has one here, so TLSv1.2 finds no suite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +41,6 @@ class Limits:
         context.minimum_version, context.maximum_version = self.versions[0], self.versions[-1]
         if self.suites:
             context.set_ciphers(":".join(self.suites))
-
-    def of_librdkafka(self) -> dict[str, str]:
-        """
-        The same for librdkafka, as far as it goes.
-
-        It knows suites of TLSv1.2 only, and no versions; TLSv1.3 it always offers.
-        """
-        if ssl.TLSVersion.TLSv1_2 not in self.versions:
-            return {_SUITES: _NEVER_CHOSEN}
-        return {_SUITES: ":".join(self.suites)} if self.suites else {}
 
 
 def tls_limits(properties: Mapping[str, str]) -> Limits:

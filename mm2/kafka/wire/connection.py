@@ -8,10 +8,11 @@ data. Its negotiation of versions and its SASL log-in are used as they are, over
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from struct import Struct
 from typing import Final
@@ -74,9 +75,12 @@ class Connection(AIOKafkaConnection):
         self._looking: asyncio.TimerHandle | None = None
         self._look_every_s = min(_LOOK_EVERY_S, self._request_timeout)
 
-    async def connect(self) -> None:
+    async def connect(self, socket_options: Iterable[tuple[int, int]] = ()) -> None:
         """
         Connects, agrees on versions and logs in.
+
+        Args:
+            socket_options: of the level SOL_SOCKET, with their values.
 
         Raises:
             OSError: nobody is there.
@@ -85,7 +89,7 @@ class Connection(AIOKafkaConnection):
             KafkaError: it closes the connection; the message says what that probably means.
         """
         try:
-            await self._connect()
+            await self._connect(socket_options)
         except (OSError, errors.KafkaError) as error:
             explained = self.attempt.explained(error, has_handshake=self._was_open)
             if explained is error:
@@ -98,13 +102,15 @@ class Connection(AIOKafkaConnection):
         address, mechanism = f"{self._host}:{self._port}", str(self._sasl_mechanism)
         return Attempt(address, self._security_protocol, mechanism)
 
-    async def _connect(self) -> None:
+    async def _connect(self, socket_options: Iterable[tuple[int, int]]) -> None:
         self._closed_fut = self._loop.create_future()
         self._receiver = Receiver(expects=self._expected, on_frame=self._take, on_lost=self._lost)
         async with asyncio.timeout(self._request_timeout):
             self._transport, _ = await self._loop.create_connection(
                 lambda: self._receiver, self._host, self._port, ssl=self._tls()
             )
+        for option, value in socket_options:
+            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, option, value)
         self._was_open = True
         if self._max_idle_ms is not None:
             self._idle_handle = self._loop.call_soon(self._idle_check, weakref.ref(self))

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
+from aiokafka.errors import IncompatibleBrokerVersion
 from aiokafka.protocol.api import Request, Response
 
 from mm2.kafka.wire.frame import (
@@ -100,14 +101,16 @@ class ListedGroup:
     A group as a broker lists it.
 
     Attributes:
-        group_id: its name.
-        state: Kafka's word.
-        kind: Kafka's word for the protocol of its members: classic, consumer, share, streams.
+        protocol_type: ``consumer`` for consumers; empty if nobody was ever in it.
+        state: Kafka's word; empty if the broker (before 2.6) does not tell.
+        kind: Kafka's word for the protocol of its members: classic, consumer, share, streams;
+            empty if the broker (before 3.8) does not tell.
     """
 
     group_id: str
-    state: str
-    kind: str
+    protocol_type: str
+    state: str = ""
+    kind: str = ""
 
 
 class ListGroupsResponse(FrameResponse):
@@ -115,6 +118,7 @@ class ListGroupsResponse(FrameResponse):
 
     API_KEY: ClassVar[int] = 16
     API_VERSION: ClassVar[int] = 5
+    FIELDS: ClassVar[int] = 4
 
     error: int
     groups: list[ListedGroup]
@@ -128,12 +132,54 @@ class ListGroupsResponse(FrameResponse):
         response.groups = frame.compact_array(lambda: cls._group(frame))
         return response
 
-    @staticmethod
-    def _group(frame: Frame) -> ListedGroup:
-        group_id, _protocol = frame.compact_text(), frame.compact_text()
-        group = ListedGroup(group_id, frame.compact_text(), frame.compact_text())
+    @classmethod
+    def _group(cls, frame: Frame) -> ListedGroup:
+        group = ListedGroup(*(frame.compact_text() for _ in range(cls.FIELDS)))
         frame.skip_tags()
         return group
+
+
+class ListGroupsResponseV4(ListGroupsResponse):
+    """Without kinds."""
+
+    API_VERSION: ClassVar[int] = 4
+    FIELDS: ClassVar[int] = 3
+
+
+class ListGroupsResponseV2(FrameResponse):
+    """Without kinds and states, and not flexible."""
+
+    API_KEY: ClassVar[int] = 16
+    API_VERSION: ClassVar[int] = 2
+
+    error: int
+    groups: list[ListedGroup]
+
+    @classmethod
+    def read(cls, frame: Frame) -> Self:
+        """Reads the body."""
+        response = cls()
+        frame.int32()  # throttle time
+        response.error = frame.int16()
+        response.groups = frame.array(lambda: ListedGroup(frame.text(), frame.text()))
+        return response
+
+
+class ListGroupsV2(Payload):
+    """Kafka 2.0."""
+
+    API_KEY: ClassVar[int] = 16
+    API_VERSION: ClassVar[int] = 2
+    RESPONSE_TYPE: ClassVar[type[Response]] = ListGroupsResponseV2
+
+
+class ListGroupsV4(Payload):
+    """Kafka 2.6: with the states of groups (KIP-518)."""
+
+    FLEXIBLE_VERSION: ClassVar[bool] = True
+    API_KEY: ClassVar[int] = 16
+    API_VERSION: ClassVar[int] = 4
+    RESPONSE_TYPE: ClassVar[type[Response]] = ListGroupsResponseV4
 
 
 class ListGroupsV5(Payload):
@@ -145,12 +191,18 @@ class ListGroupsV5(Payload):
     RESPONSE_TYPE: ClassVar[type[Response]] = ListGroupsResponse
 
 
-class ListGroupsRequest(Request[ListGroupsV5]):
+ListGroups = ListGroupsV2 | ListGroupsV4 | ListGroupsV5
+
+
+class ListGroupsRequest(Request[ListGroupsV2 | ListGroupsV4 | ListGroupsV5]):
     """
     ListGroups: asks a broker which groups it coordinates.
 
     Args:
         kinds: only groups of these kinds, in Kafka's words; none: of any.
+
+    Raises:
+        IncompatibleBrokerVersion: when it is sent, if the broker knows no kinds.
     """
 
     API_KEY: ClassVar[int] = 16
@@ -158,8 +210,14 @@ class ListGroupsRequest(Request[ListGroupsV5]):
     def __init__(self, kinds: Iterable[str] = ()) -> None:
         self._kinds = list(kinds)
 
-    def build(self, request_struct_class: type[ListGroupsV5]) -> ListGroupsV5:
+    def build(self, request_struct_class: type[ListGroups]) -> ListGroups:
         """Encodes the request."""
-        any_state = compact_array(())
+        version = request_struct_class.API_VERSION
+        if self._kinds and version < ListGroupsV5.API_VERSION:
+            raise IncompatibleBrokerVersion("the broker knows no kinds of groups")
+        if version == ListGroupsV2.API_VERSION:
+            return request_struct_class()
         kinds = compact_array(map(compact_text, self._kinds))
-        return request_struct_class(any_state + kinds + NO_TAGS)
+        any_state = compact_array(())
+        fields = [any_state, kinds] if version == ListGroupsV5.API_VERSION else [any_state]
+        return request_struct_class(b"".join(fields) + NO_TAGS)

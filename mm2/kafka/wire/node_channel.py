@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,13 +13,44 @@ from typing import Final
 
 from mm2.kafka.wire.connection import Connection
 
-_AGAIN_FIRST_S: Final = 0.05
-_AGAIN_MOST_S: Final = 1.0
 _MOST_DOUBLINGS: Final = 10
 _AVOIDED_S: Final = 30.0
 """For so long after it could not be connected to, a node is taken to be silent."""
 
 _NEVER: Final = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSettings:
+    """
+    How connections are made, and how soon what has failed is tried again.
+
+    Attributes:
+        reconnect_ms: pause after the first failure to connect; doubled after each other one.
+        reconnect_most_ms: the longest such pause.
+        retry_ms: pause after the first question without an answer; doubled after each other one.
+        retry_most_ms: the longest such pause.
+        setup_ms: the time to connect; None for the caller's own.
+        send_buffer_bytes: of the socket; -1 leaves it to the system.
+        receive_buffer_bytes: of the socket; -1 leaves it to the system.
+    """
+
+    reconnect_ms: int = 50
+    reconnect_most_ms: int = 1_000
+    retry_ms: int = 50
+    retry_most_ms: int = 2_000
+    setup_ms: int | None = None
+    send_buffer_bytes: int = -1
+    receive_buffer_bytes: int = -1
+
+    @property
+    def socket_options(self) -> list[tuple[int, int]]:
+        """Options of the level SOL_SOCKET, with their values."""
+        buffers = {
+            socket.SO_SNDBUF: self.send_buffer_bytes,
+            socket.SO_RCVBUF: self.receive_buffer_bytes,
+        }
+        return [(option, size) for option, size in buffers.items() if size >= 0]
 
 
 @dataclass(slots=True)
@@ -29,8 +61,10 @@ class NodeChannel:
     Attributes:
         queued: how many have or await their turn.
         connection: the last one; it may be closed.
+        settings: of the pauses between attempts to connect.
     """
 
+    settings: ConnectionSettings = ConnectionSettings()
     queued: int = 0
     connection: Connection | None = None
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -68,10 +102,9 @@ class NodeChannel:
         It counts as failed until a connection is there, also if nobody waits for it any more.
         """
         if self._failures:
-            most_s = min(
-                _AGAIN_FIRST_S * 2 ** min(self._failures - 1, _MOST_DOUBLINGS), _AGAIN_MOST_S
-            )
-            await asyncio.sleep(most_s * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+            doublings = min(self._failures - 1, _MOST_DOUBLINGS)
+            most_ms = min(self.settings.reconnect_ms << doublings, self.settings.reconnect_most_ms)
+            await asyncio.sleep(most_ms / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
         self._failures += 1
         self._failed_at = time.monotonic()
 

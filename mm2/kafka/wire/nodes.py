@@ -21,7 +21,7 @@ from mm2.kafka.wire.connection import SILENT_AFTER_S, Connection
 from mm2.kafka.wire.connection_failures import NotLetIn
 from mm2.kafka.wire.hedging import first_success
 from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
-from mm2.kafka.wire.node_channel import NodeChannel
+from mm2.kafka.wire.node_channel import ConnectionSettings, NodeChannel
 
 _METADATA_WITHIN_S: Final = 5.0
 _NEXT_AFTER_S: Final = 2.0
@@ -73,9 +73,11 @@ class NodesClient(AIOKafkaClient):
 
     _sync_task: asyncio.Task[None] | None
 
-    def __init__(self, **settings: object) -> None:
+    def __init__(
+        self, *, connections: ConnectionSettings | None = None, **settings: object
+    ) -> None:
         super().__init__(**settings)
-        self._begin(settings.get("connections_max_idle_ms"))
+        self._begin(settings.get("connections_max_idle_ms"), connections or ConnectionSettings())
 
     @classmethod
     def adopt(cls, client: AIOKafkaClient) -> None:
@@ -85,12 +87,15 @@ class NodesClient(AIOKafkaClient):
         One silent broker would hold up all of its connections for as long as a request may take.
         """
         client.__class__ = cls
-        client._begin(client._connections_max_idle_ms)  # noqa: SLF001 - it is one of ours now
+        client._begin(client._connections_max_idle_ms, ConnectionSettings())  # noqa: SLF001 - it is one of ours now
 
-    def _begin(self, max_idle_ms: object) -> None:
+    def _begin(self, max_idle_ms: object, connections: ConnectionSettings) -> None:
+        self._connecting = connections
         self._settings = {name: getattr(self, f"_{name}") for name in _CONNECTION_SETTINGS}
         self._settings["max_idle_ms"] = max_idle_ms
-        self._ways: defaultdict[tuple[int, int], NodeChannel] = defaultdict(NodeChannel)
+        self._ways: defaultdict[tuple[int, int], NodeChannel] = defaultdict(
+            partial(NodeChannel, connections)
+        )
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
 
@@ -111,8 +116,8 @@ class NodesClient(AIOKafkaClient):
     async def _bootstrap_from(self, host: str, port: int) -> Metadata:
         connection = Connection(host, port, **self._settings)
         try:
-            async with asyncio.timeout(_CONNECT_WITHIN_S):
-                await connection.connect()
+            async with asyncio.timeout(self._connect_within_s):
+                await connection.connect(self._connecting.socket_options)
                 metadata = await self._first_answer_of(connection)
         except NotLetIn:
             raise
@@ -122,6 +127,11 @@ class NodesClient(AIOKafkaClient):
         finally:
             connection.close()
         return _of_brokers(metadata)
+
+    @property
+    def _connect_within_s(self) -> float:
+        setup_ms = self._connecting.setup_ms
+        return _CONNECT_WITHIN_S if setup_ms is None else setup_ms / 1000
 
     async def _first_answer_of(self, connection: Connection) -> Metadata:
         try:
@@ -200,8 +210,8 @@ class NodesClient(AIOKafkaClient):
             on_silence=self.force_metadata_update,
             **self._settings,
         )
-        async with asyncio.timeout(_CONNECT_WITHIN_S):
-            await connection.connect()
+        async with asyncio.timeout(self._connect_within_s):
+            await connection.connect(self._connecting.socket_options)
         return connection
 
     async def send_any(self, request: Request[RequestStruct]) -> Response:

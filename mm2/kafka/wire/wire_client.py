@@ -10,7 +10,7 @@ from aiokafka.client import CoordinationType
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
-from mm2.kafka.wire.describe_configs import (
+from mm2.kafka.wire.configs import (
     broker_settings_request,
     settings_of,
     settings_request,
@@ -37,7 +37,7 @@ class WireClient:
         throttle: knows which brokers want nothing to be sent for some time.
     """
 
-    def __init__(self, alias: str, settings: Mapping[str, object]) -> None:
+    def __init__(self, alias: str, settings: Mapping[str, Any]) -> None:
         self.alias = alias
         self.throttle = Throttle(alias)
         self._translated = _Translation(alias)

@@ -1,9 +1,10 @@
 """
-Java's client properties for both client libraries, without a broker.
+Java's client properties as settings of clients, without a broker.
 """
 
 from __future__ import annotations
 
+import socket
 import ssl
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from mm2.kafka.client_settings import (
     aiokafka_settings,
     bootstrap_servers,
     client_mistakes,
-    librdkafka_settings,
+    connection_settings,
 )
 from mm2.kafka.security.keystores import normalised_pem
-from mm2.kafka.security.tls import tls_context, tls_settings
+from mm2.kafka.security.tls import tls_context
+from mm2.kafka.wire.node_channel import ConnectionSettings
 from tests.support.certificates import PASSWORD, Certified
 
 _BASE = {"bootstrap.servers": "h:1"}
@@ -25,7 +27,7 @@ _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
-def test_numbers_and_names_reach_both_clients() -> None:
+def test_numbers_and_names_reach_clients() -> None:
     properties = {
         **_BASE,
         "client.id": "A->B|c|admin",
@@ -41,21 +43,28 @@ def test_numbers_and_names_reach_both_clients() -> None:
         "metadata_max_age_ms": 1000,
         "retry_backoff_ms": 7,
     }
-    assert librdkafka_settings(properties) == {
-        "bootstrap.servers": "h:1",
-        "client.id": "A->B|c|admin",
-        "security.protocol": "PLAINTEXT",
-        "socket.timeout.ms": 5000,
-        "metadata.max.age.ms": 1000,
-        "retry.backoff.ms": 7,
+    assert connection_settings(properties) == ConnectionSettings(retry_ms=7)
+
+
+def test_settings_of_connections_reach_them_within_bounds() -> None:
+    properties = {
+        **_BASE,
+        "reconnect.backoff.ms": "10",
+        "reconnect.backoff.max.ms": str(2**40),
+        "retry.backoff.max.ms": "0",
+        "socket.connection.setup.timeout.ms": "5000",
+        "send.buffer.bytes": "-1",
+        "receive.buffer.bytes": "4096",
     }
-
-
-def test_numbers_that_java_takes_and_librdkafka_refuses_are_held_within_its_bounds() -> None:
-    properties = {**_BASE, "request.timeout.ms": str(2**31 - 1), "send.buffer.bytes": "-1"}
-    settings = librdkafka_settings(properties)
-    assert settings["socket.timeout.ms"] == 300_000
-    assert settings["socket.send.buffer.bytes"] == 0
+    settings = connection_settings(properties)
+    assert settings == ConnectionSettings(
+        reconnect_ms=10,
+        reconnect_most_ms=3_600_000,
+        retry_most_ms=1,
+        setup_ms=5_000,
+        receive_buffer_bytes=4_096,
+    )
+    assert settings.socket_options == [(socket.SO_RCVBUF, 4_096)]
 
 
 def test_a_number_that_is_none_names_its_key() -> None:
@@ -93,7 +102,7 @@ def test_the_protocol_is_read_in_any_case_c010() -> None:
         "sasl.jaas.config": f"{_PLAIN} required username=u password=p;",
     }
     assert aiokafka_settings(properties)["security_protocol"] == "SASL_PLAINTEXT"
-    assert librdkafka_settings(properties)["sasl.username"] == "u"
+    assert aiokafka_settings(properties)["sasl_plain_username"] == "u"
 
 
 def test_an_unknown_protocol_is_refused_c009() -> None:
@@ -108,7 +117,7 @@ def test_mechanisms_that_we_lack_are_named(mechanism: str | None) -> None:
         properties["sasl.mechanism"] = mechanism
     message = f"sasl.mechanism={mechanism}" if mechanism else "sasl.mechanism is missing.*GSSAPI"
     with pytest.raises(ConfigError, match=message):
-        librdkafka_settings(properties)
+        aiokafka_settings(properties)
 
 
 @pytest.mark.parametrize("jaas", ["", "M required username=u;"])
@@ -120,7 +129,7 @@ def test_missing_credentials_are_told(jaas: str) -> None:
         "sasl.jaas.config": jaas,
     }
     with pytest.raises(ConfigError, match=r"sasl.jaas.config"):
-        librdkafka_settings(properties)
+        aiokafka_settings(properties)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +184,6 @@ def test_an_empty_algorithm_switches_the_host_name_check_off() -> None:
     context = tls_context(unchecked)
     assert not context.check_hostname
     assert context.verify_mode is ssl.CERT_REQUIRED
-    assert tls_settings(unchecked) == {"ssl.endpoint.identification.algorithm": "none"}
 
 
 def test_enabled_protocols_bound_the_version() -> None:
@@ -212,7 +220,7 @@ def test_pem_on_one_line_is_broken_into_lines() -> None:
 )
 def test_mistakes_about_stores_name_their_key(properties: dict[str, str], key: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        tls_settings(properties)
+        tls_context(properties)
     assert refused.value.key == key
 
 
@@ -220,9 +228,6 @@ def test_a_wrong_store_password_is_told_without_it(tmp_path: Path) -> None:
     store = Certified.authority("a").truststore(tmp_path / "trust.p12")
     properties = {"ssl.truststore.location": str(store), "ssl.truststore.password": "not-it"}
     with pytest.raises(ConfigError, match=r"ssl.truststore.password") as refused:
-        tls_settings(properties)
+        tls_context(properties)
     assert "not-it" not in str(refused.value)
-    assert (
-        "BEGIN CERTIFICATE"
-        in tls_settings({**properties, "ssl.truststore.password": PASSWORD})["ssl.ca.pem"]
-    )
+    assert tls_context({**properties, "ssl.truststore.password": PASSWORD}).get_ca_certs()

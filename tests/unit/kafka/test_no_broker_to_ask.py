@@ -18,7 +18,6 @@ def _admin(broker: FencedBroker, timeout_ms: int = 30_000) -> Admin:
 
 
 async def test_it_is_asked_again_until_it_is_let_in() -> None:
-    """librdkafka 2.16 aborts the process at its first answer."""
     async with fenced_broker() as broker:
         admin = _admin(broker)
         asking = asyncio.create_task(admin.cluster_id())

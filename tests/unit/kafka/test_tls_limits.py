@@ -1,4 +1,4 @@
-"""Versions and cipher suites of TLS, in Java's names, as Python and librdkafka offer them."""
+"""Versions and cipher suites of TLS, in Java's names, as Python offers them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from mm2.errors import ConfigError
-from mm2.kafka.security.tls import tls_context, tls_settings
+from mm2.kafka.security.tls import tls_context
 
 _V2, _V3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 _RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -16,7 +16,6 @@ _OLDER = (
     "TLS_RSA_WITH_AES_256_CBC_SHA256,TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256,"
     "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
 )
-_NEVER = {"ssl.cipher.suites": "PSK-AES128-GCM-SHA256"}
 
 
 def _keys(protocol: str, enabled: str, suites: str) -> dict[str, str]:
@@ -29,22 +28,21 @@ def _keys(protocol: str, enabled: str, suites: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "enabled", "suites", "versions", "offered", "librdkafka"),
+    ("protocol", "enabled", "suites", "versions", "offered"),
     [
-        ("", "", "", (_V2, _V3), None, {}),
-        ("TLSv1.3", "TLSv1.2,TLSv1.3", "", (_V2, _V3), None, {}),
-        ("TLS", "", "", (_V2, _V3), None, {}),
-        ("TLSv1.2", "", "", (_V2, _V2), None, {}),
-        ("", "TLSv1.2", "", (_V2, _V2), None, {}),
-        ("", "TLSv1.3", "", (_V3, _V3), None, _NEVER),
-        ("", "", _ALL_OF_13, (_V3, _V3), None, _NEVER),
+        ("", "", "", (_V2, _V3), None),
+        ("TLSv1.3", "TLSv1.2,TLSv1.3", "", (_V2, _V3), None),
+        ("TLS", "", "", (_V2, _V3), None),
+        ("TLSv1.2", "", "", (_V2, _V2), None),
+        ("", "TLSv1.2", "", (_V2, _V2), None),
+        ("", "TLSv1.3", "", (_V3, _V3), None),
+        ("", "", _ALL_OF_13, (_V3, _V3), None),
         (
             "",
             "",
             _RSA,
             (_V2, _V2),
             {"ECDHE-RSA-AES128-GCM-SHA256"},
-            {"ssl.cipher.suites": "ECDHE-RSA-AES128-GCM-SHA256"},
         ),
         (
             "",
@@ -52,17 +50,15 @@ def _keys(protocol: str, enabled: str, suites: str) -> dict[str, str]:
             f"{_ALL_OF_13}, {_OLDER}",
             (_V2, _V3),
             {"AES256-SHA256", "DHE-RSA-CHACHA20-POLY1305"},
-            {"ssl.cipher.suites": "AES256-SHA256:DHE-RSA-CHACHA20-POLY1305"},
         ),
     ],
 )
-def test_what_java_would_offer_is_offered(  # noqa: PLR0917 - the columns of the table
+def test_what_java_would_offer_is_offered(
     protocol: str,
     enabled: str,
     suites: str,
     versions: tuple[ssl.TLSVersion, ssl.TLSVersion],
     offered: set[str] | None,
-    librdkafka: dict[str, str],
 ) -> None:
     keys = _keys(protocol, enabled, suites)
     context = tls_context(keys)
@@ -70,7 +66,6 @@ def test_what_java_would_offer_is_offered(  # noqa: PLR0917 - the columns of the
     if offered is not None:
         names = {each["name"] for each in context.get_ciphers() if each["protocol"] != "TLSv1.3"}
         assert names == offered
-    assert {k: v for k, v in tls_settings(keys).items() if k == "ssl.cipher.suites"} == librdkafka
 
 
 @pytest.mark.parametrize(
@@ -87,7 +82,6 @@ def test_what_java_would_offer_is_offered(  # noqa: PLR0917 - the columns of the
 def test_what_cannot_be_offered_is_refused(
     protocol: str, enabled: str, suites: str, key: str, told: str
 ) -> None:
-    for make in (tls_context, tls_settings):
-        with pytest.raises(ConfigError, match=told) as refused:
-            make(_keys(protocol, enabled, suites))
-        assert refused.value.key == key
+    with pytest.raises(ConfigError, match=told) as refused:
+        tls_context(_keys(protocol, enabled, suites))
+    assert refused.value.key == key

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from io import BytesIO
 
+import pytest
+from aiokafka.errors import IncompatibleBrokerVersion
 from aiokafka.protocol.types import (
+    Array,
     Boolean,
     CompactArray,
     CompactString,
@@ -15,6 +18,7 @@ from aiokafka.protocol.types import (
     Int32,
     Int64,
     Schema,
+    String,
     UnsignedVarInt32,
 )
 from hypothesis import given
@@ -34,6 +38,10 @@ from mm2.kafka.wire.find_coordinators import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
+    ListGroupsResponseV2,
+    ListGroupsResponseV4,
+    ListGroupsV2,
+    ListGroupsV4,
     ListGroupsV5,
 )
 from mm2.kafka.wire.offset_fetch import (
@@ -115,7 +123,35 @@ def test_lists_of_groups_are_read(
     schema = Schema(("throttle", Int32), ("error", Int16), ("groups", CompactArray(*fields)), _TAGS)
     answer = ListGroupsResponse.decode(schema.encode((0, error, groups, tags)))
     assert answer.error == error
-    assert answer.groups == [ListedGroup(name, state, kind) for name, _, state, kind, _ in groups]
+    assert answer.groups == [ListedGroup(*words) for *words, _tags in groups]
+
+
+@given(_i16, st.lists(st.tuples(_texts, _texts, _texts, _tags), max_size=4), _tags)
+def test_older_brokers_list_groups_without_kinds(
+    error: int, groups: list[tuple[str, str, str, dict[int, bytes]]], tags: dict[int, bytes]
+) -> None:
+    fields = (("id", _TEXT), ("protocol", _TEXT), ("state", _TEXT), _TAGS)
+    schema = Schema(("throttle", Int32), ("error", Int16), ("groups", CompactArray(*fields)), _TAGS)
+    answer = ListGroupsResponseV4.decode(schema.encode((0, error, groups, tags)))
+    assert answer.error == error
+    assert answer.groups == [ListedGroup(*words) for *words, _tags in groups]
+    states = Schema(("states", CompactArray(_TEXT)), _TAGS).encode(([], {}))
+    assert ListGroupsRequest().build(ListGroupsV4).encode() == states
+
+    text = String("utf-8")
+    oldest = Schema(("t", Int32), ("e", Int16), ("groups", Array(("id", text), ("protocol", text))))
+    answer_2 = ListGroupsResponseV2.decode(oldest.encode((0, error, [g[:2] for g in groups])))
+    assert answer_2.error == error
+    assert answer_2.groups == [ListedGroup(*each[:2]) for each in groups]
+    assert ListGroupsRequest().build(ListGroupsV2).encode() == b""
+
+
+@pytest.mark.parametrize("version", [ListGroupsV2, ListGroupsV4])
+def test_groups_of_some_kinds_are_not_asked_of_brokers_that_know_none(
+    version: type[ListGroupsV2 | ListGroupsV4],
+) -> None:
+    with pytest.raises(IncompatibleBrokerVersion):
+        ListGroupsRequest(["share"]).build(version)
 
 
 _partitions = st.lists(st.tuples(_i32, _i64, _i32, _nullable, _i16, _tags), max_size=3)

@@ -1,0 +1,64 @@
+"""Creates, grows and deletes topics."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from aiokafka.protocol.admin import (
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+)
+
+from mm2.core.model import TopicName
+from mm2.core.topics.topic_plan import CreateTopic, GrowTopic
+from mm2.errors import ClusterError
+from mm2.kafka.changes import MOST_MS, Outcome, change
+from mm2.kafka.client_errors import UnknownTopic
+from mm2.kafka.cluster_client import ClusterClient
+
+TopicFailures = dict[TopicName, ClusterError]
+
+
+async def create_topics(
+    link: ClusterClient, topics: Iterable[CreateTopic], timeout_s: float, *, validate_only: bool
+) -> TopicFailures:
+    """Creates topics; returns what failed, by name. One that exists is a ``TopicExists``."""
+    wanted = {topic.name: topic for topic in topics}
+    # Brokers put in their defaults for -1, whatever the version of the request (KIP-464).
+    rows: list[Any] = [
+        (name, topic.partitions, topic.replication_factor, [], list(topic.configs.items()))
+        for name, topic in wanted.items()
+    ]
+    request = CreateTopicsRequest(rows, MOST_MS, validate_only)
+    return await change(link, "create topic", wanted, request, _topics, within_s=timeout_s)
+
+
+async def create_partitions(
+    link: ClusterClient, topics: Iterable[GrowTopic], timeout_s: float
+) -> TopicFailures:
+    """Gives topics more partitions; returns what failed, by name."""
+    wanted = {topic.name: topic.partitions for topic in topics}
+    rows = [(name, (partitions, None)) for name, partitions in wanted.items()]
+    request = CreatePartitionsRequest(rows, MOST_MS, validate_only=False)
+    return await change(link, "add partitions to", wanted, request, _topics, within_s=timeout_s)
+
+
+async def delete_topics(
+    link: ClusterClient, names: Collection[TopicName], timeout_s: float
+) -> TopicFailures:
+    """Deletes topics; returns what failed, by name. One that does not exist is no failure."""
+    request = DeleteTopicsRequest(list(names), MOST_MS)
+    failed = await change(link, "delete topic", names, request, _deleted, within_s=timeout_s)
+    return {name: error for name, error in failed.items() if not isinstance(error, UnknownTopic)}
+
+
+def _topics(answer: Any) -> Iterator[Outcome[TopicName]]:
+    for name, code, message in answer.topic_errors:
+        yield TopicName(name), code, message
+
+
+def _deleted(answer: Any) -> Iterator[Outcome[TopicName]]:
+    for name, code in answer.topic_error_codes:
+        yield TopicName(name), code, None
