@@ -9,8 +9,8 @@ import click
 
 from mm2.cli.options import FILE, FLOW, flow_of, run, tell
 from mm2.config.flow_config import FlowConfig
+from mm2.config.keys.effects import Effect
 from mm2.config.overrides import effects_of_key, file_key
-from mm2.core.live_change_effects import Effect
 from mm2.herder.control.config_alteration import Alteration
 from mm2.herder.control.flow_commands import FlowCommands
 from mm2.herder.flow_clusters import admin_clients

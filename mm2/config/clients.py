@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from mm2.config.credentials import SERVERS, merged
-from mm2.config.keys.definition import java_trim
+from mm2.config.keys.key_types import java_trim
 from mm2.config.keys.keys_clients import CLIENT_SETTINGS, ClientKind
 from mm2.config.keys.keys_security import CLIENT_NAMES
 

@@ -17,11 +17,7 @@ class ConnectorSettings:
     What the three connectors of a flow have in common.
 
     Attributes:
-        flow: the flow.
-        enabled: the flow's switch; a connector that is not enabled has no tasks.
         refusals: why Java would not create this connector (C112); one that has any must not run.
-        tasks_max: most parallel tasks.
-        admin_timeout: longest wait for an administrative call.
         properties: the whole configuration of the connector, resolved; policies and filters are
             built from it.
     """
@@ -73,19 +69,7 @@ class ConnectorSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSettings:
-    """
-    What becomes of records that cannot be mirrored (``errors.*``, KIP-298).
-
-    Attributes:
-        tolerates: whether they are skipped.
-        dead_letter_topic: where they go, on the target; None writes them to the log.
-        dead_letter_replication_factor: replicas of that topic.
-        context_headers: whether Connect's headers are added there.
-        logs: whether each is logged in any case.
-        logs_messages: whether key and value are logged with it.
-        retry_timeout: how long a refused record is sent again; None is for ever.
-        retry_delay: after which a stopped partition tries again.
-    """
+    """What becomes of records that cannot be mirrored; a ``retry_timeout`` of None is for ever."""
 
     tolerates: bool
     dead_letter_topic: str | None
@@ -100,49 +84,17 @@ class ErrorSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSettings(ConnectorSettings):
     """
-    What MirrorSourceConnector does; None switches a periodic job off.
+    What MirrorSourceConnector does; each field has the meaning of the key whose row names it.
 
-    Attributes:
-        topics: regular expressions of topics to mirror.
-        topics_exclude: regular expressions of topics not to mirror.
-        refresh_topics: how often to look for new topics and partitions.
-        sync_topic_configs: how often topic settings are copied.
-        sync_topic_acls: how often topic ACLs are copied.
-        config_properties_exclude: regular expressions of topic settings not to copy.
-        use_defaults_from: whose default values count for topic settings; only "source" copies them.
-        replication_factor: replicas of new remote topics; -1 is a default.
-        replication_factor_of_source: whether that default is the source topic's own factor, and not
-            that of the target's brokers.
-        starts: where partitions without a position begin, before ``auto.offset.reset`` is asked.
-        acls_prefixed: whether rules for prefixes are copied too.
-        acls_same_name_all: whether copies that keep their topic's name get all rules, and not only
-            those of reading.
-        acls_deleted: whether copied rules go when the source's are gone.
-        deletes_topics: whether remote topics go when the source's are gone.
-        gaps_fail: whether a partition stops when data are missing from the source.
-        hanging_transaction: how long a transaction of the source may hold mirroring back.
-        remote_gaps_fail: whether a partition stops when its remote topic was deleted.
-        most_plain: bytes that one batch may have when it is decompressed.
-        offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
-        offset_syncs_replication_factor: replicas of that topic.
-        offset_syncs_retention: retention that it is created with; None is the broker's.
-        offset_lag_max: records by which an offset sync may be behind.
-        emit_offset_syncs: whether offset syncs are written.
-        emit_offset_runs: whether exact runs are written beside them.
-        heartbeats_replication: whether heartbeats topics are mirrored whatever the filter says.
-        byte_rate_limit: bytes per second that the flow may read; negative: any.
-        assignment_strategy: "load" or "round-robin".
-        assignment_balance: how often measured loads are looked at; None: never.
-        errors: what becomes of records that cannot be mirrored.
+    None switches a periodic job off, and leaves a topic's retention to the broker.
+    ``emit_offset_runs`` needs ``emit_offset_syncs``, too. ``replication_factor_of_source`` says of
+    a factor of -1 whether it is the source topic's own, and not the default of the target's
+    brokers.
     """
 
-    topics: tuple[str, ...]
-    topics_exclude: tuple[str, ...]
     refresh_topics: timedelta | None
     sync_topic_configs: timedelta | None
     sync_topic_acls: timedelta | None
-    config_properties_exclude: tuple[str, ...]
-    use_defaults_from: str
     replication_factor: int
     replication_factor_of_source: bool
     starts: tuple[StartRule, ...]
@@ -182,28 +134,11 @@ class SourceSettings(ConnectorSettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointSettings(ConnectorSettings):
     """
-    What MirrorCheckpointConnector does; None switches a periodic job off.
+    What MirrorCheckpointConnector does; each field has the meaning of the key whose row names it.
 
-    Attributes:
-        groups: regular expressions of groups to follow.
-        groups_exclude: regular expressions of groups not to follow.
-        topics: regular expressions of topics whose offsets count, as for the source connector.
-        topics_exclude: regular expressions of topics whose offsets do not count.
-        refresh_groups: how often to look for new groups.
-        emit_checkpoints: how often checkpoints are written; zero is without a pause.
-        sync_group_offsets: how often offsets of idle groups are set on the target.
-        checkpoints_replication_factor: replicas of the checkpoints topic.
-        checkpoints_retention: retention that it is created with; None is the broker's.
-        offset_syncs_location: cluster that holds the offset-syncs topic, "source" or "target".
-        takes_back: whether checkpoints of groups that are deleted on the source are taken back.
-        follows_commits: whether commits on the source are followed, for checkpoints at once.
-        reverses: whether offsets in copies of the target's own topics are translated back.
+    None switches a periodic job off; an ``emit_checkpoints`` of zero is without a pause.
     """
 
-    groups: tuple[str, ...]
-    groups_exclude: tuple[str, ...]
-    topics: tuple[str, ...]
-    topics_exclude: tuple[str, ...]
     refresh_groups: timedelta | None
     emit_checkpoints: timedelta | None
     sync_group_offsets: timedelta | None
@@ -232,10 +167,7 @@ class HeartbeatSettings(ConnectorSettings):
     """
     What MirrorHeartbeatConnector does, whether the flow is enabled or not (C311).
 
-    Attributes:
-        emit_heartbeats: how often heartbeats are written; zero is without a pause, None never.
-        heartbeats_replication_factor: replicas of the heartbeats topic.
-        heartbeats_retention: retention that it is created with; None is the broker's.
+    An ``emit_heartbeats`` of zero is without a pause, None never.
     """
 
     emit_heartbeats: timedelta | None

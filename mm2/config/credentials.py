@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from mm2.config.keys.definition import java_trim, split_list
+from mm2.config.keys.key_types import java_trim, split_list
 from mm2.config.keys.keys_clients import CLIENT_KINDS
 from mm2.config.keys.keys_security import CLIENT_NAMES
 from mm2.errors import ConfigError, ConfigErrors

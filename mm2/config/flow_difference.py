@@ -6,14 +6,9 @@ from dataclasses import dataclass
 
 from mm2.config.connector_settings import SourceSettings
 from mm2.config.flow_settings import FlowConfig
+from mm2.config.keys.effects import Effect, Effects
 from mm2.config.keys.key_aliases import canonical_key
-from mm2.core.live_change_effects import (
-    Effect,
-    Effects,
-    changed_keys,
-    effects_of,
-    is_of_process,
-)
+from mm2.config.live_changes import changed_keys, effects_of, is_of_process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,9 +17,10 @@ from mm2.config.checks.ignored_keys import unobeyed, unobeyed_by_process
 from mm2.config.clients import Side, client_properties, with_prefix
 from mm2.config.connector_reading import Parsed, parse_connector
 from mm2.config.credentials import is_of_connection, without_borrowed
-from mm2.config.keys.definition import Definition, Support, parse_all, split_list
+from mm2.config.keys.definition import Definition, Support, parse_all
 from mm2.config.keys.key_aliases import own_at_top, readings, translated
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, WORKER_AND_POLICY, keys_of
+from mm2.config.keys.key_types import split_list
 from mm2.config.layers import CONNECTOR_LEVEL, FlowLayers, Setting, in_users_words, plain
 from mm2.config.record_clients import DataSettings, read_data
 from mm2.config.text.providers import automatic_providers
@@ -97,7 +98,7 @@ class FlowDraft:
                 **with_prefix(of_flow, "producer.override."),
             },
         )
-        return data or DataSettings()
+        return data
 
     def check_cluster(self, side: Side, alias: str, properties: Mapping[str, str]) -> None:
         """Checks what the clients of one cluster are given."""

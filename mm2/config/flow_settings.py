@@ -26,25 +26,12 @@ class HerderSettings:
     """
     What the flow's worker on the target cluster is set to; -1 is the broker's default.
 
+    Positions are committed every second unless the user says otherwise, because what was copied
+    since the last commit is copied again after a crash; Java's default is 60 s.
+
     Attributes:
-        group_id: names the nodes that share the flow.
         names: of the flow's own topics and groups on the target.
-        config_topic: holds the connectors' configurations; one partition.
-        offsets_topic: holds the positions of mirroring.
-        status_topic: holds the state of connectors and tasks.
-        config_replication_factor: replicas of the topic of configurations.
-        offsets_replication_factor: replicas of the topic of positions.
-        status_replication_factor: replicas of the topic of states.
-        offsets_partitions: partitions of the topic of positions.
-        status_partitions: partitions of the topic of states.
-        offset_flush_interval: how often positions are committed: 1 s unless the user says
-            otherwise, because
-            what was copied since the last commit is copied again after a crash; Java's default is
-            60 s.
-        shutdown_timeout: time in which a task may drain when it stops: 8 s unless the user says
-            otherwise; Java's default is 5 s.
         exactly_once: "disabled", "preparing" or "enabled".
-        properties: the whole worker configuration.
     """
 
     group_id: str
@@ -99,7 +86,7 @@ class FlowConfig:
     checkpoint: CheckpointSettings
     heartbeat: HeartbeatSettings
     spark: Mapping[str, str]
-    data: DataSettings = field(default_factory=DataSettings)
+    data: DataSettings
     warnings: tuple[str, ...] = ()
     doubts: tuple[ConfigError, ...] = field(default=(), compare=False)
     parts: tuple[str, ...] = CONNECTORS

@@ -14,15 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from mm2.config.checks.key_lint import is_open
-from mm2.config.keys.definition import (
-    Definition,
-    Value,
-    by_line,
-    lenient_boolean,
-    parse_all,
-    split_list,
-)
+from mm2.config.keys.definition import Definition, by_line, parse_all
 from mm2.config.keys.key_table import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS, TABLE, keys_of
+from mm2.config.keys.key_types import Value, lenient_boolean, split_list
 from mm2.config.keys.keys_clients import CLIENT_KINDS
 from mm2.config.layers import (
     TOP_LEVEL,

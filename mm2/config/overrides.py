@@ -17,20 +17,15 @@ from mm2.config.checks.findings import Finding, Severity, findings
 from mm2.config.checks.key_lint import is_of_worker
 from mm2.config.credentials import is_of_connection
 from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.keys.definition import java_trim
+from mm2.config.keys.effects import Effect, Effects
 from mm2.config.keys.key_aliases import canonical_key
+from mm2.config.keys.key_types import java_trim
 from mm2.config.keys.keys_rest import REST_PROVIDERS
+from mm2.config.live_changes import effects_in_connector, effects_in_worker, is_of_process
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.expressions import RESOLVED, expressions
 from mm2.config.text.properties import PropertiesFile
 from mm2.config.text.redact import shown
-from mm2.core.live_change_effects import (
-    Effect,
-    Effects,
-    effects_in_connector,
-    effects_in_worker,
-    is_of_process,
-)
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 

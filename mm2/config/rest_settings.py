@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from mm2.config.keys.definition import Value, by_line, parse_all
+from mm2.config.keys.definition import by_line, parse_all
 from mm2.config.keys.key_table import TABLE
+from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_rest import (
     REST_ENABLED,
     REST_KEYS,

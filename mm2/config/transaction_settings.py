@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from mm2.config.keys.definition import Definition, Key, Type, between, one_of_any_case, parse_all
+from mm2.config.keys.definition import Definition, parse_all
+from mm2.config.keys.key_table import keys_of
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
 
@@ -19,53 +20,6 @@ _TIMEOUT_MS: Final = 60_000
 WORKER_KEY: Final = "exactly.once.source.support"
 _ASKING: Final = ("enabled", "preparing")
 _ISOLATION: Final = ("consumer.isolation.level", "source.consumer.isolation.level")
-
-
-def _key(name: str, type_: Type, default: str | None, doc: str, **rest: object) -> Key:
-    return Key(
-        name=name,
-        type=type_,
-        default=default,
-        importance="MEDIUM",
-        doc=doc,
-        definitions=frozenset({Definition.CONNECT}),
-        **rest,  # type: ignore[arg-type]  # the check
-    )
-
-
-EXACTLY_ONCE_KEYS: Final = (
-    _key(
-        "exactly.once.support",
-        Type.STRING,
-        "requested",
-        "With `required` the file is refused unless the flow mirrors exactly once: "
-        "`B.exactly.once.source.support = enabled`, and its consumer reads what is committed.",
-        check=one_of_any_case("requested", "required"),
-    ),
-    _key(
-        "transaction.boundary",
-        Type.STRING,
-        "poll",
-        "When transactions end: `poll` as soon as what was fetched is written, and at least every "
-        "250 ms; `interval` every `transaction.boundary.interval.ms`.",
-        check=one_of_any_case("poll", "interval", "connector"),
-    ),
-    _key(
-        "transaction.boundary.interval.ms",
-        Type.LONG,
-        None,
-        "Time between commits with `transaction.boundary = interval`, in ms; left out, it is "
-        "`offset.flush.interval.ms`. Never more than half of `transaction.timeout.ms`.",
-        check=lambda value: None if value is None else between(1)(value),
-    ),
-    _key(
-        "offsets.storage.topic",
-        Type.STRING,
-        None,
-        "Positions are written to the worker's `offset.storage.topic`; any other is refused.",
-    ),
-)
-"""In the configuration of a flow, written ``A->B.key``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +86,7 @@ def exactly_once_mistakes(
         mode_key: that key as the user would write it.
         offsets_topic: the worker's ``offset.storage.topic``.
     """
-    values, mistakes = parse_all({key.name: key for key in EXACTLY_ONCE_KEYS}, properties)
+    values, mistakes = parse_all(keys_of(Definition.CONNECT), properties)
     yield from mistakes
     if str(values.get("exactly.once.support")).lower() == "required":
         yield from _unsupported(properties, mode, mode_key)

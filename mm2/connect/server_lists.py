@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mm2.config.keys.definition import split_list
+from mm2.config.keys.key_types import split_list
 
 _HERE: Final = ("127.0.0.1", "[::1]")
 _PROTOCOL_END: Final = "://"

@@ -14,8 +14,9 @@ from typing import Final
 from mm2.config.checks.ignored_keys import unobeyed
 from mm2.config.checks.key_lint import is_open_in_worker, unread_keys, worker_advice
 from mm2.config.connector_reading import Parsed
-from mm2.config.keys.definition import Support, by_line, parse_all, split_list
+from mm2.config.keys.definition import Support, by_line, parse_all
 from mm2.config.keys.key_table import WORKER_AND_POLICY
+from mm2.config.keys.key_types import split_list
 from mm2.config.layers import TOP_LEVEL, Setting, with_line
 from mm2.config.rest_settings import RestSettings, read_rest
 from mm2.config.text.expressions import open_expressions

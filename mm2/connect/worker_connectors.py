@@ -16,7 +16,7 @@ from unicodedata import category
 
 from mm2.config.clients import worker_client_properties
 from mm2.config.credentials import check_kept
-from mm2.config.keys.definition import java_trim
+from mm2.config.keys.key_types import java_trim
 from mm2.config.text.redact import HIDDEN, redacted, with_secrets
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_states import ConnectorStates

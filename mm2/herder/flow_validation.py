@@ -23,8 +23,8 @@ from mm2.config.clients import (
 )
 from mm2.config.connector_reading import parse_connector
 from mm2.config.flow_draft import effective_settings, resolved
-from mm2.config.keys.definition import Value
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION
+from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_clients import CLIENT_KINDS, ClientKind
 from mm2.config.layers import FlowLayers, Setting, in_users_words, plain
 from mm2.core.model import CONNECTORS, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, SourceAndTarget

@@ -3,7 +3,7 @@ A flow as its leader runs it: with what operators have altered, paused and resta
 
 The file says what the flow is; the control topic says what is different
 (``mm2.herder.control.flow_commands``). A change touches no more than it must:
-``mm2.core.live_change_effects`` says what that is.
+``mm2.config.live_changes`` says what that is.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import structlog
 
 from mm2.config.flow_config import FlowConfig
 from mm2.config.flow_difference import change_between
+from mm2.config.keys.effects import Effect
 from mm2.config.overrides import AppliedOverrides, apply_valid_overrides
 from mm2.core.connect.status_records import ConnectorKey
-from mm2.core.live_change_effects import Effect
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     CONNECTORS,

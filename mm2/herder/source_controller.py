@@ -12,9 +12,9 @@ from functools import partial
 import structlog
 
 from mm2.config.flow_config import FlowConfig
+from mm2.config.keys.effects import Effect, Effects
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.connect.status_records import TaskKey
-from mm2.core.live_change_effects import Effect, Effects
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.make_bundle_spec import bundle_spec

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.config.connector_reading import checkpoint_refusals, parse_connector, source_refusals
-from mm2.config.keys.definition import Definition, Key, Type, Value
+from mm2.config.keys.definition import Definition, Key
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, keys_of
+from mm2.config.keys.key_types import Type, Value
 from mm2.config.keys.keys_mm2 import OWN_KEYS
 from mm2.config.text.redact import HIDDEN, shown
 from mm2.core.model import CHECKPOINT_CONNECTOR, SOURCE_CONNECTOR

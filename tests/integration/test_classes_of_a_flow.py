@@ -14,8 +14,8 @@ import pytest
 from flows.checkpoint.checkpoint_flow import run_checkpoints
 from flows.heartbeat.heartbeat_flow import run_heartbeats
 from mm2.config.flow_config import FlowConfig
+from mm2.config.keys.effects import Effect
 from mm2.config.overrides import apply_valid_overrides
-from mm2.core.live_change_effects import Effect
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.election.leadership_term import LeadershipTerm

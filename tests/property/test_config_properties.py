@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.config.checks.findings import findings
-from mm2.config.keys.definition import split_list
 from mm2.config.keys.key_table import CLIENT_NAMES, CONNECTOR_NAMES, TABLE
+from mm2.config.keys.key_types import split_list
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import PropertiesFile, parse
 from mm2.config.text.redact import PASSWORD_KEYS, redacted

@@ -17,7 +17,7 @@ from mm2.config.checks.key_lint import connector_keys
 from mm2.config.clients import data_producer_properties
 from mm2.config.credentials import CLIENT_PREFIXES, merged
 from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.keys.definition import split_list
+from mm2.config.keys.key_types import split_list
 from mm2.config.keys.keys_clients import CLIENT_KINDS
 from mm2.config.keys.keys_mm2 import SPELLINGS
 from mm2.config.keys.keys_security import CLIENT_NAMES

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from mm2.config.keys.definition import Type
-from mm2.config.keys.java_classes import JAVA_CLASSES
 from mm2.config.keys.key_table import CLIENT_NAMES, CONNECTOR_NAMES, MAKER_KEYS
+from mm2.config.keys.key_types import JAVA_CLASSES, Type
 
 PROVIDER_PACKAGE = "org.apache.kafka.common.config.provider."
 _ALIASES = ("A", "B", "C")

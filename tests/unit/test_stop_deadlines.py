@@ -7,14 +7,15 @@ from datetime import timedelta
 import pytest
 
 from mm2 import stop_deadlines as deadlines
-from mm2.config.keys.keys_worker import DEFAULT_SHUTDOWN_TIMEOUT_MS
+from mm2.config.keys.key_table import TABLE
 
-_DRAINS_S = [0, DEFAULT_SHUTDOWN_TIMEOUT_MS / 1000, 60]
+_DEFAULT_MS = int(TABLE["task.shutdown.graceful.timeout.ms"].mm2_default or 0)
+_DRAINS_S = [0, _DEFAULT_MS / 1000, 60]
 
 
 def test_a_process_ends_within_its_budget_unless_the_user_lets_tasks_drain_for_longer() -> None:
     after_herders_s = deadlines.REST_S + deadlines.JVM_S + deadlines.CLASSES_S
-    drain = timedelta(milliseconds=DEFAULT_SHUTDOWN_TIMEOUT_MS)
+    drain = timedelta(milliseconds=_DEFAULT_MS)
     assert deadlines.herders_s(drain) + after_herders_s <= deadlines.PROCESS_S
     long = timedelta(seconds=60)
     assert deadlines.herders_s(long) > long.total_seconds()

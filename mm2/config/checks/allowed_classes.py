@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mm2.config.flow_settings import FlowConfig
-from mm2.config.keys.definition import java_trim, split_list
+from mm2.config.keys.key_types import java_trim, split_list
 from mm2.config.keys.keys_rest import ALLOWED_PREFIXES
 from mm2.config.text.expressions import hide
 from mm2.core import filters, policy

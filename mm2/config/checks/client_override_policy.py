@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from mm2.config.keys.definition import Definition, Key, Type, Value, items
+from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_clients import CLIENT_KINDS
 from mm2.errors import ConfigError
 
@@ -31,20 +31,6 @@ def known_policy(value: Value) -> str | None:
     """Accepts Connect's own policies, by their names and classes."""
     told = f"must be one of {', '.join(_POLICIES)}; classes of your own in Java cannot be loaded"
     return None if _name(value) in _POLICIES else told
-
-
-POLICY_KEYS: Final = (
-    Key(
-        name=ALLOWLIST_KEY,
-        type=Type.LIST,
-        default="",
-        importance="MEDIUM",
-        doc=f"With {POLICY_KEY} = Allowlist: the settings that may be overridden.",
-        definitions=frozenset({Definition.POLICY}),
-        check=items(),
-    ),
-)
-"""What the policies of Connect 4.3 read beside its worker's definition."""
 
 
 def forbidden(

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from mm2.config.checks.key_lint import KeyHint, classify_key
 from mm2.config.checks.suspicious_settings import aliases, suspicious_flows, suspicious_text
 from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.keys.definition import Key, by_line, lenient_boolean
+from mm2.config.keys.definition import Key, by_line
+from mm2.config.keys.key_types import lenient_boolean
 from mm2.config.layers import Setting, in_users_words, with_line
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.rest_settings import rest_of_file

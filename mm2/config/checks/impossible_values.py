@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mm2.config.keys.definition import Value
+from mm2.config.keys.key_types import Value
 from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
 

@@ -6,14 +6,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.keys.definition import Key, Support
-from mm2.config.keys.key_table import CONNECTOR_NAMES, MAKER_KEYS, TABLE, WORKER_AND_POLICY, nearest
+from mm2.config.keys.definition import Definition, Key, Support
+from mm2.config.keys.key_table import (
+    CONNECTOR_NAMES,
+    MAKER_KEYS,
+    TABLE,
+    WORKER_AND_POLICY,
+    keys_of,
+    nearest,
+)
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
 from mm2.config.keys.keys_mm2 import OWN_KEYS, SPARK_PREFIX, SPELLINGS, KeyAlias, Treatment
 from mm2.config.keys.keys_rest import REST_KEYS, TLS_PREFIX
 from mm2.config.keys.keys_security import CLIENT_NAMES
 from mm2.config.text.redact import is_secret
-from mm2.config.transaction_settings import EXACTLY_ONCE_KEYS
 from mm2.errors import ConfigError
 
 _WORKER_NAMES: Final = frozenset(WORKER_AND_POLICY)
@@ -47,7 +53,7 @@ _CLUSTER_NAMES: Final = CLIENT_NAMES | _WORKER_NAMES | _CLIENT_KEYS
 _FLOW_NAMES: Final = frozenset(
     {
         *_CONNECTOR_KEYS,
-        *(key.name for key in EXACTLY_ONCE_KEYS),
+        *keys_of(Definition.CONNECT),
         *_CLIENT_KEYS,
         *(f"{side}.{key}" for side in ("source", "target") for key in _CLIENT_KEYS),
         *(f"{side}.cluster.{name}" for side in ("source", "target") for name in CLIENT_NAMES),

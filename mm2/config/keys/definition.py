@@ -1,39 +1,22 @@
-"""
-What it means to define a key: type, default, importance, the values allowed, and how text is read.
-
-Text is read as Kafka's ``ConfigDef.parseType`` reads it, validators of ``ConfigDef`` included,
-because a file that Java rejects must be rejected here, and one that it takes must be taken.
-"""
+"""What it means to define a key, and to read the keys of a definition."""
 
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeAlias
 
-from mm2.config.keys.java_classes import JAVA_CLASSES
+from mm2.config.keys.effects import Effects
+from mm2.config.keys.key_types import PARSERS, Type, Value, duration_ms, duration_s, java_trim
 from mm2.config.text.redact import HIDDEN
 from mm2.errors import ConfigError
 
-Value: TypeAlias = bool | int | float | str | tuple[str, ...] | None
 Check: TypeAlias = Callable[[Value], str | None]
 """Says what is wrong with a value, or None."""
 
-
-class Type(enum.Enum):
-    """How the text of a key is read; the names are those of Kafka's ``ConfigDef.Type``."""
-
-    BOOLEAN = "boolean"
-    STRING = "string"
-    INT = "int"
-    SHORT = "short"
-    LONG = "long"
-    DOUBLE = "double"
-    LIST = "list"
-    CLASS = "class"
-    PASSWORD = "password"  # noqa: S105 - the name of a type
+Fields: TypeAlias = dict[str, Any]  # type: ignore[explicit-any]
+"""By names; that rows and settings agree on types is tested."""
 
 
 class Definition(enum.Enum):
@@ -59,41 +42,66 @@ class Support(enum.Enum):
     REFUSED = "Refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Key:
     """
-    One row of the table of keys.
+    The one row of a key: settings, reading, live changes, reference and lint follow from it.
 
     Attributes:
         name: as written in the file, without prefixes.
-        type: how its text is read.
         default: the text that counts when the key is absent; None is Java's null.
+        doc: for the user.
         importance: HIGH, MEDIUM or LOW, as in Java.
-        doc: one sentence for the user.
         definitions: who defines it.
-        required: absence is a mistake.
-        check: what else a value must satisfy.
         own_class: the class may also be one of ours by its simple name, or the user's own in
-            Python,
-            written package.module:Class.
-        support: whether it is obeyed. What is harmless has no effect, and a warning says so; what
-            would change the result is refused.
-        reason: why it is not obeyed, and what to do.
+            Python, written package.module:Class.
+        ignored: why it has no effect, which is harmless: a warning says so.
+        refused: why a file that asks for it is refused: obeyed, it would change the result.
         accepted: texts beside the default that ask for nothing which is not done anyway.
+        mm2_default: what counts here, where it differs from Java's default.
+        field: the field of the settings that it fills; empty if it is read by its name.
+        convert: makes the field's value; durations are made by the unit that ends the name.
+        effects: what a change does to a running flow. None: the whole flow starts anew, as for
+            keys of plug-ins; or nothing, if the key is not obeyed.
     """
 
     name: str
     type: Type
     default: str | None
-    importance: str
     doc: str
+    _: KW_ONLY
+    importance: str = "LOW"
     definitions: frozenset[Definition]
     required: bool = False
     check: Check | None = None
     own_class: bool = False
-    support: Support = Support.OBEYED
-    reason: str = ""
-    accepted: frozenset[str] = frozenset()
+    ignored: str = ""
+    refused: str = ""
+    accepted: tuple[str, ...] = ()
+    mm2_default: str | None = None
+    field: str = ""
+    convert: Callable[[Value], object] | None = None
+    effects: Effects | None = None
+
+    @property
+    def support(self) -> Support:
+        """Whether it is obeyed."""
+        if self.refused:
+            return Support.REFUSED
+        return Support.NO_EFFECT if self.ignored else Support.OBEYED
+
+    @property
+    def reason(self) -> str:
+        """Why it is not obeyed, and what to do."""
+        return self.refused or self.ignored
+
+    def field_value(self, value: Value) -> object:
+        """What the field of the settings is filled with."""
+        if self.convert is not None:
+            return self.convert(value)
+        if self.name.endswith(".ms") and isinstance(value, int):
+            return duration_ms(value)
+        return duration_s(value) if self.name.endswith(".interval.seconds") else value
 
     def asks_in_vain(self, text: str) -> bool:
         """Whether the text asks for something, and it is not done."""
@@ -133,143 +141,6 @@ class Key:
         return java_trim(text) if self.own_class else PARSERS[self.type](text)
 
 
-def harmless(key: Key, reason: str, *accepted: str) -> Key:
-    """The key as one that has no effect here, and need not have one."""
-    return replace(key, support=Support.NO_EFFECT, reason=reason, accepted=frozenset(accepted))
-
-
-def refused(key: Key, reason: str, *accepted: str) -> Key:
-    """The key as one that would change the result, and cannot here."""
-    return replace(key, support=Support.REFUSED, reason=reason, accepted=frozenset(accepted))
-
-
-def java_trim(text: str) -> str:
-    """Does what ``String.trim`` does: drops every leading and trailing character up to U+0020."""
-    return text.strip(_TRIMMED)
-
-
-def lenient_boolean(text: str | None) -> bool:
-    """Whether the text is "true", in any case, without blanks (``Boolean.parseBoolean``, C018)."""
-    return text is not None and text.lower() == "true"
-
-
-def split_list(text: str) -> tuple[str, ...]:
-    """Splits at commas, without the blanks around them; empty items stay, blank text has none."""
-    trimmed = java_trim(text)
-    return tuple(item.strip(_BLANKS) for item in trimmed.split(",")) if trimmed else ()
-
-
-def one_of(*allowed: str) -> Check:
-    """Accepts exactly these words (``ConfigDef.ValidString``)."""
-    return lambda value: None if value in allowed else f"must be one of {', '.join(allowed)}"
-
-
-def one_of_any_case(*allowed: str) -> Check:
-    """Accepts these words in any case (``ConfigDef.CaseInsensitiveValidString``)."""
-    upper = {word.upper() for word in allowed}
-    words = ", ".join(allowed)
-    return lambda value: (
-        None if str(value).upper() in upper else f"must be one of {words} (any case)"
-    )
-
-
-def between(low: float, high: float | None = None) -> Check:
-    """Accepts numbers from ``low`` to ``high``, and what is no number (``ConfigDef.Range``)."""
-
-    def check(value: Value) -> str | None:
-        if not isinstance(value, int | float) or value < low:
-            return f"must be at least {low}"
-        return f"must be at most {high}" if high is not None and value > high else None
-
-    return check
-
-
-def items(*, empty_allowed: bool = True, allowed: tuple[str, ...] = ()) -> Check:
-    """Accepts lists without empty items (C454, ``ConfigDef.ValidList``, KIP-1161)."""
-
-    def check(value: Value) -> str | None:
-        assert isinstance(value, tuple)  # noqa: S101 - only list keys carry this check
-        if not value and not empty_allowed:
-            return "the list must not be empty"
-        if "" in value:
-            return "the list has an empty item; remove the comma too many"
-        wrong = [item for item in value if allowed and item not in allowed]
-        return f"'{wrong[0]}' is none of {', '.join(allowed)}" if wrong else None
-
-    return check
-
-
-_TRIMMED: Final = "".join(map(chr, range(0x21)))
-_BLANKS: Final = " \t\n\x0b\f\r"
-_INTEGER: Final = re.compile(r"[+-]?\d+")
-_FLOAT: Final = re.compile(
-    r"[+-]?(?:NaN|Infinity|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII
-)
-_HEX_FLOAT: Final = re.compile(
-    r"([+-]?)0[xX]((?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII
-)
-
-
-def _boolean(text: str) -> bool:
-    word = java_trim(text).lower()
-    if word not in ("true", "false"):
-        raise ValueError("must be true or false")
-    return word == "true"
-
-
-def _integer(bits: int) -> Callable[[str], int]:
-    limit = 1 << (bits - 1)
-
-    def parse(text: str) -> int:
-        trimmed = java_trim(text)
-        number = int(trimmed) if _INTEGER.fullmatch(trimmed) else limit
-        if not -limit <= number < limit:
-            raise ValueError(f"must be a whole number of {bits} bits")
-        return number
-
-    return parse
-
-
-def _double(text: str) -> float:
-    trimmed = java_trim(text)
-    if _FLOAT.fullmatch(trimmed):
-        return float(trimmed.rstrip("fFdD") if "N" not in trimmed else trimmed)
-    if hexadecimal := _HEX_FLOAT.fullmatch(trimmed):
-        return float.fromhex(f"{hexadecimal[1]}0x{hexadecimal[2]}")
-    raise ValueError("must be a number")
-
-
-def _list(text: str) -> tuple[str, ...]:
-    """Duplicates collapse into the first of them, as since 4.3 (C454)."""
-    return tuple(dict.fromkeys(split_list(text)))
-
-
-def _class(text: str) -> str:
-    """
-    Accepts the classes of Kafka's own that can stand here.
-
-    Java loads the class, and rejects the file if it cannot. We can load none, and act only for
-    Kafka's own; a class of the user's would be passed over, which must not happen in silence.
-    """
-    trimmed = java_trim(text)
-    if trimmed not in JAVA_CLASSES:
-        raise ValueError("no such class in Kafka; classes of your own in Java cannot be loaded")
-    return trimmed
-
-
-PARSERS: Final[dict[Type, Callable[[str], Value]]] = {
-    Type.BOOLEAN: _boolean,
-    Type.STRING: java_trim,
-    Type.PASSWORD: java_trim,
-    Type.INT: _integer(32),
-    Type.SHORT: _integer(16),
-    Type.LONG: _integer(64),
-    Type.DOUBLE: _double,
-    Type.LIST: _list,
-    Type.CLASS: _class,
-}
-
-
 def parse_all(
     keys: Mapping[str, Key], properties: Mapping[str, str]
 ) -> tuple[dict[str, Value], list[ConfigError]]:
@@ -282,6 +153,24 @@ def parse_all(
         except ConfigError as error:
             mistakes.append(error)
     return values, mistakes
+
+
+def field_values(keys: Mapping[str, Key], values: Mapping[str, Value]) -> Fields:
+    """
+    What the fields of settings are filled with.
+
+    The interval of a job that its key ``enabled`` switches off is None.
+    """
+    return {
+        key.field: None if _is_switched_off(name, values) else key.field_value(values[name])
+        for name, key in keys.items()
+        if key.field
+    }
+
+
+def _is_switched_off(name: str, values: Mapping[str, Value]) -> bool:
+    job = name.removesuffix(".interval.seconds")
+    return job != name and values.get(f"{job}.enabled") is False
 
 
 def _value(key: Key, properties: Mapping[str, str]) -> Value:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.keys.definition import java_trim
+from mm2.config.keys.key_types import java_trim
 from mm2.config.keys.keys_mm2 import (
     ALIASES,
     OWN_KEYS,

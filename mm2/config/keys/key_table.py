@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from mm2.config.checks.client_override_policy import POLICY_KEYS
-from mm2.config.keys.definition import Definition, Key, Type, harmless
+from mm2.config.keys.definition import Definition, Key
+from mm2.config.keys.key_types import Type
 from mm2.config.keys.keys_connectors import CONNECTOR_KEYS
 from mm2.config.keys.keys_mm2 import OWN_KEYS
 from mm2.config.keys.keys_rest import REST_KEYS
 from mm2.config.keys.keys_security import CLIENT_NAMES, SECURITY_KEYS
 from mm2.config.keys.keys_top import TOP_KEYS
 from mm2.config.keys.keys_worker import WORKER_KEYS
-from mm2.config.transaction_settings import EXACTLY_ONCE_KEYS
 from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
 
 TABLE: Final[Mapping[str, Key]] = MappingProxyType(
@@ -24,12 +23,10 @@ TABLE: Final[Mapping[str, Key]] = MappingProxyType(
         for key in (
             *TOP_KEYS,
             *CONNECTOR_KEYS,
-            *EXACTLY_ONCE_KEYS,
             *OWN_KEYS,
             *REST_KEYS,
             *SECURITY_KEYS,
             *WORKER_KEYS,
-            *POLICY_KEYS,
         )
     }
 )
@@ -38,15 +35,7 @@ TABLE: Final[Mapping[str, Key]] = MappingProxyType(
 
 def _prefix(name: str, doc: str, reason: str) -> Key:
     definitions = frozenset({Definition.SOURCE})
-    key = Key(
-        name=name,
-        type=Type.STRING,
-        default=None,
-        importance="LOW",
-        doc=doc,
-        definitions=definitions,
-    )
-    return harmless(key, reason)
+    return Key(name, Type.STRING, None, doc, definitions=definitions, ignored=reason)
 
 
 _TRANSFORMS: Final = "no key names it, and transforms are refused"

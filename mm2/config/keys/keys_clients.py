@@ -9,10 +9,12 @@ mirrored records are read and written with is parsed by ``keys_data``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from mm2.config.keys.definition import Definition, Key, Support, Type
+from mm2.config.keys.definition import Definition, Key
+from mm2.config.keys.key_types import Type
 
 ClientKind: TypeAlias = Literal["producer", "consumer", "admin"]
 _Row: TypeAlias = tuple[str, ...]
@@ -115,28 +117,20 @@ _SERIALIZED: Final[_Row] = (
 _PROVIDED: Final[_Row] = ("", "write config.providers without a prefix, at top level")
 
 
+_client: Final = partial(Key, importance="MEDIUM", definitions=frozenset({Definition.DATA}))
+
+
 def _rows(
     *, obeyed: tuple[str, ...], harmless: Mapping[str, _Row], refused: Mapping[str, _Row]
 ) -> Mapping[str, Key]:
-    rows = {name: _row(name, Support.OBEYED, ("", "")) for name in obeyed}
-    rows |= {name: _row(name, Support.NO_EFFECT, row) for name, row in harmless.items()}
-    rows |= {name: _row(name, Support.REFUSED, row) for name, row in refused.items()}
+    rows = {name: _client(name, Type.STRING, "", "") for name in obeyed}
+    for name, (default, reason, *accepted) in harmless.items():
+        rows[name] = _client(
+            name, Type.STRING, default, "", ignored=reason, accepted=tuple(accepted)
+        )
+    for name, (default, reason) in refused.items():
+        rows[name] = _client(name, Type.STRING, default, "", refused=reason)
     return MappingProxyType(rows)
-
-
-def _row(name: str, support: Support, row: _Row) -> Key:
-    default, reason, *accepted = row
-    return Key(
-        name=name,
-        type=Type.STRING,
-        default=default,
-        importance="MEDIUM",
-        doc="",
-        definitions=frozenset({Definition.DATA}),
-        support=support,
-        reason=reason,
-        accepted=frozenset(accepted),
-    )
 
 
 CLIENT_KINDS: Final[tuple[ClientKind, ...]] = ("producer", "consumer", "admin")

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from mm2.config.keys.definition import Check, Definition, Key, Type, Value, between, one_of
+from mm2.config.keys.definition import Definition, Key
+from mm2.config.keys.effects import BUNDLES, CHECKPOINTS, NEW_ONLY, SHARES, TASKS, TOPICS
+from mm2.config.keys.key_types import Type, Value, equals
+from mm2.config.keys.value_checks import between, one_of
 from mm2.core.positions.start_rules import RULES_KEY, parse_rules
 from mm2.errors import ConfigError
 
@@ -99,234 +103,133 @@ SPELLINGS: Final = (
 )
 
 
-def _retention(topic: str, definition: Definition) -> Key:
-    return Key(
-        name=f"{topic}.topic.retention.ms",
-        type=Type.LONG,
-        default=None,
-        importance="LOW",
-        doc=(
-            "Retention in ms that the topic is created with (KIP-382); left out, the broker's"
-            " default."
-        ),
-        definitions=frozenset({Definition.OWN, definition}),
-    )
-
-
-def start_rules(value: Value) -> str | None:
-    """Accepts what says where partitions begin."""
-    assert isinstance(value, tuple)  # noqa: S101 - only a list key carries this check
+def _wrong_start_rules(value: Value) -> str | None:
     try:
-        parse_rules(str(item) for item in value)
+        _start_rules(value)
     except ConfigError as error:
         return error.message
     return None
 
 
-def _source(
-    name: str, type_: Type, default: str | None, doc: str, *, check: Check | None = None
-) -> Key:
-    return Key(
-        name=name,
-        type=type_,
-        default=default,
-        importance="LOW",
-        doc=doc,
-        definitions=frozenset({Definition.OWN, Definition.SOURCE}),
-        check=check,
-    )
+def _start_rules(value: Value) -> object:
+    assert isinstance(value, tuple)  # noqa: S101 - only a list key has this check
+    return parse_rules(value)
 
 
-def _checkpoint(
-    name: str, type_: Type, default: str, doc: str, *, check: Check | None = None
-) -> Key:
-    return Key(
-        name=name,
-        type=type_,
-        default=default,
-        importance="LOW",
-        doc=doc,
-        definitions=frozenset({Definition.OWN, Definition.CHECKPOINT}),
-        check=check,
-    )
+def _stripped(value: Value) -> str | None:
+    return str(value).strip() or None
 
 
+_source: Final = partial(Key, definitions=frozenset({Definition.OWN, Definition.SOURCE}))
+_checkpoint: Final = partial(Key, definitions=frozenset({Definition.OWN, Definition.CHECKPOINT}))
+_heartbeat: Final = partial(Key, definitions=frozenset({Definition.OWN, Definition.HEARTBEAT}))
+_RETENTION: Final = (
+    "Retention in ms that the topic is created with (KIP-382); left out, the broker's default."
+)
+
+# fmt: off
 OWN_KEYS: Final = (
-    _retention("heartbeats", Definition.HEARTBEAT),
-    _retention("checkpoints", Definition.CHECKPOINT),
-    _retention("offset.syncs", Definition.SOURCE),
-    Key(
-        name="reverse.checkpointing.enabled",
-        type=Type.BOOLEAN,
-        default="true",
-        importance="LOW",
-        doc=(
-            "Whether checkpoints of B->A also say where a group that reads A's topics in their"
-            " copies on B goes on in the originals on A, so that it can return. Only if A->B is"
-            " enabled in the same file and emits offset syncs, and then also while B->A itself is"
-            " not enabled."
-        ),
-        definitions=frozenset({Definition.OWN, Definition.CHECKPOINT}),
-    ),
-    Key(
-        name="use.defaults.from",
-        type=Type.STRING,
-        default="target",
-        importance="LOW",
-        doc=(
-            "Whose default values count for topic settings: target or source. Java passes over it"
-            " at top level (C426)."
-        ),
-        definitions=frozenset({Definition.OWN, Definition.SOURCE}),
-    ),
-    _source(
-        "replication.factor.default.from",
-        Type.STRING,
-        "target",
+    _checkpoint("checkpoints.topic.retention.ms", Type.LONG, None, _RETENTION,
+        field="checkpoints_retention", effects=NEW_ONLY),
+    _heartbeat("heartbeats.topic.retention.ms", Type.LONG, None, _RETENTION,
+        field="heartbeats_retention", effects=NEW_ONLY),
+    _source("offset.syncs.topic.retention.ms", Type.LONG, None, _RETENTION,
+        field="offset_syncs_retention", effects=NEW_ONLY),
+    _checkpoint("reverse.checkpointing.enabled", Type.BOOLEAN, "true",
+        "Whether checkpoints of B->A also say where a group that reads A's topics in their copies"
+        " on B goes on in the originals on A, so that it can return. Only if A->B is enabled in"
+        " the same file and emits offset syncs, and then also while B->A itself is not enabled.",
+        field="reverses",
+        effects=CHECKPOINTS),
+    _source("use.defaults.from", Type.STRING, "target",
+        "Whose default values count for topic settings: target or source. Java passes over it at"
+        " top level (C426).", effects=TOPICS),
+    _source("replication.factor.default.from", Type.STRING, "target",
         "Whose replication factor a new topic gets with replication.factor = -1: target (the"
         " brokers' default, as in Java) or source (that of the source topic).",
-        check=one_of("target", "source"),
-    ),
-    _source(
-        "sync.topic.acls.prefixed.enabled",
-        Type.BOOLEAN,
-        "false",
+        check=one_of("target", "source"), field="replication_factor_of_source",
+        convert=equals("source"), effects=TOPICS),
+    _source("sync.topic.acls.prefixed.enabled", Type.BOOLEAN, "false",
         "Whether rules for topics that begin with a prefix, or for all (*), are copied too.",
-    ),
-    _source(
-        "sync.topic.acls.same.name",
-        Type.STRING,
-        "read",
-        "Which rules are copied where the copy keeps its topic's name (IdentityReplicationPolicy):"
-        " read (READ and DESCRIBE of single topics) or all (what other copies get, and Java copies:"
-        " also ALTER, DELETE and ALTER_CONFIGS, and with sync.topic.acls.prefixed.enabled rules of"
-        " many topics, which then hold for the target's own topics too).",
-        check=one_of("read", "all"),
-    ),
-    _source(
-        "sync.topic.acls.delete.enabled",
-        Type.BOOLEAN,
-        "false",
+        field="acls_prefixed", effects=TOPICS),
+    _source("sync.topic.acls.same.name", Type.STRING, "read",
+        "Which rules are copied where the copy keeps its topic's name"
+        " (IdentityReplicationPolicy): read (READ and DESCRIBE of single topics) or all (what"
+        " other copies get, and Java copies: also ALTER, DELETE and ALTER_CONFIGS, and with"
+        " sync.topic.acls.prefixed.enabled rules of many topics, which then hold for the target's"
+        " own topics too).", check=one_of("read", "all"), field="acls_same_name_all",
+        convert=equals("all"), effects=TOPICS),
+    _source("sync.topic.acls.delete.enabled", Type.BOOLEAN, "false",
         "Whether a copied rule is deleted on the target when it is gone from the source.",
-    ),
-    _source(
-        RULES_KEY,
-        Type.LIST,
-        "",
+        field="acls_deleted", effects=TOPICS),
+    _source(RULES_KEY, Type.LIST, "",
         "Where partitions without a position begin, the first that holds: topic=where or"
         " topic:partition=where; topic is a regular expression, where is earliest, latest, an"
         " offset, a time (2026-11-21T09:30:00Z) or by_duration:PT1H. Others begin where"
-        " auto.offset.reset of the source's consumer says.",
-        check=start_rules,
-    ),
-    _source(
-        "emit.offset-runs.enabled",
-        Type.BOOLEAN,
-        "true",
+        " auto.offset.reset of the source's consumer says.", check=_wrong_start_rules,
+        field="starts", convert=_start_rules, effects=BUNDLES),
+    _source("emit.offset-runs.enabled", Type.BOOLEAN, "true",
         "Whether exact runs are written beside the offset syncs, so that offsets of groups are"
         " translated exactly. Off where emit.offset-syncs.enabled is false.",
-    ),
-    _source(
-        "source.topic.deleted.policy",
-        Type.STRING,
-        "keep",
+        field="emit_offset_runs", effects=BUNDLES),
+    _source("source.topic.deleted.policy", Type.STRING, "keep",
         "What becomes of a remote topic when its source topic was deleted: keep or delete.",
-        check=one_of("keep", "delete"),
-    ),
-    _source(
-        "flow.byte.rate.limit",
-        Type.LONG,
-        "-1",
-        "Most bytes that a flow reads from its source in a second, as stored there; its tasks share"
-        " them. -1 is no limit. Can be changed while the flow runs.",
+        check=one_of("keep", "delete"), field="deletes_topics", convert=equals("delete"),
+        effects=TOPICS),
+    _source("flow.byte.rate.limit", Type.LONG, "-1",
+        "Most bytes that a flow reads from its source in a second, as stored there; its tasks"
+        " share them. -1 is no limit. Can be changed while the flow runs.",
         check=lambda value: "write -1 for no limit" if value == 0 else None,
-    ),
-    _source(
-        "source.gap.policy",
-        Type.STRING,
-        "report",
+        field="byte_rate_limit", effects=TASKS),
+    _source("source.gap.policy", Type.STRING, "report",
         "What follows when data are missing from the source: report (say so and go on) or fail"
-        " (that partition stops, the others go on).",
-        check=one_of("report", "fail"),
-    ),
-    _source(
-        "source.hanging.transaction.timeout.ms",
-        Type.LONG,
-        "900000",
+        " (that partition stops, the others go on).", check=one_of("report", "fail"),
+        field="gaps_fail", convert=equals("fail"), effects=BUNDLES),
+    _source("source.hanging.transaction.timeout.ms", Type.LONG, "900000",
         "With isolation.level=read_committed: a transaction of the source that holds mirroring"
         " back for longer is reported, in ms. Brokers abort transactions after"
-        " transaction.max.timeout.ms at the latest, by default 900000.",
-        check=between(0),
-    ),
-    _source(
-        "target.topic.deleted.policy",
-        Type.STRING,
-        "recreate",
-        "What follows when a remote topic was deleted under us, or the end of its log was cut off:"
-        " recreate (create it and copy the source again from its start, or from where the cut is)"
-        " or fail (its partitions stop, the others go on).",
-        check=one_of("recreate", "fail"),
-    ),
-    _source(
-        "decompressed.batch.max.bytes",
-        Type.LONG,
-        "268435456",
+        " transaction.max.timeout.ms at the latest, by default 900000.", check=between(0),
+        field="hanging_transaction", effects=BUNDLES),
+    _source("target.topic.deleted.policy", Type.STRING, "recreate",
+        "What follows when a remote topic was deleted under us, or the end of its log was cut"
+        " off: recreate (create it and copy the source again from its start, or from where the"
+        " cut is) or fail (its partitions stop, the others go on).",
+        check=one_of("recreate", "fail"), field="remote_gaps_fail", convert=equals("fail"),
+        effects=BUNDLES),
+    _source("decompressed.batch.max.bytes", Type.LONG, "268435456",
         "Most bytes that one batch of the source may have when it is decompressed; a task needs"
         " about three times as much memory. Only batches that cannot be copied as they are get"
-        " decompressed. errors.tolerance says what becomes of a larger one.",
-        check=between(1),
-    ),
-    _source(
-        "assignment.strategy",
-        Type.STRING,
-        "load",
-        "How partitions are divided among tasks: load (evenly by measured bytes per second, moving"
-        " few) or round-robin (by number, as Java does).",
-        check=one_of("load", "round-robin"),
-    ),
-    _source(
-        "assignment.balance.interval.seconds",
-        Type.LONG,
-        "60",
-        "How often assignment.strategy=load looks whether the loads are even, and over how long it"
-        " averages them. Partitions move after two uneven looks in a row; -1 lets none move.",
+        " decompressed. errors.tolerance says what becomes of a larger one.", check=between(1),
+        field="most_plain", effects=BUNDLES),
+    _source("assignment.strategy", Type.STRING, "load",
+        "How partitions are divided among tasks: load (evenly by measured bytes per second,"
+        " moving few) or round-robin (by number, as Java does).",
+        check=one_of("load", "round-robin"), field="assignment_strategy", effects=SHARES),
+    _source("assignment.balance.interval.seconds", Type.LONG, "60",
+        "How often assignment.strategy=load looks whether the loads are even, and over how long"
+        " it averages them. Partitions move after two uneven looks in a row; -1 lets none move.",
         check=lambda value: "must not be 0: write -1 to let nothing move" if value == 0 else None,
-    ),
-    _checkpoint(
-        "checkpoints.deleted.groups.policy",
-        Type.STRING,
-        "keep",
-        "What becomes of checkpoints of a group that is gone from the source: keep (as in Java) or"
-        " tombstone (taken back, so that their topic forgets them).",
-        check=one_of("keep", "tombstone"),
-    ),
-    _checkpoint(
-        "emit.checkpoints.follow.commits.enabled",
-        Type.BOOLEAN,
-        "false",
-        "Whether what groups commit on the source is followed as it comes, for checkpoints within a"
-        " second and not only after emit.checkpoints.interval.seconds. It takes READ on the"
+        field="assignment_balance", effects=SHARES),
+    _checkpoint("checkpoints.deleted.groups.policy", Type.STRING, "keep",
+        "What becomes of checkpoints of a group that is gone from the source: keep (as in Java)"
+        " or tombstone (taken back, so that their topic forgets them).",
+        check=one_of("keep", "tombstone"), field="takes_back", convert=equals("tombstone"),
+        effects=CHECKPOINTS),
+    _checkpoint("emit.checkpoints.follow.commits.enabled", Type.BOOLEAN, "false",
+        "Whether what groups commit on the source is followed as it comes, for checkpoints within"
+        " a second and not only after emit.checkpoints.interval.seconds. It takes READ on the"
         " source's __consumer_offsets, and reads all that is written there.",
-    ),
-    _source(
-        DEAD_LETTER_TOPIC,
-        Type.STRING,
-        "",
+        field="follows_commits", effects=CHECKPOINTS),
+    _source(DEAD_LETTER_TOPIC, Type.STRING, "",
         "Topic on the target for records that errors.tolerance = all skips, created if it is"
         " missing; empty: they go to the log. Connect has it for sink connectors only.",
-    ),
-    _source(
-        "errors.deadletterqueue.topic.replication.factor",
-        Type.SHORT,
-        "3",
+        field="dead_letter_topic", convert=_stripped, effects=BUNDLES),
+    _source("errors.deadletterqueue.topic.replication.factor", Type.SHORT, "3",
         "Replicas of that topic when it is created; -1: as the brokers choose.",
-    ),
-    _source(
-        "errors.deadletterqueue.context.headers.enable",
-        Type.BOOLEAN,
-        "false",
+        field="dead_letter_replication_factor", effects=NEW_ONLY),
+    _source("errors.deadletterqueue.context.headers.enable", Type.BOOLEAN, "false",
         "Whether dead letters carry Connect's headers __connect.errors.*: where the record comes"
-        " from, and why it was refused.",
-    ),
+        " from, and why it was refused.", field="context_headers", effects=BUNDLES),
 )
+# fmt: on
 """Keys with a type and default that no definition of Java's holds."""

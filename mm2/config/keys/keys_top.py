@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Final, NamedTuple
 
-from mm2.config.keys.definition import (
-    Check,
-    Definition,
-    Key,
-    Type,
-    Value,
-    harmless,
-    items,
-    java_trim,
-    one_of,
-)
+from mm2.config.keys.definition import Definition, Key
+from mm2.config.keys.effects import PROCESS, VALUES
+from mm2.config.keys.key_types import Type, Value, java_trim
+from mm2.config.keys.value_checks import items, one_of
 
 _M: Final = frozenset({Definition.MAKER})
-_REST: Final = _M | {Definition.WORKER}
+_EVERYWHERE: Final = frozenset(
+    {
+        Definition.MAKER,
+        Definition.SOURCE,
+        Definition.CHECKPOINT,
+        Definition.HEARTBEAT,
+        Definition.WORKER,
+    }
+)
 _HEADER_ACTIONS: Final = ("set", "add", "setDate", "addDate")
 _BLANKS: Final = re.compile(r"\s+", re.ASCII)
 # Jetty's way to split: quoted items keep their commas, and what follows the quote is dropped.
@@ -81,88 +83,37 @@ def _complaint_of_rule(rule: str) -> str | None:
     return None
 
 
-def _rest(name: str, type_: Type, default: str | None, doc: str, check: Check | None = None) -> Key:
-    return Key(
-        name=name,
-        type=type_,
-        default=default,
-        importance="LOW",
-        doc=doc,
-        definitions=_REST,
-        check=check,
-    )
+_rest: Final = partial(
+    Key, definitions=frozenset({Definition.MAKER, Definition.WORKER}), effects=PROCESS
+)
 
-
+# fmt: off
 TOP_KEYS: Final = (
-    Key(
-        name="clusters",
-        type=Type.LIST,
-        default=None,
-        importance="HIGH",
-        doc="Aliases of the clusters, separated by commas.",
-        definitions=_M,
-        required=True,
-        check=items(),
-    ),
-    harmless(
-        Key(
-            name="dedicated.mode.enable.internal.rest",
-            type=Type.BOOLEAN,
-            default="false",
-            importance="HIGH",
-            doc="Whether nodes talk to each other through REST.",
-            definitions=_M,
-        ),
-        "nodes talk to each other through Kafka",
-    ),
-    Key(
-        name="config.providers",
-        type=Type.LIST,
-        default="",
-        importance="LOW",
-        doc=(
-            "Names of the providers of ${provider:key} values; each has a "
-            "config.providers.<name>.class."
-        ),
-        definitions=_M
-        | {Definition.SOURCE, Definition.CHECKPOINT, Definition.HEARTBEAT, Definition.WORKER},
-        check=items(),
-    ),
-    _rest(
-        "listeners",
-        Type.LIST,
-        "http://:8083",
-        "Where the REST server listens: http://host:port or https://host:port, port 0 for any that"
-        " is free. Left out, it is http://127.0.0.1:8083 here, or the next port that is free.",
-        _listeners,
-    ),
-    _rest(
-        "rest.advertised.host.name", Type.STRING, None, "Host by which other nodes reach this one."
-    ),
+    Key("clusters", Type.LIST, None, "Aliases of the clusters, separated by commas.",
+        importance="HIGH", definitions=_M, required=True, check=items()),
+    Key("dedicated.mode.enable.internal.rest", Type.BOOLEAN, "false",
+        "Whether nodes talk to each other through REST.", importance="HIGH", definitions=_M,
+        ignored="nodes talk to each other through Kafka", effects=PROCESS),
+    Key("config.providers", Type.LIST, "",
+        "Names of the providers of ${provider:key} values; each has a"
+        " config.providers.<name>.class.",
+        definitions=_EVERYWHERE, check=items(), effects=VALUES),
+    _rest("listeners", Type.LIST, "http://:8083",
+        "Where the REST server listens: http://host:port or https://host:port, port 0 for any"
+        " that is free. Left out, it is http://127.0.0.1:8083 here, or the next port that is"
+        " free.", check=_listeners),
+    _rest("rest.advertised.host.name", Type.STRING, None,
+        "Host by which other nodes reach this one."),
     _rest("rest.advertised.port", Type.INT, None, "Port by which other nodes reach this one."),
-    _rest(
-        "rest.advertised.listener", Type.STRING, None, "Listener (http or https) for other nodes."
-    ),
-    _rest(
-        "access.control.allow.origin",
-        Type.STRING,
-        "",
-        "Origins of web pages that may call the REST server.",
-    ),
+    _rest("rest.advertised.listener", Type.STRING, None,
+        "Listener (http or https) for other nodes."),
+    _rest("access.control.allow.origin", Type.STRING, "",
+        "Origins of web pages that may call the REST server."),
     _rest("access.control.allow.methods", Type.STRING, "", "Methods that such pages may call."),
-    _rest(
-        "response.http.headers.config",
-        Type.STRING,
-        "",
-        "Headers of every REST answer: '[action] [header name]:[header value]', separated"
-        " by commas.",
-        _header_complaint,
-    ),
-    _rest(
-        "ssl.client.auth",
-        Type.STRING,
-        "none",
+    _rest("response.http.headers.config", Type.STRING, "",
+        "Headers of every REST answer: '[action] [header name]:[header value]', separated by"
+        " commas.", check=_header_complaint),
+    _rest("ssl.client.auth", Type.STRING, "none",
         "Whether the REST server asks its clients for a certificate.",
-        one_of("required", "requested", "none"),
-    ),
+        check=one_of("required", "requested", "none")),
 )

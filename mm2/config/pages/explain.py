@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from mm2.config.connector_reading import DEFAULT_FLUSH_INTERVAL
 from mm2.config.flow_draft import effective_settings
 from mm2.config.keys.definition import Definition
 from mm2.config.keys.key_aliases import canonical_key
-from mm2.config.keys.key_table import CONNECTOR_DEFINITION, keys_of
+from mm2.config.keys.key_table import CONNECTOR_DEFINITION, TABLE, keys_of
 from mm2.config.layers import DEFAULT_LEVEL, Setting
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.redact import is_secret, shown
@@ -82,8 +81,8 @@ def explain(
 
 def _worker(settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """Our own default of the flush interval is worth seeing, as Java has another."""
-    ours = str(int(DEFAULT_FLUSH_INTERVAL.total_seconds() * 1000))
-    return {"offset.flush.interval.ms": Setting(ours, None, DEFAULT_LEVEL), **settings}
+    key = TABLE["offset.flush.interval.ms"]
+    return {key.name: Setting(key.mm2_default or "", None, DEFAULT_LEVEL), **settings}
 
 
 def _removed(flow: SourceAndTarget, keys: Collection[str]) -> set[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from mm2.config.keys.definition import Definition, Key, Support, Type
+from mm2.config.keys.definition import Definition, Key, Support
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, PREFIXES, TABLE
+from mm2.config.keys.key_types import Type
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_ROWS
 from mm2.config.keys.keys_mm2 import SPELLINGS
 from mm2.config.keys.keys_record_clients import CONSUMER_KEYS, PRODUCER_KEYS

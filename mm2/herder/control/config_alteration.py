@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from mm2.config.flow_config import FlowConfig
 from mm2.config.flow_difference import FlowChange, change_between
+from mm2.config.keys.effects import Effect
 from mm2.config.overrides import Changes, apply_valid_overrides, check
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, has_a_slot_per_core, slots_of
-from mm2.core.live_change_effects import Effect
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.flow_classes import class_problem
 from mm2.protocol.command_records import Alterations

@@ -10,9 +10,11 @@ import pytest
 from mm2.config.checks.allowed_classes import LOADED
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.flow_difference import change_between
+from mm2.config.keys.effects import Effect
 from mm2.config.keys.key_aliases import canonical_key
 from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.keys_mm2 import SPELLINGS, KeyAlias
+from mm2.config.live_changes import rows
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.overrides import (
     apply_overrides,
@@ -21,7 +23,6 @@ from mm2.config.overrides import (
     effects_of_key,
     file_key,
 )
-from mm2.core.live_change_effects import Effect, rows
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
 
@@ -50,7 +51,7 @@ def _problems(config: FlowConfig, changes: dict[str, str | None]) -> list[str]:
 
 def test_an_alteration_wins_over_the_flow_s_own_key_and_over_the_top_level() -> None:
     config = apply_overrides(_config(), {"topics": "payments", "tasks.max": "2"})
-    assert config.source.topics == ("payments",)
+    assert config.source.properties["topics"] == "payments"
     assert config.source.tasks_max == 2
 
 
@@ -59,7 +60,7 @@ def test_a_key_can_be_left_out_and_then_the_level_above_counts() -> None:
         _config(**{"A->B.tasks.max": "8"}), {"tasks.max": None, "topics": None}
     )
     assert config.source.tasks_max == 4
-    assert config.source.topics == (".*",)
+    assert "topics" not in config.source.properties
 
 
 def test_a_key_of_the_worker_counts_for_this_flow() -> None:
@@ -106,14 +107,14 @@ def test_a_rate_of_nothing_is_refused() -> None:
 def test_what_is_doubtful_in_the_file_does_not_stand_in_the_way() -> None:
     config = _config(**{"A->B.topcs": "x"})
     changed, notes = check(config, {"topics": "y"})
-    assert (changed.source.topics, notes) == (("y",), [])
+    assert (changed.source.properties["topics"], notes) == ("y", [])
 
 
 def test_an_older_spelling_is_read_and_said() -> None:
     changed, notes = check(
         _config(**{"A->B.topics": "a"}), {"topics": None, "topics.whitelist": "y"}
     )
-    assert changed.source.topics == ("y",)
+    assert changed.source.properties["topics"] == "y"
     assert "topics.whitelist" in notes[0]
 
 
@@ -183,9 +184,8 @@ def test_the_file_can_have_new_expressions_taken(provided: tuple[FlowConfig, str
     assert config.maker is not None
     raw = {**config.maker.raw, "rest.config.providers.enabled": " True "}
     config = flow_config(MirrorMakerConfig(raw=raw, environment={}), FLOW)
-    assert apply_valid_overrides(config, {"topics": expression}).config.source.topics == (
-        "t0psecret",
-    )
+    found = apply_valid_overrides(config, {"topics": expression}).config
+    assert found.source.properties["topics"] == "t0psecret"
 
 
 @pytest.mark.parametrize("key", ["topics", "groups.exclude"])
@@ -194,7 +194,8 @@ def test_patterns_without_end_are_not_compiled(key: str) -> None:
     assert "at most 32768" in found.ignored[key]
     assert found.config == apply_overrides(_config(), {})
     names = ",".join(f"a-long-name-of-a-topic-{number}" for number in range(2000))
-    assert len(apply_overrides(_config(), {key: names}).source.topics) >= 1, "as a file may have it"
+    config = apply_overrides(_config(), {key: names})
+    assert config.checkpoint.properties[key] == names, "as a file may have it"
 
 
 def test_a_flow_that_comes_from_elsewhere_is_not_altered() -> None:

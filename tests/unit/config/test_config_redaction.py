@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.keys.definition import Type
 from mm2.config.keys.key_table import TABLE
+from mm2.config.keys.key_types import Type
 from mm2.config.text.redact import PASSWORD_KEYS, is_secret, redacted, shown
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.record_clients import DataSettings
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
 from mm2.herder.bundles.make_bundle_spec import bundle_spec, compression_of
@@ -30,7 +29,7 @@ def _config(*lines: str) -> FlowConfig:
 
 def test_without_a_word_of_the_user_batches_are_left_as_they_are() -> None:
     config = _config()
-    assert config.data == DataSettings()
+    assert (config.data.codec, config.data.level) == (None, None)
     assert compression_of(config.data) is None
     assert config.warnings == ()
 

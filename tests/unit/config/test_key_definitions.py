@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from mm2.config.keys.definition import Value, lenient_boolean, split_list
 from mm2.config.keys.key_table import TABLE, nearest
+from mm2.config.keys.key_types import Value, lenient_boolean, split_list
 from mm2.core.lists import parse_list
 from mm2.errors import ConfigError
 

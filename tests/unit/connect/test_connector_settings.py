@@ -244,7 +244,7 @@ def test_expressions_are_resolved_by_the_worker_s_providers(tmp_path: Path) -> N
     }
     topics = f"${{dir:{tmp_path}:topics}}"
     connector = _connector(_SOURCE, worker=worker, topics=topics)
-    assert connector.flow.source.topics == ("orders",)
+    assert connector.flow.source.properties["topics"] == "orders"
     assert connector.config["topics"] == topics, "what is shown are not secrets"
 
 
@@ -409,7 +409,7 @@ def test_a_checkpoint_sink_uses_what_a_file_of_dedicated_nodes_would_say() -> No
     assert flow.checkpoint.sync_group_offsets is not None
     maker = MirrorMakerConfig(raw=file_of(flow.flow, flow.checkpoint.properties))
     made = flow_config(maker, flow.flow).checkpoint
-    assert made.groups == ("g.*",)
+    assert made.properties["groups"] == "g.*"
     for side in ("source", "target"):
         mine = getattr(flow.checkpoint, f"{side}_admin")("x")
         theirs = getattr(made, f"{side}_admin")("x")

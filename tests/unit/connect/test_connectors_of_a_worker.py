@@ -48,7 +48,7 @@ class _Flow:
     """A flow that runs until it is stopped, and says what happens to it."""
 
     def __init__(self, connector: Connector, told: list[str]) -> None:
-        self._topics = ",".join(connector.flow.source.topics)
+        self._topics = connector.flow.source.properties.get("topics", ".*")
         self._told = told
         self._stopping = asyncio.Event()
 

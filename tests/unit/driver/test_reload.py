@@ -38,7 +38,7 @@ def test_flows_come_go_and_change(tmp_path: Path) -> None:
     assert _names(change.added) == ["A->C"]
     assert _names(change.removed) == ["B->A"]
     assert _names(change.changed) == ["A->B"]
-    assert change.changed[0].source.topics == ("x",), "as it is to be"
+    assert change.changed[0].source.properties["topics"] == "x", "as it is to be"
     assert change.of_process == ()
 
 

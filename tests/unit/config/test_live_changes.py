@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.live_change_effects import (
-    Effect,
+from mm2.config.keys.effects import Effect
+from mm2.config.live_changes import (
     changed_keys,
     effects_in_connector,
     effects_in_worker,
