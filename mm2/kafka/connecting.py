@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Final, TypeVar
+
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.consumer import consumer as consumers
+from aiokafka.producer import producer as producers
 
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.logs.odd_records import read_odd_records
 from mm2.kafka.wire.nodes import NodesClient
+
+T = TypeVar("T")
+
+_made: Final[ContextVar[NodesClient]] = ContextVar("made")
+
+
+def _nodes_client(**settings: Any) -> NodesClient:
+    client = NodesClient(**settings)
+    _made.set(client)
+    return client
+
+
+# They make their clients themselves, and take none: these are the names that they look up.
+consumers.AIOKafkaClient = _nodes_client
+producers.AIOKafkaClient = _nodes_client
+
+
+def with_client(make: Callable[[], T]) -> tuple[T, NodesClient]:
+    """What ``make`` makes, a consumer or producer, and its client, which it does not show."""
+    made = make()
+    return made, _made.get()
 
 
 async def connected(client: AIOKafkaConsumer | AIOKafkaProducer) -> None:
@@ -16,7 +43,5 @@ async def connected(client: AIOKafkaConsumer | AIOKafkaProducer) -> None:
     Raises:
         KafkaError: the cluster is not there, or refuses us.
     """
-    theirs = client._client if isinstance(client, AIOKafkaConsumer) else client.client  # noqa: SLF001 - consumers do not show it
-    NodesClient.adopt(theirs)
     read_odd_records()
     await cancellable(client.start())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, Self
 
 from aiokafka import AIOKafkaConsumer
@@ -24,7 +25,8 @@ from mm2.errors import ClusterError
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.client_errors import translated
 from mm2.kafka.client_settings import aiokafka_settings, milliseconds
-from mm2.kafka.connecting import connected
+from mm2.kafka.connecting import connected, with_client
+from mm2.kafka.wire.nodes import NodesClient
 from mm2.stop_deadlines import MEMBERSHIP_S
 
 _SESSION_MS: Final = 6_000
@@ -177,17 +179,7 @@ class Membership:
 
     async def _run(self) -> None:
         settings = await asyncio.to_thread(aiokafka_settings, self._properties)
-        consumer = AIOKafkaConsumer(
-            self._topic,
-            **settings,
-            group_id=self._group_id,
-            enable_auto_commit=False,
-            session_timeout_ms=self._times.session,
-            heartbeat_interval_ms=self._times.heartbeat,
-            rebalance_timeout_ms=self._times.rebalance,
-            partition_assignment_strategy=(self._assignor,),
-            consumer_timeout_ms=_POLL_MS,  # it would look five times a second for what to fetch
-        )
+        consumer, client = with_client(partial(self._consumer_of, settings))
         # What this member says when it joins is what counts now.
         self._is_outdated = False
         try:
@@ -200,16 +192,29 @@ class Membership:
                 await consumer.getmany(timeout_ms=_POLL_MS)
         finally:
             self._consumer = None
-            await _close(consumer)
+            await _close(consumer, client)
+
+    def _consumer_of(self, settings: Mapping[str, object]) -> AIOKafkaConsumer:
+        return AIOKafkaConsumer(
+            self._topic,
+            **settings,
+            group_id=self._group_id,
+            enable_auto_commit=False,
+            session_timeout_ms=self._times.session,
+            heartbeat_interval_ms=self._times.heartbeat,
+            rebalance_timeout_ms=self._times.rebalance,
+            partition_assignment_strategy=(self._assignor,),
+            consumer_timeout_ms=_POLL_MS,  # it would look five times a second for what to fetch
+        )
 
 
-async def _close(consumer: AIOKafkaConsumer) -> None:
+async def _close(consumer: AIOKafkaConsumer, client: NodesClient) -> None:
     """Leaves the group; a rebalance that goes on is not waited for for long."""
     try:
         async with asyncio.timeout(MEMBERSHIP_S):
             await cancellable(consumer.stop())
     except (TimeoutError, KafkaError):
-        await consumer._client.close()  # noqa: SLF001 - there is no other way to end it
+        await client.close()
 
 
 class _Adapter:

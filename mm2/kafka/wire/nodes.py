@@ -77,24 +77,11 @@ class NodesClient(AIOKafkaClient):
         self, *, connections: ConnectionSettings | None = None, **settings: object
     ) -> None:
         super().__init__(**settings)
-        self._begin(settings.get("connections_max_idle_ms"), connections or ConnectionSettings())
-
-    @classmethod
-    def adopt(cls, client: AIOKafkaClient) -> None:
-        """
-        Has a client that aiokafka has made for itself, and not connected yet, do as ours.
-
-        One silent broker would hold up all of its connections for as long as a request may take.
-        """
-        client.__class__ = cls
-        client._begin(client._connections_max_idle_ms, ConnectionSettings())  # noqa: SLF001 - it is one of ours now
-
-    def _begin(self, max_idle_ms: object, connections: ConnectionSettings) -> None:
-        self._connecting = connections
+        self._connecting = connections or ConnectionSettings()
         self._settings = {name: getattr(self, f"_{name}") for name in _CONNECTION_SETTINGS}
-        self._settings["max_idle_ms"] = max_idle_ms
+        self._settings["max_idle_ms"] = settings.get("connections_max_idle_ms")
         self._ways: defaultdict[tuple[int, int], NodeChannel] = defaultdict(
-            partial(NodeChannel, connections)
+            partial(NodeChannel, self._connecting)
         )
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
