@@ -21,6 +21,7 @@ from tests.support.providers import provided
 
 # A busy machine makes single examples slow; the suite's own timeout catches what hangs.
 settings.register_profile("shared-machine", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("shared-machine")
 
 _CLUSTERS = pytest.StashKey[list[Cluster]]()

@@ -150,6 +150,7 @@ def test_whatever_is_not_obeyed_says_why() -> None:
         assert not row.asks_in_vain(row.default or ""), row.name
 
 
+@pytest.mark.slow
 def test_the_process_does_not_start_and_names_all_of_it(tmp_path: Path) -> None:
     file = tmp_path / "mm2.properties"
     unobeyed = "A->B.transforms = mask\nA.consumer.interceptor.classes = com.acme.X\n"

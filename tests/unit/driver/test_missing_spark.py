@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _FILES = {
     "connect_mirror_maker": (
         "clusters = A, B\nA->B.enabled = true\n"

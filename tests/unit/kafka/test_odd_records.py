@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 
 from flows.source.forward.batch import rewrite_header
 from flows.source.forward.recode import DecodedRecord, encode, keyed_body
+from mm2.kafka.logs import odd_records
 from mm2.kafka.logs.odd_records import read_odd_records, too_large_passed_over
 from mm2.kafka.wire.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression
 from tests.support.odd_batches import EMPTY_CONTROL_BATCH
@@ -25,6 +26,11 @@ _FIRST: Final = Struct(">q")
 _CHECKSUM: Final = Struct(">I")
 _PRODUCER = 42
 _ABORTED = [(_PRODUCER, 0)]
+
+
+@pytest.fixture(autouse=True)
+def _a_megabyte_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(odd_records, "_MOST_PLAIN", 1 << 20)
 
 
 def _read(data: bytes, aborted: list[tuple[int, int]] | None = None) -> tuple[list[Any], int]:
@@ -100,17 +106,17 @@ def test_several_batches_are_told_apart() -> None:
 def test_a_batch_that_would_fill_the_memory_is_refused(codec: int) -> None:
     """Whoever may write to a topic can put there a small batch of hundreds of megabytes."""
     good = _batch(5, keyed_body(b"k", b"v"))
-    bad = _batch(6, keyed_body(b"k", bytes(65 << 20)), codec=codec)
+    bad = _batch(6, keyed_body(b"k", bytes(2 << 20)), codec=codec)
     with pytest.raises(
         CorruptRecordException,
         match=r"mm2-offsets\.A\.internal-0 cannot be read at offset 6: .*"
-        r"the batch at offset 6 has more than 67108864 bytes when it is decompressed",
+        r"the batch at offset 6 has more than 1048576 bytes when it is decompressed",
     ):
         _read(good + bad)
 
 
 def test_those_who_read_what_mm2_writes_pass_over_such_batches() -> None:
-    bad = [_batch(offset, keyed_body(b"k", bytes(65 << 20)), codec=ZSTD) for offset in (6, 7, 9)]
+    bad = [_batch(offset, keyed_body(b"k", bytes(2 << 20)), codec=ZSTD) for offset in (6, 7, 9)]
     good = [_batch(offset, keyed_body(b"k", b"v")) for offset in (5, 8)]
     with capture_logs() as logs, too_large_passed_over():
         for _ in range(2):
@@ -123,7 +129,7 @@ def test_those_who_read_what_mm2_writes_pass_over_such_batches() -> None:
 def test_what_was_aborted_stays_so_behind_such_a_batch() -> None:
     data = [
         _batch(4, keyed_body(b"k", b"aborted"), transactional=True),
-        _batch(5, keyed_body(b"k", bytes(65 << 20)), codec=ZSTD),
+        _batch(5, keyed_body(b"k", bytes(2 << 20)), codec=ZSTD),
         _batch(6, keyed_body(b"k", b"aborted"), transactional=True),
         _batch(7, keyed_body(b"k", b"v" * 100), codec=ZSTD),
     ]
@@ -134,12 +140,12 @@ def test_what_was_aborted_stays_so_behind_such_a_batch() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_one_of_an_old_format_is_refused_as_well(magic: int) -> None:
-    for size, is_refused in ((1 << 20, False), (65 << 20, True)):
+    for size, is_refused in ((1 << 19, False), (2 << 20, True)):
         builder = LegacyRecordBatchBuilder(magic, GZIP, 128 << 20)
         builder.append(0, 1, b"k", bytes(size))
         data = bytes(builder.build())
         with (
-            pytest.raises(CorruptRecordException, match="has more than 67108864 bytes")
+            pytest.raises(CorruptRecordException, match="has more than 1048576 bytes")
             if is_refused
             else nullcontext()
         ):

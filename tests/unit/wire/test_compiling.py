@@ -67,6 +67,7 @@ def test_damaged_records_are_refused() -> None:
         reencode(_DATA[:-1], 0)
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_passed_over(tmp_path: Path) -> None:
     """A crash, or a full disk, may leave half of a file."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
