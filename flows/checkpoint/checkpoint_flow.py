@@ -28,7 +28,7 @@ from flows.checkpoint.outbox import CheckpointOutbox
 from flows.checkpoint.recreated_topics import RecreatedTopics
 from flows.checkpoint.reverse_flow import TranslationDirections, build_directions
 from flows.checkpoint.translation_followers import translation_followers
-from mm2.client.live_topic_ids import LiveTopicIds
+from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
 from mm2.core.filters import TopicFilter, build_group_filter
@@ -36,8 +36,8 @@ from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import CHECKPOINT_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.supervision import run_periodically
 
 log = structlog.get_logger()

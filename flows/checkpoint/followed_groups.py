@@ -11,11 +11,11 @@ from typing import Final
 
 import structlog
 
+from mm2.config.flow_topics import accepted
 from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.errors import ClusterError
-from mm2.herder.topics.internal_topics import accepted
 from mm2.kafka.group_protocols import SourceGroups
 from mm2.supervision import run_periodically
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.followed_groups import FollowedGroups
-from mm2.client.group_offset_writer import GroupOffsets
+from mm2.checkpoints.group_offset_writer import GroupOffsets
 from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.group_sync_rules import NOTHING, Order, TargetCommit, seen

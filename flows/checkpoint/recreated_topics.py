@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
-from mm2.client.live_topic_ids import LiveTopicIds
+from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation

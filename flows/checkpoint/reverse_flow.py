@@ -19,8 +19,8 @@ import structlog
 from flows.checkpoint.emission import UntilTold
 from flows.checkpoint.recreated_topics import TrackedFlow
 from flows.checkpoint.translation_followers import Job, translation_followers
-from mm2.client.live_topic_ids import LiveTopicIds
-from mm2.client.pending_returns import copies_of, note
+from mm2.checkpoints.live_topic_ids import LiveTopicIds
+from mm2.checkpoints.synced_offsets import copies_of, note
 from mm2.config.flow_config import FlowConfig
 from mm2.core.failover.group_lag import upstream_partition
 from mm2.core.filters import TopicFilter, build_topic_filter
@@ -36,8 +36,8 @@ from mm2.core.translation.reverse_translation import (
     TopicOrCopyFilter,
 )
 from mm2.errors import ClusterError
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.client_errors import UnknownTopic
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.supervision import keep_running

@@ -13,16 +13,16 @@ import structlog
 
 from flows.checkpoint.checkpoint_store import TOPIC_WITHIN_S
 from mm2.config.flow_config import FlowConfig
+from mm2.config.flow_topics import offset_runs_topic, offset_syncs_topic
 from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import TopicName
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import RunStore
 from mm2.errors import ClusterError, SchemaError
-from mm2.herder.flow_clusters import FlowClusters
-from mm2.herder.topics.internal_topics import offset_runs_topic, offset_syncs_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import UnknownTopic
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.kafka.logs.records import Record
 

@@ -20,7 +20,7 @@ from mm2.core.mirror_records import Heartbeat
 from mm2.core.model import HEARTBEAT_CONNECTOR, TopicName
 from mm2.core.policy import build_policy
 from mm2.errors import ClusterError
-from mm2.herder.flow_clusters import FlowClusters
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.writer import Writer
 
 log = structlog.get_logger()

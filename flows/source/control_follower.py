@@ -14,7 +14,6 @@ from flows.source.task_lease import TaskLease
 from mm2.core.balancing.rate_division import FlowRate
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import Fenced, SchemaError
-from mm2.herder.control.desired_state import DesiredState
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.command_records import (
@@ -30,6 +29,7 @@ from mm2.protocol.control_records import (
     Entry,
     MissingTopic,
 )
+from mm2.protocol.desired_state import DesiredState
 from mm2.protocol.rate_records import RateDivision, decode_division
 from mm2.stop_deadlines import OPENING_S
 

@@ -47,9 +47,9 @@ from flows.source.task_reporter import TaskReporter
 from mm2.config.text.expressions import RESOLVED
 from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
-from mm2.herder.election import clock
 from mm2.kafka.client_settings import milliseconds
 from mm2.kafka.wire.wire_client import WireClient
+from mm2.protocol import lease_clock
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.progress_records import PaceProgress
 from mm2.telemetry.logs import configure_task_logs
@@ -77,7 +77,7 @@ def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
 
 
 async def _run(spec: BundleSpec, connect: Connect = WireClient) -> Mapping[str, int]:
-    control = ControlFollower(spec, RateLimit(time.monotonic), TaskLease(clock.seconds))
+    control = ControlFollower(spec, RateLimit(time.monotonic), TaskLease(lease_clock.seconds))
     async with AsyncExitStack() as stack:
         try:
             async with asyncio.TaskGroup() as group:

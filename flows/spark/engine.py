@@ -27,8 +27,8 @@ from flows.spark.installed import check_master
 from flows.spark.jvm import DEFAULTS, Jvm, not_started
 from mm2.config.text.expressions import hide
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, slots_of, with_cores
-from mm2.herder.bundles.slot_allocation import Slots
 from mm2.protocol.bundle_spec import BundleSpec
+from mm2.slot_allocation import Slots
 from mm2.telemetry.logs import relay
 
 log = structlog.get_logger()

@@ -13,7 +13,7 @@ from mm2.config.keys.effects import Effect
 from mm2.config.overrides import effects_of_key, file_key
 from mm2.herder.control.config_alteration import Alteration
 from mm2.herder.control.flow_commands import FlowCommands
-from mm2.herder.flow_clusters import admin_clients
+from mm2.kafka.flow_clusters import admin_clients
 
 
 @click.command("alter")

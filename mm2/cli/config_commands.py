@@ -22,7 +22,7 @@ from mm2.config.text.properties import PropertiesFile, load
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError, ConfigError, ConfigErrors
 from mm2.herder.control.flow_commands import FlowCommands
-from mm2.herder.flow_clusters import admin_clients
+from mm2.kafka.flow_clusters import admin_clients
 
 _FILE = click.Path(path_type=Path)
 _FORMAT = click.Choice(["table", "json"])

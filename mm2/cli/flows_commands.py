@@ -30,10 +30,10 @@ from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.times import time_text
 from mm2.errors import ClusterError, FlowError
 from mm2.failover.flow_switch import FlowStatus, FlowSwitch
-from mm2.herder.control.desired_state import DesiredState
-from mm2.herder.flow_clusters import admin_clients
 from mm2.herder.status.status_topic import mark_unassigned
+from mm2.kafka.flow_clusters import admin_clients
 from mm2.protocol.command_records import ConnectorState
+from mm2.protocol.desired_state import DesiredState
 from mm2.stop_deadlines import FLOW_EVERYWHERE_S
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from mm2.cli.alter_command import told
 from mm2.cli.options import FILE, FLOW, flow_of, run, tell
 from mm2.herder.control.config_alteration import Alteration
 from mm2.herder.control.flow_commands import FlowCommands
-from mm2.herder.flow_clusters import admin_clients
+from mm2.kafka.flow_clusters import admin_clients
 
 _KEY: Final = "flow.byte.rate.limit"
 _UNLIMITED: Final = "-1"

@@ -17,10 +17,11 @@ from typing import TypeAlias
 
 import structlog
 
+from mm2.checkpoints.group_offset_writer import GroupOffsets, WriteOutcome
+from mm2.checkpoints.synced_offsets import copies_of, read_synced_offsets
 from mm2.client.client_config import ClientConfig
-from mm2.client.group_offset_writer import GroupOffsets, WriteOutcome
 from mm2.client.mirror_client import MirrorClient
-from mm2.client.pending_returns import Origin, PendingReturns, copies_of, read_synced_offsets
+from mm2.client.pending_returns import Origin, PendingReturns
 from mm2.client.reverse_checkpoints import ReverseCheckpoints
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
@@ -28,9 +29,9 @@ from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
 from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.errors import ClusterError
-from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import UnknownTopic
+from mm2.kafka.flow_clusters import check_reachable
 
 log = structlog.get_logger()
 

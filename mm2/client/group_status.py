@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
+from mm2.checkpoints.live_topic_ids import LiveTopicIds, known_ids
 from mm2.client.client_config import ClientConfig
-from mm2.client.live_topic_ids import LiveTopicIds, known_ids
 from mm2.client.load_translation import load_translation
 from mm2.client.mirror_client import MirrorClient
 from mm2.client.remote_checkpoints import GroupCheckpoints, of_live_topics
@@ -24,9 +24,9 @@ from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.translation.checkpoint_rules import CommittedOffset, downstream_partition
 from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.errors import ClusterError
-from mm2.herder.flow_clusters import FlowClusters, admin_clients, check_reachable
 from mm2.herder.offsets.position_store import FlowPositions
 from mm2.kafka.client_errors import UnknownTopic
+from mm2.kafka.flow_clusters import FlowClusters, admin_clients, check_reachable
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.group_model import Group
 

@@ -10,12 +10,12 @@ from typing import Final
 from mm2.client.mirror_client import WINDOW, MirrorClient
 from mm2.client.query_clusters import ClusterAnswers, query_each
 from mm2.config.flow_config import FlowConfig
+from mm2.config.flow_topics import accepted_topics
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.heartbeats import FlowHealth, HeartbeatPath, expected_paths, flow_health
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.errors import ClusterError
-from mm2.herder.topics.internal_topics import accepted_topics
 
 _LEAST_AGE_MS: Final = 30_000
 _INTERVALS: Final = 3

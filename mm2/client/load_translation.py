@@ -11,15 +11,15 @@ from collections.abc import Mapping
 
 import structlog
 
-from mm2.client.live_topic_ids import LiveTopicIds
+from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.config.flow_settings import FlowConfig
+from mm2.config.flow_topics import offset_runs_topic, offset_syncs_topic
 from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import TopicName
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.errors import SchemaError
-from mm2.herder.topics.internal_topics import offset_runs_topic, offset_syncs_topic
 from mm2.kafka.admin import Admin
 from mm2.kafka.logs.read_log import Record, read_to_end
 

@@ -12,8 +12,8 @@ from mm2.client.mirror_client import MirrorClient
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias
 from mm2.errors import ClusterError
-from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import check_reachable
 
 T = TypeVar("T")
 

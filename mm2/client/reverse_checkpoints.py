@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 import structlog
 
-from mm2.client.live_topic_ids import LiveTopicIds
+from mm2.checkpoints.live_topic_ids import LiveTopicIds
+from mm2.checkpoints.synced_offsets import copies_of, read_synced_offsets
 from mm2.client.load_translation import load_translation
-from mm2.client.pending_returns import copies_of, read_synced_offsets
 from mm2.config.flow_settings import FlowConfig
 from mm2.core.filters import build_group_filter
 from mm2.core.mirror_records import Checkpoint
@@ -24,8 +24,8 @@ from mm2.core.translation.returned_groups import ReturningGroups
 from mm2.core.translation.reverse_translation import Copies, Reverser
 from mm2.core.translation.runs import Logs
 from mm2.errors import ClusterError
-from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import check_reachable
 
 log = structlog.get_logger()
 

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Collection
 from mm2.client.client_config import ClientConfig
 from mm2.core.model import TopicName
 from mm2.errors import InvalidArgument
-from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import UnknownTopic
+from mm2.kafka.flow_clusters import check_reachable
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.kafka.logs.read_log import records_to_end
 from mm2.kafka.logs.records import Record

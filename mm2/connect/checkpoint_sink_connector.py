@@ -17,7 +17,7 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import build_group_filter
 from mm2.core.model import SourceAndTarget
-from mm2.herder.flow_clusters import FlowClusters
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.supervision import run_periodically
 
 _LEAST: Final = timedelta(seconds=1)

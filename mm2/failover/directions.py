@@ -13,14 +13,14 @@ from uuid import UUID
 
 from mm2.client.load_translation import load_translation
 from mm2.config.flow_config import FlowConfig
+from mm2.config.flow_topics import accepted_topics
 from mm2.core.model import TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation
 from mm2.core.translation.runs import Logs
 from mm2.failover.copy_progress import CopyProgress
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.offsets.position_store import FlowPositions
-from mm2.herder.topics.internal_topics import accepted_topics
+from mm2.kafka.flow_clusters import FlowClusters
 
 _MARKERS: Final = 64
 """So many offsets without records are looked behind at the end of a copy."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import FlowError
-from mm2.herder.control.desired_state import DesiredState, read_control
 from mm2.herder.control.flow_commands import FlowCommands
 from mm2.herder.election.liveness import why_still_running
-from mm2.herder.flow_clusters import FlowClusters, check_reachable
+from mm2.kafka.flow_clusters import FlowClusters, check_reachable
 from mm2.protocol.command_records import ConnectorState
 from mm2.protocol.control_records import Assignment, DesiredFlowState, Lease
+from mm2.protocol.desired_state import DesiredState, read_control
 from mm2.stop_deadlines import FLOW_EVERYWHERE_S
 
 

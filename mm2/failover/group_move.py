@@ -42,7 +42,7 @@ from mm2.failover.move_survey import MoveSurvey
 from mm2.failover.offset_writer import OffsetWriter
 from mm2.failover.producer_checks import check_producers
 from mm2.failover.temporary_stop import TemporaryStop
-from mm2.herder.flow_clusters import FlowClusters, check_reachable
+from mm2.kafka.flow_clusters import FlowClusters, check_reachable
 
 _LOOK_EVERY_S: Final = 0.5
 _TRANSLATED_WITHIN_S: Final = 10.0

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import structlog
 
 from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint, of_live_topics
+from mm2.config.flow_topics import accepted_topics
 from mm2.core.failover.group_facts import GroupFacts, TargetOffset, WithoutCheckpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
@@ -22,7 +23,6 @@ from mm2.errors import ClusterError, SchemaError
 from mm2.failover.known_commits import checkpoints_on, records_of
 from mm2.failover.move_route import MoveRoute
 from mm2.failover.move_survey import ranges, states_of
-from mm2.herder.topics.internal_topics import accepted_topics
 from mm2.kafka.logs.read_log import Record
 from mm2.protocol.progress_records import decode_progress
 

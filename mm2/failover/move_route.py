@@ -12,8 +12,8 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
 from mm2.failover.directions import AgainstFlow, FlowDirection, Ids, WithFlow
-from mm2.herder.flow_clusters import FlowClusters, admin_clients
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import FlowClusters, admin_clients
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

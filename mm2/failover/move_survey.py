@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from mm2.client.pending_returns import read_synced_offsets
+from mm2.checkpoints.synced_offsets import read_synced_offsets
+from mm2.config.flow_topics import accepted
 from mm2.core.failover.group_facts import GroupFacts, TargetOffset
 from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, TopicPartition
@@ -28,7 +29,6 @@ from mm2.failover.group_partitions import (
 )
 from mm2.failover.known_commits import known_commits_of
 from mm2.failover.move_route import ClusterClients, MoveRoute
-from mm2.herder.topics.internal_topics import accepted
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.logs.first_records import Range
 

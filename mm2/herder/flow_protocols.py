@@ -7,10 +7,10 @@ from typing import Protocol
 
 from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import ConnectorKey, TaskKey
-from mm2.herder.bundles.slot_allocation import Slots
 from mm2.herder.election.leadership_term import LeadershipTerm
-from mm2.herder.flow_clusters import FlowClusters
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
+from mm2.slot_allocation import Slots
 
 
 class BundleRunner(Protocol):

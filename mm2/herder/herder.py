@@ -27,13 +27,13 @@ from mm2.herder.election.flow_leading import FlowLeading
 from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses, load_classes
-from mm2.herder.flow_clusters import admin_clients, wait_until_reachable
 from mm2.herder.flow_protocols import BundleRunner, SmallFlow, StatusWriter
 from mm2.herder.leader_flow import LeaderFlow
 from mm2.herder.status.failure_reporting import ReportingRunner, reporting_flow
 from mm2.herder.status.status_keeper import StatusKeeper
 from mm2.herder.status.status_topic import StatusTopic, worker_id_of
 from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.flow_clusters import admin_clients, wait_until_reachable
 from mm2.supervision import keep_running, run_unless_set
 
 log = structlog.get_logger()

@@ -29,12 +29,12 @@ from mm2.core.policy import build_policy
 from mm2.errors import ConfigError, Mm2Error
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses, loading_problem
-from mm2.herder.flow_clusters import FlowClusters, admin_clients, wait_until_reachable
 from mm2.herder.flow_protocols import BundleRunner, SmallFlow
 from mm2.herder.restartable import Restartable
 from mm2.herder.source_controller import SourceController
 from mm2.herder.status.failure_reporting import Hear
 from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.flow_clusters import FlowClusters, admin_clients, wait_until_reachable
 from mm2.protocol.command_records import (
     Alterations,
     CommandRecord,

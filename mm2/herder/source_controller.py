@@ -12,6 +12,7 @@ from functools import partial
 import structlog
 
 from mm2.config.flow_config import FlowConfig
+from mm2.config.flow_topics import offset_syncs_topic
 from mm2.config.keys.effects import Effect, Effects
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.connect.status_records import TaskKey
@@ -20,17 +21,15 @@ from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.bundles.progress_watcher import ProgressWatcher
 from mm2.herder.bundles.rate_shares import RateShares
-from mm2.herder.bundles.slot_allocation import FlowSlots
 from mm2.herder.bundles.task_fencing import end_earlier_tasks
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.flow_protocols import BundleRunner
 from mm2.herder.restartable import Restartable
 from mm2.herder.status.failure_reporting import Hear
 from mm2.herder.topics.discovery import Assigned
-from mm2.herder.topics.internal_topics import offset_syncs_topic
 from mm2.herder.topics.topic_sync import TopicSync
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.command_records import (
     CommandRecord,
@@ -47,6 +46,7 @@ from mm2.protocol.control_records import (
     earlier_bundles,
 )
 from mm2.protocol.rate_records import RateDivision, encode_division
+from mm2.slot_allocation import FlowSlots
 from mm2.supervision import keep_running, run_unless_set, wait_any
 
 log = structlog.get_logger()

@@ -16,9 +16,9 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.overrides import Changes, apply_valid_overrides
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.herder.control.flow_commands import FlowCommands
-from mm2.herder.flow_clusters import admin_clients
 from mm2.herder.offsets.offset_changes import OffsetChanges
 from mm2.herder.view.flow_follower import ConnectorView
+from mm2.kafka.flow_clusters import admin_clients
 from mm2.protocol.command_records import Alterations, ConnectorState
 from mm2.rest import connector_offsets
 from mm2.rest.config_diff import ConfigDiff

@@ -9,9 +9,9 @@ from typing import TypeAlias
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import ClusterAlias
 from mm2.errors import ClusterError, ConfigError
-from mm2.herder.flow_clusters import check_reachable
 from mm2.herder.view.flow_problems import problems_of
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import check_reachable
 from mm2.rest.connector_protocol import Readiness
 from mm2.rest.followed_flows import FlowViews
 from mm2.rest.rest_errors import not_found

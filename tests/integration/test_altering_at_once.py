@@ -15,12 +15,12 @@ from mm2.cli.mm2 import main
 from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
 from mm2.errors import ConfigErrors
-from mm2.herder.control.desired_state import ControlBacklog
 from mm2.herder.control.flow_commands import FlowCommands
-from mm2.herder.flow_clusters import admin_clients
+from mm2.kafka.flow_clusters import admin_clients
 from mm2.kafka.logs.read_log import Record, read_to_end
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import CONFIG_KEY
+from mm2.protocol.desired_state import ControlBacklog
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
 

@@ -15,11 +15,11 @@ import pytest
 from confluent_kafka import Consumer
 from structlog.testing import capture_logs
 
+from mm2.config.flow_topics import offset_syncs_topic
 from mm2.core.model import TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.herder.topics.internal_topics import offset_syncs_topic
 from mm2.kafka.admin import Admin
 from tests.support.checkpointing import Pair, make_pair, text_bytes
 from tests.support.cluster import Cluster

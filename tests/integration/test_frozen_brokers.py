@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from mm2.cli.mm2 import main
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.herder.flow_clusters import check_reachable
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import check_reachable
 from mm2.kafka.group_admin import OffsetAt
 from tests.support.cluster import KafkaCluster, running
 from tests.support.eventually import eventually

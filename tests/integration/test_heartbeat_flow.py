@@ -18,8 +18,8 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import load_maker
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
-from mm2.herder.flow_clusters import admin_clients
 from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.flow_clusters import admin_clients
 from mm2.kafka.logs.read_log import read_to_end
 from mm2.protocol.heartbeat_progress import decode_heartbeats
 from tests.support.cluster import Cluster

@@ -27,9 +27,9 @@ from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
-from mm2.herder.flow_clusters import admin_clients
 from mm2.herder.topics.internal_topics import create_internal_topics
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import admin_clients
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually, eventually_async
 from tests.support.mirror import Mirror, properties

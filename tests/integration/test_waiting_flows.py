@@ -12,9 +12,9 @@ from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.election.leadership_term import LeadershipTerm
-from mm2.herder.flow_clusters import FlowClusters, admin_clients
 from mm2.herder.herder import FlowHerder
 from mm2.herder.source_controller import SourceController
+from mm2.kafka.flow_clusters import FlowClusters, admin_clients
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.certificates import PASSWORD, Certified

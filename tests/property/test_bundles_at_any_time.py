@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.herder.bundles.bundle_assignments import Bundles
-from mm2.herder.bundles.slot_allocation import FlowSlots, Slots
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.control_records import Assignment, BundleState, decode
+from mm2.slot_allocation import FlowSlots, Slots
 from tests.support.runners import EndlessRunner
 from tests.support.virtual_time import run
 

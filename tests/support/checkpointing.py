@@ -15,18 +15,15 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from flows.checkpoint.checkpoint_flow import run_checkpoints
 from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.flow_topics import offset_runs_topic, offset_syncs_topic
 from mm2.config.mirror_maker_config import load_maker
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
-from mm2.herder.flow_clusters import admin_clients
-from mm2.herder.topics.internal_topics import (
-    create_internal_topics,
-    offset_runs_topic,
-    offset_syncs_topic,
-)
+from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.flow_clusters import admin_clients
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.groups import group_offsets

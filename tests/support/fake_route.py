@@ -33,9 +33,9 @@ from mm2.failover.directions import (
 )
 from mm2.failover.empty_ranges import FirstRecords
 from mm2.failover.move_route import ClusterClients, MoveRoute, Pair, pair_of
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import SecurityDisabled
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.logs.first_records import Range
 from mm2.kafka.logs.records import Record

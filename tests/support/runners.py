@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mm2.herder.bundles.slot_allocation import Slots
+from mm2.slot_allocation import Slots
 
 
 class EndlessRunner:

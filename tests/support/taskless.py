@@ -10,9 +10,9 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.topics.acls import AclBinding, AclOperation
-from mm2.herder.flow_clusters import FlowClusters, admin_clients
 from mm2.herder.topics.discovery import Discovery
 from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.flow_clusters import FlowClusters, admin_clients
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.mirror import QUICK

@@ -8,13 +8,20 @@ import tomllib
 from tests.support.layout import ROOT
 
 _PAGE = (ROOT / "CONTRIBUTING.md").read_text()
-_IN_NO_PICTURE = {"mm2.user_code", "mm2.user_patterns", "mm2.stop_deadlines", "mm2.errors"}
-"""Single modules, which all packages may import."""
+_IN_NO_PICTURE = {
+    "mm2.slot_allocation",
+    "mm2.user_code",
+    "mm2.user_patterns",
+    "mm2.stop_deadlines",
+    "mm2.errors",
+}
+"""Single modules, which all packages above them may import."""
 
 
 def test_the_picture_shows_the_layers_in_their_order() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    levels = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    layers = [name for level in levels for name in level.split(" | ")]
     shown = re.findall(r'\["([\w.]+): ', _PAGE)
     assert shown == [name for name in layers if name not in _IN_NO_PICTURE]
 

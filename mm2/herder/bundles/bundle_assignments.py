@@ -22,11 +22,11 @@ from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.bundles.bundle_supervisor import BundleSupervisor
-from mm2.herder.bundles.slot_allocation import FlowSlots
 from mm2.herder.flow_protocols import BundleRunner
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
+from mm2.slot_allocation import FlowSlots
 from mm2.stop_deadlines import CONTROL_WRITE_S, bundle_s
 from mm2.supervision import keep_running
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from mm2.config.connector_settings import ErrorSettings
 from mm2.config.flow_config import FlowConfig, data_producer
+from mm2.config.flow_topics import offset_runs_topic
 from mm2.config.record_clients import DataSettings
 from mm2.config.text.expressions import RESOLVED
 from mm2.herder.bundles.task_fencing import exactly_once_spec, transactional_id
-from mm2.herder.topics.internal_topics import offset_runs_topic
 from mm2.kafka.client_settings import milliseconds
 from mm2.kafka.wire.compression import CODEC_NAMES, Compression
 from mm2.protocol.bundle_spec import BundleSpec, ErrorSpec, FetchSpec, GapSpec, OffsetSyncSpec

@@ -15,10 +15,10 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.overrides import Changes
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.control.config_alteration import Alteration, alteration
-from mm2.herder.control.desired_state import ControlBacklog, newer_alterations, readable_command
 from mm2.kafka.logs.read_log import Record
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import Alterations, encode_command
+from mm2.protocol.desired_state import ControlBacklog, newer_alterations, readable_command
 
 _AT_THE_SAME_TIME: Final = "somebody else altered the flow at the same time: both changes hold"
 

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import structlog
 
 from mm2.errors import SchemaError
-from mm2.herder.control.desired_state import DesiredState
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.kafka.logs.read_log import Record
 from mm2.protocol.command_records import CommandRecord, decode_command
 from mm2.protocol.control_records import Entry, NewerRecord, decode
+from mm2.protocol.desired_state import DesiredState
 
 log = structlog.get_logger()
 

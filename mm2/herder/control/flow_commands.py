@@ -20,9 +20,8 @@ from mm2.core.policy import build_policy
 from mm2.errors import InvalidArgument
 from mm2.herder.control.alteration_writer import AlterationWriter, known_alterations
 from mm2.herder.control.config_alteration import Alteration, alteration
-from mm2.herder.control.desired_state import ControlBacklog, DesiredState, read_control
-from mm2.herder.flow_clusters import FlowClusters, check_reachable
 from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.flow_clusters import FlowClusters, check_reachable
 from mm2.kafka.logs.read_log import Record, records_to_end
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import (
@@ -34,6 +33,7 @@ from mm2.protocol.command_records import (
     encode_command,
 )
 from mm2.protocol.control_records import DesiredFlowState, FlowState, encode_desired_state
+from mm2.protocol.desired_state import ControlBacklog, DesiredState, read_control
 
 Request = Callable[[Changes], tuple[Changes, Collection[str]] | None]
 """Says what to change and what to reset, given what is altered; None for nothing."""

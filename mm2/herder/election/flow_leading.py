@@ -22,12 +22,12 @@ from mm2.core.leadership.lease_timing import LASTS_MS
 from mm2.core.leadership.state_machine import Leadership
 from mm2.errors import ClusterError
 from mm2.herder.control.control_topic import ControlTopicState
-from mm2.herder.election import clock
 from mm2.herder.election.group_election import Election, NodeAssignments
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
 from mm2.herder.election.version_guard import VersionGuard
 from mm2.kafka.writer import Writer
+from mm2.protocol import lease_clock
 from mm2.protocol.command_records import CommandRecord
 from mm2.protocol.control_records import Entry, Lease, LeaseState, encode_lease
 from mm2.protocol.member_metadata import Decision
@@ -271,4 +271,4 @@ class FlowLeading:
 
 
 def _now_ms() -> int:
-    return int(clock.seconds() * 1_000)
+    return int(lease_clock.seconds() * 1_000)

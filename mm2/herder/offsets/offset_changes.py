@@ -18,9 +18,9 @@ from mm2.core.positions.offset_requests import (
 )
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.election.liveness import why_offsets_are_locked
-from mm2.herder.flow_clusters import FlowClusters, admin_clients, check_reachable
 from mm2.herder.offsets.position_store import FlowPositions
 from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.kafka.flow_clusters import FlowClusters, admin_clients, check_reachable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from mm2.config.flow_config import FlowConfig
+from mm2.config.flow_topics import accepted, accepted_topics
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
 from mm2.core.json_text import read_json
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
@@ -21,8 +22,7 @@ from mm2.core.positions.log_identity import Lineage
 from mm2.core.positions.offset_requests import LogRange
 from mm2.core.positions.stored_positions import last_positions, lineages_of, newest_records
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.herder.flow_clusters import FlowClusters
-from mm2.herder.topics.internal_topics import accepted, accepted_topics
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.logs.read_log import Record, read_to_end
 from mm2.kafka.writer import Writer

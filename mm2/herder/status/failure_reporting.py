@@ -9,10 +9,10 @@ from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import ConnectorKey, TaskKey
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import root_cause
-from mm2.herder.bundles.slot_allocation import Slots
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.flow_protocols import BundleRunner, SmallFlow
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
+from mm2.slot_allocation import Slots
 
 Hear: TypeAlias = Callable[[ConnectorKey | TaskKey, str | None], None]
 """Told that a connector or task begins (None), or why it has failed."""

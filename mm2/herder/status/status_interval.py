@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from mm2.herder.control.desired_state import DesiredState
 from mm2.herder.view.flow_snapshot import FlowSnapshot
+from mm2.protocol.desired_state import DesiredState
 
 _EVERY_S: Final = 1.0
 _PARTITIONS_IN_A_SECOND: Final = 500

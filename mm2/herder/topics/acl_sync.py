@@ -23,8 +23,8 @@ from mm2.core.topics.acls import (
 )
 from mm2.errors import ClusterError, SchemaError
 from mm2.herder.control.leader_state import LeaderState
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.client_errors import SecurityDisabled
+from mm2.kafka.flow_clusters import FlowClusters
 
 log = structlog.get_logger()
 

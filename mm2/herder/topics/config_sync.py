@@ -21,9 +21,9 @@ from mm2.core.model import TopicName
 from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry, config_alterations
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic
 from mm2.errors import ClusterError
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import NotSupported, Refused
+from mm2.kafka.flow_clusters import FlowClusters
 
 log = structlog.get_logger()
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 import structlog
 
 from mm2.config.flow_config import FlowConfig
+from mm2.config.flow_topics import accepted, accepted_topics
 from mm2.core.filters import build_config_property_filter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
@@ -27,12 +28,11 @@ from mm2.core.topics.topic_plan import (
 from mm2.core.topics.topology import is_own_copy
 from mm2.errors import ClusterError, NotAuthorized
 from mm2.herder.control.leader_state import LeaderState
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.topics.acl_sync import TopicAcls
 from mm2.herder.topics.config_sync import TopicSettings, create_topics, grow_topics
-from mm2.herder.topics.internal_topics import accepted, accepted_topics
 from mm2.herder.topics.topic_deletion import TopicDeletion
 from mm2.kafka.client_errors import needs_more_brokers
+from mm2.kafka.flow_clusters import FlowClusters
 
 log = structlog.get_logger()
 

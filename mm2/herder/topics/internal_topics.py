@@ -1,5 +1,5 @@
 """
-The topics of a flow: which of the source's it mirrors, and its internal ones (behaviours 1.2).
+The internal topics of a flow (behaviours 1.2).
 
 Names, counts and policies are those of Java's MirrorMaker, so that both find each other's; control
 and progress are our own.
@@ -7,25 +7,19 @@ and progress are our own.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.filters import build_topic_filter
-from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, TopicName
-from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.topics.topology import should_replicate_topic
-from mm2.core.translation.run_codec import runs_topic
+from mm2.config.flow_topics import offset_runs_topic, offset_syncs_topic
+from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
+from mm2.core.policy import ReplicationPolicy
 from mm2.errors import Mm2Error
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import TOO_FEW_BROKERS, Refused, needs_more_brokers
-
-_N = TypeVar("_N", bound=str)
+from mm2.kafka.flow_clusters import FlowClusters
 
 _COMPACT: Final = {"cleanup.policy": "compact"}
 _OFTEN_COMPACTED: Final = {**_COMPACT, "segment.ms": "3600000", "segment.bytes": str(16 << 20)}
@@ -144,12 +138,6 @@ def _connector_topics(config: FlowConfig, policy: ReplicationPolicy) -> Iterator
         )
 
 
-def offset_syncs_topic(config: FlowConfig, policy: ReplicationPolicy) -> str:
-    """The offset-syncs topic is named after the cluster that it is not on (C101)."""
-    is_on_source = config.source.offset_syncs_location == "source"
-    return policy.offset_syncs_topic(config.flow.target if is_on_source else config.flow.source)
-
-
 def _offset_syncs(config: FlowConfig, policy: ReplicationPolicy) -> InternalTopic:
     return InternalTopic(
         name=offset_syncs_topic(config, policy),
@@ -158,12 +146,6 @@ def _offset_syncs(config: FlowConfig, policy: ReplicationPolicy) -> InternalTopi
         replication_key=_OF_OFFSET_SYNCS,
         configs=_compacted(config.source.offset_syncs_retention),
     )
-
-
-def offset_runs_topic(config: FlowConfig) -> str:
-    """The topic of exact runs is where the offset syncs are, and named as they are."""
-    is_on_source = config.source.offset_syncs_location == "source"
-    return runs_topic(config.flow.target if is_on_source else config.flow.source)
 
 
 def _offset_runs(config: FlowConfig) -> InternalTopic:
@@ -186,28 +168,6 @@ def _compacted(retention: timedelta | None) -> dict[str, str]:
         return dict(_COMPACT)
     kept_ms = round(retention.total_seconds() * 1000)
     return {"cleanup.policy": "compact,delete", "retention.ms": str(kept_ms)}
-
-
-def accepted_topics(config: FlowConfig) -> Callable[[TopicName], bool]:
-    """Says of a source topic whether the flow mirrors it (C152)."""
-    policy = build_policy(config.source.properties)
-    topic_filter = build_topic_filter(config.source.properties)
-    return partial(
-        should_replicate_topic,
-        flow=config.flow,
-        policy=policy,
-        topic_filter=topic_filter,
-        heartbeats_replication=config.source.heartbeats_replication,
-    )
-
-
-async def accepted(accepts: Callable[[_N], bool], names: Iterable[_N]) -> set[_N]:
-    """
-    The names that a filter accepts.
-
-    Patterns of users may take long for names that are new. Leases are renewed meanwhile.
-    """
-    return set(await asyncio.to_thread(lambda: [*filter(accepts, names)]))
 
 
 async def create_internal_topics(

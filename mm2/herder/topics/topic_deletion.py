@@ -15,14 +15,14 @@ from typing import Final
 import structlog
 
 from mm2.config.flow_config import FlowConfig
+from mm2.config.flow_topics import accepted
 from mm2.core.model import TopicName
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.missing_topics import Absences
 from mm2.errors import NotAuthorized
 from mm2.herder.control.leader_state import LeaderState
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.offsets.position_store import PositionStore
-from mm2.herder.topics.internal_topics import accepted
+from mm2.kafka.flow_clusters import FlowClusters
 
 log = structlog.get_logger()
 

@@ -13,10 +13,10 @@ import structlog
 from mm2.config.flow_config import FlowConfig
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.missing_topics import MissedOnce
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.restartable import Restartable
 from mm2.herder.topics.discovery import Assigned, Discovery
 from mm2.kafka.cancelling import cancellable
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.supervision import run_periodically
 
 log = structlog.get_logger()

@@ -14,7 +14,6 @@ import structlog
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import ClusterError, root_cause
 from mm2.herder.control.control_topic import ControlTopicState
-from mm2.herder.flow_clusters import check_reachable
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, FlowTopics, now_ms
 from mm2.herder.view.flow_views import (
@@ -28,6 +27,7 @@ from mm2.herder.view.flow_views import (
 )
 from mm2.herder.view.view_builder import build_view
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import check_reachable
 from mm2.kafka.logs.log_tail import LogTail
 
 __all__ = [

@@ -28,7 +28,6 @@ from mm2.core.leadership.placement import Member
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
 from mm2.core.rates import WindowedRate
 from mm2.errors import SchemaError
-from mm2.herder.control.desired_state import DesiredState, readable, readable_command
 from mm2.kafka.group_model import GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
 from mm2.protocol.checkpoint_progress import (
@@ -38,6 +37,7 @@ from mm2.protocol.checkpoint_progress import (
 )
 from mm2.protocol.command_records import Alterations
 from mm2.protocol.control_records import Assignment, Lease
+from mm2.protocol.desired_state import DesiredState, readable, readable_command
 from mm2.protocol.heartbeat_progress import KEY as HEARTBEAT_KEY
 from mm2.protocol.heartbeat_progress import HeartbeatProgress, decode_heartbeats
 from mm2.protocol.member_metadata import decode_member

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import NO_OFFSET, SourceAndTarget, TopicName, TopicPartition
-from mm2.herder.control.desired_state import DesiredState
+from mm2.protocol.desired_state import DesiredState
 from mm2.protocol.progress_records import GapReport
 
 

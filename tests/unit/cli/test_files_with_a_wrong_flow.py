@@ -11,7 +11,7 @@ from mm2.cli import flows_commands
 from mm2.cli.mm2 import main
 from mm2.config.flow_config import FlowConfig
 from mm2.failover.flow_switch import FlowStatus
-from mm2.herder.control.desired_state import DesiredState
+from mm2.protocol.desired_state import DesiredState
 
 _FILE = """\
 clusters = A, B, C

@@ -11,8 +11,8 @@ from mm2.cli.options import flows_of
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import Unavailable
 from mm2.failover.flow_switch import FlowStatus
-from mm2.herder.control.desired_state import DesiredState
 from mm2.protocol.control_records import DesiredFlowState, FlowState
+from mm2.protocol.desired_state import DesiredState
 
 _FILE = """\
 clusters = A, B

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
+from mm2.checkpoints.group_offset_writer import GroupOffsets
 from mm2.client.arguments import GroupPattern
 from mm2.client.checkpoint_sink import CheckpointSink, WrittenCheckpoints
-from mm2.client.group_offset_writer import GroupOffsets
 from mm2.client.mirror_client import TIMEOUT, MirrorClient
 from mm2.client.pending_returns import PendingReturns
 from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint

@@ -15,8 +15,8 @@ from mm2.driver.mirror_maker import EXIT_START, run_flows
 from mm2.driver.rest_start import server_setup
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors
-from mm2.herder.bundles.slot_allocation import Slots
 from mm2.protocol.bundle_spec import BundleSpec
+from mm2.slot_allocation import Slots
 
 FILE = """\
 clusters = A, B

@@ -12,8 +12,8 @@ from mm2.config.text.properties import load
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.failover.directions import AgainstFlow, FlowDirection, WithFlow, direction_of
 from mm2.failover.move_route import Pair, pair_of
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import FlowClusters
 
 _FILE = """\
 clusters = A, B

@@ -16,7 +16,7 @@ from flows.checkpoint.deleted_groups import DeletedGroups
 from flows.checkpoint.emission import CheckpointSelector
 from flows.checkpoint.followed_groups import absent, followed
 from flows.checkpoint.translation_followers import feed
-from mm2.client.group_offset_writer import interference, is_active, is_idle
+from mm2.checkpoints.group_offset_writer import interference, is_active, is_idle
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.mirror_records import Checkpoint, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition

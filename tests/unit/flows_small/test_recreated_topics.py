@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.recreated_topics import LOOK_EVERY_S, RecreatedTopics, TrackedFlow
-from mm2.client.live_topic_ids import LiveTopicIds
+from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import load

@@ -16,9 +16,9 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import load_maker
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.topics.internal_topics import internal_topics
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import FlowClusters
 
 NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
 

@@ -17,10 +17,10 @@ from mm2.core.topics.acls import AclBinding, AclOperation
 from mm2.core.topics.remote_configs import ConfigEntry
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.topics.discovery import Assigned, Discovery
 from mm2.herder.topics.topic_sync import TopicSync
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import FlowClusters
 from tests.support.eventually import eventually_async
 
 

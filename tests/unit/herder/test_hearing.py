@@ -12,12 +12,12 @@ from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.connect.status_records import ConnectorKey, TaskKey
 from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import Unavailable
-from mm2.herder.bundles.slot_allocation import Slots
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.status.failure_reporting import ReportingRunner, reporting_flow
 from mm2.herder.status.status_topic import worker_id_of
 from mm2.kafka.admin import Admin
+from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
+from mm2.slot_allocation import Slots
 from tests.support.specs import sample_spec
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))

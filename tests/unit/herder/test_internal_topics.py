@@ -12,10 +12,10 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
-from mm2.herder.flow_clusters import FlowClusters
 from mm2.herder.topics.internal_topics import create_internal_topics, internal_topics
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import Refused
+from mm2.kafka.flow_clusters import FlowClusters
 
 _ALWAYS = {
     "mm2-configs.A.internal",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from structlog.testing import capture_logs
 
-from mm2.herder.bundles.slot_allocation import FlowSlots, Slots
+from mm2.slot_allocation import FlowSlots, Slots
 from tests.support.virtual_time import run
 
 

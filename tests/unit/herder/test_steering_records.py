@@ -11,12 +11,6 @@ from hypothesis import strategies as st
 from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, SOURCE_CONNECTOR
 from mm2.errors import ConfigErrors, SchemaError
 from mm2.herder.control.alteration_writer import known_alterations
-from mm2.herder.control.desired_state import (
-    ControlBacklog,
-    DesiredState,
-    desired_state_of,
-    newer_alterations,
-)
 from mm2.kafka.logs.read_log import Record
 from mm2.protocol.command_records import (
     Alterations,
@@ -34,6 +28,12 @@ from mm2.protocol.control_records import (
     NewerRecord,
     decode,
     encode_desired_state,
+)
+from mm2.protocol.desired_state import (
+    ControlBacklog,
+    DesiredState,
+    desired_state_of,
+    newer_alterations,
 )
 
 _entries: st.SearchStrategy[CommandRecord] = st.one_of(

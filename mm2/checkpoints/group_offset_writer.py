@@ -18,7 +18,7 @@ from typing import Final, Protocol, TypeAlias
 
 import structlog
 
-from mm2.client.target_logs import Offsets, TargetLogs, Wanted
+from mm2.checkpoints.target_logs import Offsets, TargetLogs, Wanted
 from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.checkpoint_rules import group_offsets_to_sync, offset_of
