@@ -1,10 +1,19 @@
-"""What follows when keys of a running flow change: as their rows say, and for prefixes as here."""
+"""
+What is different between two configurations of a flow, and what it takes to change a running one.
+
+Rows of the table say it of their keys, and this module of prefixes.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
+from mm2.config.connector_settings import SourceSettings
+from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.definition import Definition, Key, Support
 from mm2.config.keys.effects import (
     BUNDLES,
@@ -17,7 +26,9 @@ from mm2.config.keys.effects import (
     Effect,
     Effects,
 )
+from mm2.config.keys.key_aliases import canonical_key
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, TABLE
+from mm2.config.text.redact import redacted
 
 _CONNECTORS: Final = frozenset({*CONNECTOR_DEFINITION.values(), Definition.CONNECT})
 _WORKERS: Final = frozenset({Definition.WORKER, Definition.POLICY})
@@ -50,7 +61,58 @@ _WORKER_PREFIXES: Final[tuple[tuple[str, Effects], ...]] = (
 """What is behind ``admin.`` and ``replication.policy.`` reaches the flow through its connectors."""
 
 _PROCESS_PREFIXES: Final = ("admin.listeners", "listeners.", "rest.", "spark.")
+_DIGEST_LENGTH: Final = 16
 _CLUSTERS: Final = ("source.cluster.", "target.cluster.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowChange:
+    """
+    The difference.
+
+    Attributes:
+        keys: whose values differ, as connectors and worker see them; sorted.
+        of_process: those of them that only a new start of the process reads.
+        effects: what follows for a flow that runs; empty if nothing does.
+    """
+
+    keys: tuple[str, ...]
+    of_process: tuple[str, ...]
+    effects: Effects
+
+
+def change_between(before: FlowConfig, after: FlowConfig) -> FlowChange:
+    """What a flow has to do when its configuration changes."""
+    connector = changed_keys(before.source.properties, after.source.properties)
+    worker = changed_keys(before.worker, after.worker)
+    process = _of_process(before, after)
+    # A spelling changes the key that it is read as, if it counts; by itself it changes nothing.
+    read = [key for key in connector if canonical_key(key) == key]
+    effects = set(effects_of(read, worker))
+    if process:
+        effects.add(Effect.PROCESS)
+    if _way_back(before) != _way_back(after):
+        effects.add(Effect.CHECKPOINTS)
+    if before.source.runs != after.source.runs:
+        effects.add(Effect.FLOW)
+    keys = tuple(sorted({*connector, *worker, *process}))
+    return FlowChange(keys=keys, of_process=tuple(process), effects=frozenset(effects))
+
+
+def config_digest(config: FlowConfig) -> str:
+    """
+    Names what counts for a flow, as its file has it: the same words make the same name.
+
+    Secrets leave no trace in it, and neither does what belongs to a machine (``spark.*``).
+    """
+    parts = (
+        config.worker,
+        config.source.properties,
+        config.checkpoint.properties,
+        config.heartbeat.properties,
+    )
+    text = json.dumps([sorted(redacted(part).items()) for part in parts])
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
 def effects_in_connector(key: str) -> Effects:
@@ -137,3 +199,17 @@ def _is_of_worker(key: str) -> bool:
 
 def _by_prefix(key: str, prefixes: Iterable[tuple[str, Effects]]) -> Effects:
     return next((found for prefix, found in prefixes if key.startswith(prefix)), FLOW)
+
+
+def _way_back(config: FlowConfig) -> SourceSettings | None:
+    """What checkpoints read of the opposite flow."""
+    return None if config.reverse is None else config.reverse.source
+
+
+def _of_process(before: FlowConfig, after: FlowConfig) -> list[str]:
+    """Changed keys that only a new start of the process reads."""
+    changed = changed_keys(before.spark, after.spark)
+    if before.maker is not None and after.maker is not None:
+        raw = changed_keys(before.maker.raw, after.maker.raw)
+        changed += [key for key in raw if is_of_process(key) and key not in changed]
+    return sorted(changed)

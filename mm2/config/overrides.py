@@ -20,7 +20,7 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.keys.effects import Effect, Effects
 from mm2.config.keys.key_aliases import canonical_key
 from mm2.config.keys.key_types import java_trim
-from mm2.config.keys.keys_rest import REST_PROVIDERS
+from mm2.config.keys.keys_top import REST_PROVIDERS
 from mm2.config.live_changes import effects_in_connector, effects_in_worker, is_of_process
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.expressions import RESOLVED, expressions

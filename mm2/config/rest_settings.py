@@ -12,15 +12,16 @@ from typing import Final
 from mm2.config.keys.definition import by_line, parse_all
 from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.key_types import Value
-from mm2.config.keys.keys_rest import (
+from mm2.config.keys.keys_top import (
     REST_ENABLED,
     REST_KEYS,
     REST_PASSWORDS,
     REST_PROVIDERS,
     REST_READ_ONLY,
     TLS_PREFIX,
+    HeaderRule,
+    header_rules,
 )
-from mm2.config.keys.keys_top import HeaderRule, header_rules
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.errors import ConfigError, ConfigErrors
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mm2.config.checks.findings import Severity
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_difference import change_between
 from mm2.config.keys.effects import Effect
+from mm2.config.live_changes import change_between
 from mm2.config.text.properties import load
 from mm2.driver.file_validation import validate
 from mm2.driver.flows_of_file import load_flows

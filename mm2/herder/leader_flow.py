@@ -14,8 +14,8 @@ from collections.abc import Mapping
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_difference import change_between
 from mm2.config.keys.effects import Effect
+from mm2.config.live_changes import change_between
 from mm2.config.overrides import AppliedOverrides, apply_valid_overrides
 from mm2.core.connect.status_records import ConnectorKey
 from mm2.core.model import (

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.keys.keys_rest import REST_PROVIDERS
+from mm2.config.keys.keys_top import REST_PROVIDERS
 from mm2.config.text.expressions import expressions
 from mm2.config.text.redact import HIDDEN, shown
 from mm2.errors import ConfigError, ConfigErrors

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from mm2.config.keys.keys_rest import REST_PASSWORDS
+from mm2.config.keys.keys_top import REST_PASSWORDS
 from mm2.config.text.properties import load
 from mm2.errors import ConfigError
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.key_types import java_trim, split_list
-from mm2.config.keys.keys_rest import ALLOWED_PREFIXES
+from mm2.config.keys.keys_top import ALLOWED_PREFIXES
 from mm2.config.text.expressions import hide
 from mm2.core import filters, policy
 from mm2.core.plugin import JAVA_PACKAGE

@@ -17,8 +17,8 @@ from mm2.config.keys.key_table import (
 )
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
 from mm2.config.keys.keys_mm2 import OWN_KEYS, SPARK_PREFIX, SPELLINGS, KeyAlias, Treatment
-from mm2.config.keys.keys_rest import REST_KEYS, TLS_PREFIX
 from mm2.config.keys.keys_security import CLIENT_NAMES
+from mm2.config.keys.keys_top import REST_KEYS, TLS_PREFIX
 from mm2.config.text.redact import is_secret
 from mm2.errors import ConfigError
 

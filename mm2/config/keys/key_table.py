@@ -11,9 +11,8 @@ from mm2.config.keys.definition import Definition, Key
 from mm2.config.keys.key_types import Type
 from mm2.config.keys.keys_connectors import CONNECTOR_KEYS
 from mm2.config.keys.keys_mm2 import OWN_KEYS
-from mm2.config.keys.keys_rest import REST_KEYS
 from mm2.config.keys.keys_security import CLIENT_NAMES, SECURITY_KEYS
-from mm2.config.keys.keys_top import TOP_KEYS
+from mm2.config.keys.keys_top import REST_KEYS, TOP_KEYS
 from mm2.config.keys.keys_worker import WORKER_KEYS
 from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
 

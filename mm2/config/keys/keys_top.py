@@ -1,4 +1,4 @@
-"""The keys of the whole process: Java's ``MirrorMakerConfig``, its REST server's included."""
+"""The keys of the whole process: Java's ``MirrorMakerConfig``, its REST server's, and ours."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from mm2.config.keys.effects import PROCESS, VALUES
 from mm2.config.keys.key_types import Type, Value, java_trim
 from mm2.config.keys.value_checks import items, one_of
 
+REST_ENABLED: Final = "rest.enabled"
+REST_READ_ONLY: Final = "rest.read.only"
+REST_PROVIDERS: Final = "rest.config.providers.enabled"
+REST_PASSWORDS: Final = "rest.basic.auth.file"
+ALLOWED_PREFIXES: Final = "plugin.allowed.prefixes"
+TLS_PREFIX: Final = "listeners.https."
+"""Begins the TLS keys of the REST interface alone (C363)."""
 _M: Final = frozenset({Definition.MAKER})
 _EVERYWHERE: Final = frozenset(
     {
@@ -87,6 +94,19 @@ _rest: Final = partial(
     Key, definitions=frozenset({Definition.MAKER, Definition.WORKER}), effects=PROCESS
 )
 
+
+def _own(name: str, type_: Type, default: str | None, doc: str) -> Key:
+    return Key(
+        name,
+        type_,
+        default,
+        f"{doc} Not a key of Kafka's.",
+        importance="MEDIUM",
+        definitions=frozenset({Definition.OWN, Definition.MAKER}),
+        effects=PROCESS,
+    )
+
+
 # fmt: off
 TOP_KEYS: Final = (
     Key("clusters", Type.LIST, None, "Aliases of the clusters, separated by commas.",
@@ -116,4 +136,27 @@ TOP_KEYS: Final = (
     _rest("ssl.client.auth", Type.STRING, "none",
         "Whether the REST server asks its clients for a certificate.",
         check=one_of("required", "requested", "none")),
+)
+
+REST_KEYS: Final = (
+    _own(REST_ENABLED, Type.BOOLEAN, "true", "Whether this node serves the REST interface."),
+    _own(REST_READ_ONLY, Type.BOOLEAN, None,
+        "Whether the REST interface only shows: requests that change anything are answered 403."
+        " Default: true for dedicated nodes, unless all who reach a listener have to log in, by"
+        " rest.basic.auth.file or https with listeners.https.ssl.client.auth=required; false for"
+        " Connect's workers."),
+    _own(REST_PROVIDERS, Type.BOOLEAN, None,
+        "Whether configurations that come over REST, or as alterations of a mirror's flow, may"
+        " have new expressions of config providers. Unset: not in a mirror's file; in a Connect"
+        " worker's file those of the worker's own providers, as in Connect. false: none. true:"
+        " all, and in a Connect worker also keys below config.providers, which a mirror never"
+        " takes. Expressions that are there already may be sent back unchanged."),
+    _own(REST_PASSWORDS, Type.STRING, "",
+        "File with the names and passwords of those who may use the REST interface (HTTP basic"
+        " authentication), a line name=password for each, as for Kafka's PropertyFileLoginModule."
+        " Empty: everybody who can reach it."),
+    _own(ALLOWED_PREFIXES, Type.LIST, "",
+        "Packages, modules or classes in Python (acme.mirror, acme.mirror:Filter) whose classes"
+        " may be named over REST, by mm2 flows alter, and by connectors of Connect's workers."
+        " Ours always may, and those that the file itself names."),
 )

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_difference import FlowChange, change_between
 from mm2.config.keys.effects import Effect
+from mm2.config.live_changes import FlowChange, change_between
 from mm2.config.overrides import Changes, apply_valid_overrides, check
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, has_a_slot_per_core, slots_of
 from mm2.errors import ConfigError, ConfigErrors

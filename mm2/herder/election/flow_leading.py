@@ -15,8 +15,8 @@ from typing import Final
 import structlog
 
 from mm2 import __version__
-from mm2.config.fingerprint import config_digest
 from mm2.config.flow_config import FlowConfig
+from mm2.config.live_changes import config_digest
 from mm2.core.leadership import leadership_events as events
 from mm2.core.leadership.lease_timing import LASTS_MS
 from mm2.core.leadership.state_machine import Leadership

@@ -19,8 +19,8 @@ from typing import Final
 import structlog
 
 from mm2 import __version__
-from mm2.config.fingerprint import config_digest
 from mm2.config.flow_config import FlowConfig
+from mm2.config.live_changes import config_digest
 from mm2.core.leadership.placement import Member, leader_of
 from mm2.errors import ClusterError
 from mm2.kafka.group_membership import Membership, MemberTimes, OtherProtocol

@@ -9,12 +9,11 @@ import pytest
 
 from mm2.config.checks.allowed_classes import LOADED
 from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.flow_difference import change_between
 from mm2.config.keys.effects import Effect
 from mm2.config.keys.key_aliases import canonical_key
 from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.keys_mm2 import SPELLINGS, KeyAlias
-from mm2.config.live_changes import rows
+from mm2.config.live_changes import change_between, rows
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.overrides import (
     apply_overrides,

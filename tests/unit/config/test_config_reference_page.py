@@ -5,8 +5,7 @@ from __future__ import annotations
 from mm2.config.checks.findings import findings
 from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.keys_mm2 import SPELLINGS
-from mm2.config.pages.key_reference import reference_page
-from mm2.config.pages.live_change_reference import live_page
+from mm2.config.pages.key_reference import live_page, reference_page
 from mm2.config.text.properties import load
 from tests.support.layout import ROOT
 
