@@ -19,7 +19,8 @@ from mm2.errors import Unavailable
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.client_errors import NotSupported, translated
 from mm2.kafka.client_settings import aiokafka_settings, connection_settings
-from mm2.kafka.wire.nodes import NodesClient, Traffic
+from mm2.kafka.wire.node_channel import Traffic
+from mm2.kafka.wire.nodes import NodesClient
 
 T = TypeVar("T")
 

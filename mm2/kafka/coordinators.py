@@ -27,10 +27,10 @@ from mm2.kafka.group_answers import (
 )
 from mm2.kafka.group_batches import GroupBatches
 from mm2.kafka.group_model import PROTOCOL_STATES, Group, GroupMembers, GroupState, GroupType
-from mm2.kafka.wire.describe_groups import ConsumerGroupsRequest, DescribeGroupsRequest
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.find_coordinators import ListedGroup, ListGroupsRequest
-from mm2.kafka.wire.offset_fetch import OffsetsRequest
+from mm2.kafka.wire.requests.describe_groups import ConsumerGroupsRequest, DescribeGroupsRequest
+from mm2.kafka.wire.requests.find_coordinators import ListedGroup, ListGroupsRequest
+from mm2.kafka.wire.requests.offset_fetch import OffsetsRequest
 
 T = TypeVar("T")
 

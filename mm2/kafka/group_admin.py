@@ -13,7 +13,7 @@ from mm2.errors import ClusterError
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.group_model import OTHER_TYPES, Group, GroupMembers
 from mm2.kafka.logs.log_ends import LogEnds
-from mm2.kafka.wire.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
+from mm2.kafka.wire.requests.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 
 
 class OffsetAt(Enum):

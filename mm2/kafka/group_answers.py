@@ -25,10 +25,10 @@ from mm2.kafka.group_model import (
     GroupState,
     GroupType,
 )
-from mm2.kafka.wire.describe_groups import ConsumerGroupsResponse
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.find_coordinators import FindCoordinatorsResponse
-from mm2.kafka.wire.offset_fetch import FetchedOffsets, OffsetsResponse
+from mm2.kafka.wire.requests.describe_groups import ConsumerGroupsResponse
+from mm2.kafka.wire.requests.find_coordinators import FindCoordinatorsResponse
+from mm2.kafka.wire.requests.offset_fetch import FetchedOffsets, OffsetsResponse
 
 Offsets = dict[TopicPartition, CommittedOffset]
 """What a group has committed."""

@@ -17,8 +17,8 @@ from mm2.kafka.changes import Outcome, change
 from mm2.kafka.chunks import NAMES_PER_REQUEST, chunks
 from mm2.kafka.client_errors import NotSupported, UnknownTopic, from_code, raise_first
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.wire.configs import TOPIC, AlterConfigsRequest
 from mm2.kafka.wire.error_codes import Code
+from mm2.kafka.wire.requests.configs import TOPIC, AlterConfigsRequest
 
 _DESCRIBE: Final = "describe settings of"
 _SOURCES: Final = dict(enumerate(ConfigSource))

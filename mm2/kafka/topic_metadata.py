@@ -15,8 +15,8 @@ from mm2.kafka.chunks import NAMES_PER_REQUEST, chunks
 from mm2.kafka.client_errors import from_code
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.metadata import Metadata, MetadataRequest, TopicMetadata
-from mm2.kafka.wire.topic_names import TopicNamesRequest, TopicNamesResponse
+from mm2.kafka.wire.requests.metadata import Metadata, MetadataRequest, TopicMetadata
+from mm2.kafka.wire.requests.topic_names import TopicNamesRequest, TopicNamesResponse
 
 _DESCRIBE: Final = "describe topics"
 

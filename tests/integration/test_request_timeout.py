@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from mm2.kafka.wire.produce import ProduceAnswer
+from mm2.kafka.wire.requests.produce import ProduceAnswer
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster

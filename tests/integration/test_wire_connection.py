@@ -16,8 +16,8 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.connection import Connection
-from mm2.kafka.wire.fetch import FetchRequest
-from mm2.kafka.wire.metadata import MetadataRequest
+from mm2.kafka.wire.requests.fetch import FetchRequest
+from mm2.kafka.wire.requests.metadata import MetadataRequest
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch
 from tests.support.certificates import PASSWORD, Certified

@@ -8,8 +8,8 @@ import pytest
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.admin import Admin
-from mm2.kafka.wire.epoch_ends import EpochEnd
 from mm2.kafka.wire.error_codes import Code
+from mm2.kafka.wire.requests.epoch_ends import EpochEnd
 from tests.support.batches import Plain, write_batch
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async

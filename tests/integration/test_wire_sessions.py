@@ -8,7 +8,7 @@ import pytest
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest
+from mm2.kafka.wire.requests.fetch import FetchAnswer, FetchRequest
 from mm2.kafka.wire.sessions import FetchSession, SessionStep
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch

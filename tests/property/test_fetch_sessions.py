@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.fetch import FetchAnswer, Topic
+from mm2.kafka.wire.requests.fetch import FetchAnswer, Topic
 from mm2.kafka.wire.sessions import NO_SESSION, FetchSession, SessionStep
 
 _MOST = 100

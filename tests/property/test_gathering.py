@@ -13,7 +13,7 @@ from flows.source.fetch.reading import NodeReading
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.fetch import FetchedPartition
+from mm2.kafka.wire.requests.fetch import FetchedPartition
 from tests.support.virtual_time import run
 
 _MOST_S = 0.005

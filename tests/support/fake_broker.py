@@ -18,7 +18,7 @@ from enum import StrEnum
 from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.produce import ProduceAnswer, ProducedPartition
+from mm2.kafka.wire.requests.produce import ProduceAnswer, ProducedPartition
 from mm2.kafka.wire.throttle import Throttle
 from tests.support.batches import Header, Plain, read_batch, read_header
 

@@ -18,7 +18,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
-from mm2.kafka.wire.produce import ProduceAnswer, ProducedPartition
+from mm2.kafka.wire.requests.produce import ProduceAnswer, ProducedPartition
 from tests.support.batches import Plain, read_header
 from tests.support.fake_broker import FakeCluster, Trouble
 

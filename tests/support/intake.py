@@ -12,8 +12,8 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.fetch import FetchedPartition
 from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.requests.fetch import FetchedPartition
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import ErrorSpec
 from tests.support.batches import Plain, read_batch

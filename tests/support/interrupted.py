@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mm2.kafka.wire.produce import ProduceAnswer
+from mm2.kafka.wire.requests.produce import ProduceAnswer
 from mm2.kafka.wire.wire_client import WireClient
 
 

@@ -13,8 +13,8 @@ from flows.source.forward.batch import Batch, split
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.fetch import FetchRequest
-from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
+from mm2.kafka.wire.requests.fetch import FetchRequest
+from mm2.kafka.wire.requests.list_offsets import EARLIEST, LATEST
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, read_batch
 from tests.support.eventually import PATIENCE_S, eventually_async

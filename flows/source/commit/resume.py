@@ -23,7 +23,7 @@ from mm2.errors import Unavailable
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.logs.read_log import read_to_end
-from mm2.kafka.wire.list_offsets import LATEST
+from mm2.kafka.wire.requests.list_offsets import LATEST
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import BundleSpec
 

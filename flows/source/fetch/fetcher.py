@@ -25,7 +25,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import RETRIABLE, Code, code_name
-from mm2.kafka.wire.fetch import FetchedPartition, FetchRequest, NoTopicIds
+from mm2.kafka.wire.requests.fetch import FetchedPartition, FetchRequest, NoTopicIds
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import FetchSpec
 

@@ -10,7 +10,7 @@ import structlog
 
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.start_rules import Begin, Start
-from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
+from mm2.kafka.wire.requests.list_offsets import EARLIEST, LATEST
 from mm2.kafka.wire.wire_client import WireClient
 
 log = structlog.get_logger()

@@ -22,9 +22,9 @@ from mm2.core.positions.log_identity import UNKNOWN_EPOCH
 from mm2.core.positions.source_gaps import Gap, GapKind, out_of_range, recreated, truncated
 from mm2.core.positions.start_rules import Begin
 from mm2.kafka.wire.error_codes import RETRIABLE, Code, code_name
-from mm2.kafka.wire.fetch import FetchedPartition
-from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
-from mm2.kafka.wire.metadata import TopicMetadata
+from mm2.kafka.wire.requests.fetch import FetchedPartition
+from mm2.kafka.wire.requests.list_offsets import EARLIEST, LATEST
+from mm2.kafka.wire.requests.metadata import TopicMetadata
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import FetchSpec
 

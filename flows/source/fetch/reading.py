@@ -13,7 +13,7 @@ from typing import Final
 
 from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import TopicPartition
-from mm2.kafka.wire.fetch import FetchedPartition
+from mm2.kafka.wire.requests.fetch import FetchedPartition
 from mm2.kafka.wire.sessions import FetchSession
 
 _ALL_EVERY_S: Final = 0.5

@@ -19,7 +19,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH
 from mm2.kafka.wire.compression import Compression, TooLarge
-from mm2.kafka.wire.fetch import FetchedPartition
+from mm2.kafka.wire.requests.fetch import FetchedPartition
 
 _MOST_CORRUPT_READS: Final = 5
 _FIRST_PAUSE_S: Final = 0.1

@@ -14,8 +14,8 @@ from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import Code, code_name
-from mm2.kafka.wire.fetch import FetchRequest
-from mm2.kafka.wire.list_offsets import LATEST
+from mm2.kafka.wire.requests.fetch import FetchRequest
+from mm2.kafka.wire.requests.list_offsets import LATEST
 from mm2.kafka.wire.wire_client import WireClient
 
 log = structlog.get_logger()

@@ -16,7 +16,7 @@ from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.source_gaps import is_cut_off, remote_truncated
 from mm2.core.translation.partition_runs import PartitionRuns
-from mm2.kafka.wire.list_offsets import EARLIEST, LATEST
+from mm2.kafka.wire.requests.list_offsets import EARLIEST, LATEST
 from mm2.kafka.wire.wire_client import WireClient
 
 StoredRuns = Callable[

@@ -21,8 +21,8 @@ from flows.source.send.producer import Producer
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.source_gaps import Gap, GapKind
 from mm2.kafka.wire.error_codes import Code, code_name
-from mm2.kafka.wire.list_offsets import EARLIEST
-from mm2.kafka.wire.metadata import TopicMetadata
+from mm2.kafka.wire.requests.list_offsets import EARLIEST
+from mm2.kafka.wire.requests.metadata import TopicMetadata
 from mm2.kafka.wire.wire_client import WireClient
 
 log = structlog.get_logger()

@@ -22,8 +22,8 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.source_gaps import GapKind, deletion_retention_ms
 from mm2.errors import ClusterError
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.list_offsets import LATEST
-from mm2.kafka.wire.metadata import TopicMetadata
+from mm2.kafka.wire.requests.list_offsets import LATEST
+from mm2.kafka.wire.requests.metadata import TopicMetadata
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import GapSpec
 

@@ -19,7 +19,7 @@ from mm2.errors import ClusterError, SchemaError
 from mm2.kafka.logs.read_log import records_to_end
 from mm2.kafka.logs.records import Record
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.list_offsets import EARLIEST
+from mm2.kafka.wire.requests.list_offsets import EARLIEST
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import OffsetSyncSpec
 

@@ -16,7 +16,7 @@ from mm2.kafka.client_errors import UnknownTopic, from_code
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.topic_metadata import TopicMetadataClient
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.list_offsets import ListOffsetsRequest, OffsetFound
+from mm2.kafka.wire.requests.list_offsets import ListOffsetsRequest, OffsetFound
 
 log = structlog.get_logger()
 
@@ -57,7 +57,7 @@ class LogEnds:
 
         Args:
             partitions: whose.
-            at: a time in milliseconds, or a constant of ``mm2.kafka.wire.list_offsets``.
+            at: a time in milliseconds, or a constant of ``mm2.kafka.wire.requests.list_offsets``.
             read_committed: the end stands before the first open transaction.
 
         Raises:

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Final
 
 from mm2.kafka.wire.connection import Connection
@@ -51,6 +52,21 @@ class ConnectionSettings:
             socket.SO_RCVBUF: self.receive_buffer_bytes,
         }
         return [(option, size) for option, size in buffers.items() if size >= 0]
+
+
+class Traffic(IntEnum):
+    """
+    Kinds of traffic, each with connections of its own.
+
+    A broker answers one connection's requests in order, so a long fetch would hold up a produce;
+    and a timeout closes the connection with all that is in flight on it.
+    """
+
+    OF_AIOKAFKA = 0
+    FETCH = 10
+    PRODUCE = 11
+    COORDINATOR = 12
+    METADATA = 13
 
 
 @dataclass(slots=True)

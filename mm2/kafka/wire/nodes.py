@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from enum import IntEnum
 from functools import partial
 from types import SimpleNamespace
 from typing import Final
@@ -20,18 +19,20 @@ from aiokafka.protocol.coordination import FindCoordinatorRequest
 from mm2.kafka.wire.connection import SILENT_AFTER_S, Connection
 from mm2.kafka.wire.connection_failures import NotLetIn
 from mm2.kafka.wire.hedging import first_success
-from mm2.kafka.wire.metadata import BrokerMetadata, Metadata, MetadataRequest, TopicMetadata
-from mm2.kafka.wire.node_channel import ConnectionSettings, NodeChannel
+from mm2.kafka.wire.node_channel import ConnectionSettings, NodeChannel, Traffic
+from mm2.kafka.wire.requests.metadata import (
+    BrokerMetadata,
+    Metadata,
+    MetadataRequest,
+    TopicMetadata,
+)
 
 _METADATA_WITHIN_S: Final = 5.0
 _NEXT_AFTER_S: Final = 2.0
 """Then the next node, or bootstrap server, is asked as well what any of them can answer."""
 
 _CONNECT_WITHIN_S: Final = 15.0
-"""
-By then controllers have given up who is gone, and metadata name others. To begin anew is also to
-knock anew: who knocks on goes on doing so less and less often (SYN after 1, 3, 7, 15, 31 s).
-"""
+"""By then metadata name others; and an attempt repeats its SYN after 1, 3, 7 and 15 s only."""
 
 _CONNECTION_SETTINGS: Final = (
     "client_id",
@@ -44,31 +45,13 @@ _CONNECTION_SETTINGS: Final = (
 )
 
 
-class Traffic(IntEnum):
-    """
-    Kinds of traffic, each with connections of its own.
-
-    A broker answers one connection's requests in order, so a long fetch would hold up a produce;
-    and a timeout closes the connection with all that is in flight on it.
-    """
-
-    OF_AIOKAFKA = 0
-    FETCH = 10
-    PRODUCE = 11
-    COORDINATOR = 12
-    METADATA = 13
-
-
 class NodesClient(AIOKafkaClient):
     """
     aiokafka's client with connections and metadata of our own; its consumers and producers have it.
 
-    One silent node does not hold up what others are asked. Requests of one kind reach a node in the
-    order of the calls, also while a connection is made. Metadata have topic ids and leader epochs,
-    and create nothing.
-
-    By merely asking about them aiokafka would create topics. A remote topic deleted under us must
-    not come back with the target's default partitions.
+    A silent node does not delay requests to others. Requests of one kind reach a node in the order
+    of the calls, also while a connection is made. Requests for metadata create no topics, as
+    aiokafka's would: a remote topic that was deleted must not come back with default partitions.
     """
 
     _sync_task: asyncio.Task[None] | None
@@ -122,18 +105,16 @@ class NodesClient(AIOKafkaClient):
 
     async def _first_answer_of(self, connection: Connection) -> Metadata:
         try:
-            response = await connection.send(MetadataRequest(()))
+            return (await connection.send(MetadataRequest(()))).metadata
         except errors.KafkaError as error:
             raise connection.attempt.unanswered(error) from error
-        metadata: Metadata = response.metadata
-        return metadata
 
     def topic(self, name: str) -> TopicMetadata | None:
-        """A tracked topic as of the last refresh."""
+        """As of the last refresh; None if it is not tracked."""
         return self._known.get(name)
 
     def broker(self, node: int) -> BrokerMetadata | None:
-        """A broker as of the last refresh."""
+        """As of the last refresh; None if it is not there."""
         return self._brokers.get(node)
 
     async def send(
@@ -170,7 +151,6 @@ class NodesClient(AIOKafkaClient):
         return True
 
     async def _ready(self, way: NodeChannel, node: int, group: int) -> Connection:
-        """The node's connection, made or renewed if need be."""
         try:
             if way.connection is None or not way.connection.connected():
                 await way.back_off()
@@ -203,7 +183,7 @@ class NodesClient(AIOKafkaClient):
 
     async def send_any(self, request: Request[RequestStruct]) -> Response:
         """
-        What any node answers: one after the other is asked, until one does.
+        What the first node answers that does.
 
         Raises:
             KafkaError: the reason of the last one, or that none is known.
@@ -228,7 +208,6 @@ class NodesClient(AIOKafkaClient):
         return int(answer.coordinator_id)
 
     def _in_any_order(self) -> list[int]:
-        """Those last of which nothing is heard."""
         nodes = [broker.nodeId for broker in self.cluster.brokers()]
         random.shuffle(nodes)
         return sorted(nodes, key=self._is_silent)
@@ -237,7 +216,7 @@ class NodesClient(AIOKafkaClient):
         return self._ways[node, Traffic.METADATA].is_silent(_NEXT_AFTER_S)
 
     async def ask(self, topics: Collection[str]) -> Metadata | None:
-        """Metadata of these topics from any broker that answers; None if none does."""
+        """From any broker that answers; None if none does."""
         return await self._query_metadata(topics, patience_s=_NEXT_AFTER_S)
 
     async def is_alive(self) -> bool:
@@ -245,11 +224,7 @@ class NodesClient(AIOKafkaClient):
         return await self._query_metadata((), patience_s=0) is not None
 
     def close_silent(self) -> None:
-        """
-        Closes connections without an answer for longer than any long poll.
-
-        Something on the way may have forgotten one, of a node that is well.
-        """
+        """Closes connections that owe an answer for longer than any long poll lasts."""
         for way in self._ways.values():
             if way.connection is not None and way.connection.waited_s() >= SILENT_AFTER_S:
                 way.connection.close(CloseReason.CONNECTION_TIMEOUT)
@@ -280,7 +255,7 @@ class NodesClient(AIOKafkaClient):
         return True
 
     def _close_gone(self) -> None:
-        """What is asked of a node that serves no more, and says nothing, is for another one now."""
+        """Fails requests to silent nodes that are not in the metadata any more."""
         gone = [
             way.connection for (node, _), way in self._ways.items() if node not in self._brokers
         ]
@@ -291,11 +266,10 @@ class NodesClient(AIOKafkaClient):
 
 def _of_brokers(metadata: Metadata) -> Metadata:
     """
-    Makes sure that whoever has answered knows a broker that serves.
+    Refuses the answer of a broker that knows of none which serves clients, itself included.
 
-    A broker without any, itself included, is fenced by its controllers: while it starts, and when
-    it has not been heard for a while. aiokafka would go on with it: take topics for missing, and
-    fail with an ``AssertionError`` where it looks for a coordinator.
+    Its controllers have fenced it: it starts, or was silent for longer than its session. aiokafka
+    would take topics for missing, and fail with an ``AssertionError`` for want of a coordinator.
     """
     if not metadata.brokers:
         raise errors.KafkaConnectionError(

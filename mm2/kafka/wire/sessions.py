@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.fetch import FetchAnswer, Topic
+from mm2.kafka.wire.requests.fetch import FetchAnswer, Topic
 
 NO_SESSION: Final = 0
 _FIRST_EPOCH: Final = 0

@@ -10,18 +10,19 @@ from aiokafka.client import CoordinationType
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
-from mm2.kafka.wire.configs import (
+from mm2.kafka.wire.error_codes import SESSION_LOST, Code, code_name
+from mm2.kafka.wire.node_channel import Traffic
+from mm2.kafka.wire.nodes import NodesClient
+from mm2.kafka.wire.requests.configs import (
     broker_settings_request,
     settings_of,
     settings_request,
 )
-from mm2.kafka.wire.epoch_ends import EpochEnd, EpochEndsRequest
-from mm2.kafka.wire.error_codes import SESSION_LOST, Code, code_name
-from mm2.kafka.wire.fetch import FetchAnswer, FetchRequest, NoTopicIds
-from mm2.kafka.wire.list_offsets import ListOffsetsRequest
-from mm2.kafka.wire.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
-from mm2.kafka.wire.nodes import NodesClient, Traffic
-from mm2.kafka.wire.produce import ProduceAnswer, ProduceRequest
+from mm2.kafka.wire.requests.epoch_ends import EpochEnd, EpochEndsRequest
+from mm2.kafka.wire.requests.fetch import FetchAnswer, FetchRequest, NoTopicIds
+from mm2.kafka.wire.requests.list_offsets import ListOffsetsRequest
+from mm2.kafka.wire.requests.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
+from mm2.kafka.wire.requests.produce import ProduceAnswer, ProduceRequest
 from mm2.kafka.wire.throttle import Throttle
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.client_settings import aiokafka_settings
-from mm2.kafka.wire.fetch import FetchRequest
+from mm2.kafka.wire.requests.fetch import FetchRequest
 from mm2.kafka.wire.wire_client import WireClient
 from tests.harness.bench.fill import batches
 from tests.harness.demo.raw import RawCluster

@@ -11,8 +11,8 @@ from typing import Final, Self
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.error_codes import code_name
-from mm2.kafka.wire.fetch import FetchRequest
-from mm2.kafka.wire.list_offsets import LATEST
+from mm2.kafka.wire.requests.fetch import FetchRequest
+from mm2.kafka.wire.requests.list_offsets import LATEST
 from mm2.kafka.wire.wire_client import WireClient
 from tests.harness.demo.batches import Record, decode
 

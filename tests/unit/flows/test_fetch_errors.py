@@ -21,11 +21,11 @@ from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.errors import Unavailable
-from mm2.kafka.wire.epoch_ends import EpochEnd
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
 from mm2.kafka.wire.identity import ProducerIdentity
-from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
+from mm2.kafka.wire.requests.epoch_ends import EpochEnd
+from mm2.kafka.wire.requests.fetch import FetchAnswer, FetchedPartition, FetchRequest
+from mm2.kafka.wire.requests.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer

@@ -18,7 +18,7 @@ from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.fetch import FetchAnswer, FetchedPartition, FetchRequest
+from mm2.kafka.wire.requests.fetch import FetchAnswer, FetchedPartition, FetchRequest
 from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.wire.wire_client import WireClient
 from tests.support.batches import Plain, write_batch

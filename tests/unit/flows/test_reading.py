@@ -8,7 +8,7 @@ from flows.source.fetch.reading import NodeReading
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.fetch import FetchedPartition, Topic
+from mm2.kafka.wire.requests.fetch import FetchedPartition, Topic
 
 
 def _partitions(count: int) -> list[MirroredPartition]:

@@ -22,8 +22,8 @@ from mm2.core.translation.partition_runs import PartitionRuns
 from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
-from mm2.kafka.wire.list_offsets import EARLIEST
-from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
+from mm2.kafka.wire.requests.list_offsets import EARLIEST
+from mm2.kafka.wire.requests.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import GapSpec

@@ -17,11 +17,11 @@ from flows.source.monitor.gap_reports import Gaps
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
-from mm2.kafka.wire.epoch_ends import EpochEnd
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.fetch import FetchedPartition
-from mm2.kafka.wire.list_offsets import EARLIEST
-from mm2.kafka.wire.metadata import PartitionMetadata, TopicMetadata
+from mm2.kafka.wire.requests.epoch_ends import EpochEnd
+from mm2.kafka.wire.requests.fetch import FetchedPartition
+from mm2.kafka.wire.requests.list_offsets import EARLIEST
+from mm2.kafka.wire.requests.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import FetchSpec, GapSpec

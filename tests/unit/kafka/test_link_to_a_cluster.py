@@ -9,7 +9,7 @@ import pytest
 
 from mm2.errors import Unavailable
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.wire.metadata import MetadataRequest
+from mm2.kafka.wire.requests.metadata import MetadataRequest
 from tests.support.fenced_broker import HELD, FencedBroker, fenced_broker
 from tests.support.layout import HOST
 

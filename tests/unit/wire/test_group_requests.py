@@ -24,13 +24,13 @@ from aiokafka.protocol.types import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.kafka.wire.describe_groups import (
+from mm2.kafka.wire.requests.describe_groups import (
     ConsumerGroupsRequest,
     ConsumerGroupsResponse,
     ConsumerGroupsV0,
     DescribedGroup,
 )
-from mm2.kafka.wire.find_coordinators import (
+from mm2.kafka.wire.requests.find_coordinators import (
     CoordinatorFound,
     FindCoordinatorsRequest,
     FindCoordinatorsResponse,
@@ -44,7 +44,7 @@ from mm2.kafka.wire.find_coordinators import (
     ListGroupsV4,
     ListGroupsV5,
 )
-from mm2.kafka.wire.offset_fetch import (
+from mm2.kafka.wire.requests.offset_fetch import (
     FetchedOffset,
     FetchedOffsets,
     OffsetsRequest,

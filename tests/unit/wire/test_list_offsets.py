@@ -17,7 +17,7 @@ from aiokafka.protocol.types import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.kafka.wire.list_offsets import (
+from mm2.kafka.wire.requests.list_offsets import (
     LATEST,
     MAX_TIMESTAMP,
     FlexibleListOffsetsResponse,

@@ -22,15 +22,15 @@ from aiokafka.protocol.types import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.kafka.wire.epoch_ends import (
+from mm2.kafka.wire.frame import FrameResponse
+from mm2.kafka.wire.requests.epoch_ends import (
     EpochEnd,
     EpochEndsRequest,
     EpochEndsResponse,
     EpochEndsV2,
     EpochEndsV3,
 )
-from mm2.kafka.wire.frame import FrameResponse
-from mm2.kafka.wire.metadata import (
+from mm2.kafka.wire.requests.metadata import (
     BrokerMetadata,
     FlexibleMetadataResponse,
     Metadata,
@@ -41,7 +41,7 @@ from mm2.kafka.wire.metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
-from mm2.kafka.wire.topic_names import (
+from mm2.kafka.wire.requests.topic_names import (
     FlexibleTopicNamesResponse,
     TopicNamesRequest,
     TopicNamesResponse,

@@ -26,7 +26,8 @@ from aiokafka.protocol.types import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.kafka.wire.fetch import (
+from mm2.kafka.wire.frame import uvarint
+from mm2.kafka.wire.requests.fetch import (
     FetchedPartition,
     FetchRequest,
     _FetchResponse,
@@ -35,8 +36,12 @@ from mm2.kafka.wire.fetch import (
     _FetchV10,
     _FetchV11,
 )
-from mm2.kafka.wire.frame import uvarint
-from mm2.kafka.wire.produce import ProducedPartition, ProduceRequest, _ProduceResponse, _ProduceV7
+from mm2.kafka.wire.requests.produce import (
+    ProducedPartition,
+    ProduceRequest,
+    _ProduceResponse,
+    _ProduceV7,
+)
 
 _NO_TAGS = TaggedFields.encode({})
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Final, Self
 from aiokafka.protocol.api import Request, Response
 
 from mm2.kafka.wire.frame import I32, NO_TAGS, Frame, FrameResponse, Payload
-from mm2.kafka.wire.metadata import (
+from mm2.kafka.wire.requests.metadata import (
     BrokerMetadata,
     FlexibleMetadataResponse,
     MetadataResponse,

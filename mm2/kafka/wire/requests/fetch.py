@@ -2,7 +2,6 @@
 Fetch requests whose record batches stay bytes.
 
 aiokafka's own classes copy each batch several times and drop what its consumer does not need.
-These are read and written with ``struct`` straight on the frame.
 
 Topics are asked for by their ids where brokers have them (KIP-516): a topic that was created in the
 place of a deleted one is then not taken for it.
@@ -58,8 +57,6 @@ class FetchedPartition(NamedTuple):
 
     Attributes:
         topic: its name, or its id if that is what it was asked for by.
-        partition: its number.
-        error: Kafka's error code; 0 is none.
         high_watermark: first offset that is not yet replicated; -1 with an error.
         last_stable: first offset of the oldest open transaction, or the high watermark.
         log_start: first offset that the broker still has; -1 with an error.
@@ -85,7 +82,6 @@ class FetchAnswer(NamedTuple):
 
     Attributes:
         throttle_ms: how long we should not ask again, by our quota (KIP-219).
-        error: Kafka's error code for the whole request; 0 is none.
         session: id of the fetch session; 0 is none.
         partitions: those that were asked for; in a session only those with news.
     """
@@ -105,7 +101,6 @@ class _FetchResponse(FrameResponse):
 
     @property
     def throttle_ms(self) -> int:
-        """For how long the broker reads nothing more from the connection."""
         return self.answer.throttle_ms
 
     @classmethod
@@ -199,7 +194,10 @@ class _FetchV13(Payload):
     RESPONSE_TYPE: ClassVar[type[Response]] = _FetchResponseV13
 
 
-class FetchRequest(Request[_FetchV10 | _FetchV11 | _FetchV13]):
+_Fetch = _FetchV10 | _FetchV11 | _FetchV13
+
+
+class FetchRequest(Request[_Fetch]):
     """
     One Fetch: versions 10 (Kafka 2.1) and 11 for names of topics, 13 (Kafka 3.1) for their ids.
 
@@ -210,9 +208,9 @@ class FetchRequest(Request[_FetchV10 | _FetchV11 | _FetchV13]):
         read_committed: ask for the list of aborted transactions and stop at the last stable offset.
         topics: what is asked of each topic; filled by the broker in this order.
         rack: where we stand, for brokers that prefer a replica near us (KIP-392).
-        session: id of the fetch session that the request is part of (``sessions``); 0 is none.
+        session: id of the fetch session (``sessions``); 0 is none.
         epoch: number of the request in the session; -1 without one.
-        forgotten: for each topic partitions that the session shall no longer fetch.
+        forgotten: partitions that the session shall no longer fetch.
         by_id: whether all topics are given by their ids, and not by their names.
     """
 
@@ -240,7 +238,7 @@ class FetchRequest(Request[_FetchV10 | _FetchV11 | _FetchV13]):
         self._rack = rack
         self._by_id = by_id
 
-    def prepare(self, versions: dict[int, tuple[int, int]]) -> _FetchV10 | _FetchV11 | _FetchV13:
+    def prepare(self, versions: dict[int, tuple[int, int]]) -> _Fetch:
         """
         Encodes the request in the newest version that the broker and we share.
 
@@ -252,13 +250,10 @@ class FetchRequest(Request[_FetchV10 | _FetchV11 | _FetchV13]):
             highest = min(highest, _FetchV11.API_VERSION)
         elif highest < _FetchV13.API_VERSION:
             raise IncompatibleBrokerVersion("a broker does not know topic ids yet")
-        prepared: _FetchV10 | _FetchV11 | _FetchV13
-        prepared = super().prepare({self.API_KEY: (lowest, highest)})
+        prepared: _Fetch = super().prepare({self.API_KEY: (lowest, highest)})
         return prepared
 
-    def build(
-        self, request_struct_class: type[_FetchV10 | _FetchV11 | _FetchV13]
-    ) -> _FetchV10 | _FetchV11 | _FetchV13:
+    def build(self, request_struct_class: type[_Fetch]) -> _Fetch:
         """Encodes the request in a version that suits it."""
         version = request_struct_class.API_VERSION
         if version == _FetchV13.API_VERSION:

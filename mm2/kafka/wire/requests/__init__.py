@@ -1,0 +1,1 @@
+"""Requests to brokers and their responses, by what is asked; others are aiokafka's own."""
