@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+import asyncio
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from mm2.config.flow_config import FlowConfig
@@ -45,7 +47,7 @@ class StatusWriter(Protocol):
     def report_failure(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
         """Learns that a connector or task begins (None), or why it has failed."""
 
-    async def run_alongside(
-        self, work: Coroutine[object, object, None], term: LeadershipTerm
-    ) -> None:
-        """Awaits what a leader does, and says meanwhile what it is."""
+    def writing(
+        self, term: LeadershipTerm, group: asyncio.TaskGroup
+    ) -> AbstractAsyncContextManager[None]:
+        """Says what the flow does while a leader works, in a task of ``group``."""

@@ -218,7 +218,7 @@ class FlowHerder:
             config,
             node=self._worker_id,
             share=self._share,
-            work=lambda term: self._status.run_alongside(self._lead(term), term),
+            work=self._lead,
         )
         try:
             await self._leading.run()
@@ -235,7 +235,7 @@ class FlowHerder:
             await create_internal_topics(config, policy, clusters, on_source=False)
         return not self._is_news.is_set()
 
-    async def _lead(self, term: LeadershipTerm) -> None:
+    async def _lead(self, term: LeadershipTerm, group: asyncio.TaskGroup) -> None:
         self._steered = LeaderFlow(
             self.config,
             runner=self._runner,
@@ -245,7 +245,8 @@ class FlowHerder:
             hear=self._status.report_failure,
             classes=self._classes,
         )
-        try:
-            await keep_running("leader", self._steered.run, stopping=term.stopping)
-        finally:
-            self._steered = None
+        async with self._status.writing(term, group):
+            try:
+                await keep_running("leader", self._steered.run, stopping=term.stopping)
+            finally:
+                self._steered = None

@@ -37,8 +37,8 @@ log = structlog.get_logger()
 
 _TICK_S: Final = 1.0
 
-Work = Callable[[LeadershipTerm], Awaitable[None]]
-"""What a leader does, until it is told to stop; cancelling it ends all at once."""
+Work = Callable[[LeadershipTerm, asyncio.TaskGroup], Awaitable[None]]
+"""What a leader does until the term's ``stopping``; tasks of the group may go on beside it."""
 
 
 class FlowLeading:
@@ -167,7 +167,7 @@ class FlowLeading:
             epoch=epoch,
             advance=lambda: self._events.put_nowait(events.Advance()),
         )
-        self._working = group.create_task(self._run_work(self._term), name="work")
+        self._working = group.create_task(self._run_work(self._term, group), name="work")
 
     def _doubt(self, *, is_suspended: bool) -> None:
         if self._term is None:
@@ -179,9 +179,9 @@ class FlowLeading:
             log.info("flow.resumed")
             self._term.resume()
 
-    async def _run_work(self, term: LeadershipTerm) -> None:
+    async def _run_work(self, term: LeadershipTerm, group: asyncio.TaskGroup) -> None:
         try:
-            await self._work(term)
+            await self._work(term, group)
         finally:
             self._term = self._working = None
             self._events.put_nowait(events.Ended())

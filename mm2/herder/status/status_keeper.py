@@ -9,7 +9,8 @@ takes the flow over.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
 from typing import Final, Protocol
 
 import structlog
@@ -96,27 +97,23 @@ class StatusKeeper:
         self._ledger.heard(key, reason and hide(reason), now_ms())
         self._looks.news()
 
-    async def run_alongside(
-        self, work: Coroutine[object, object, None], term: LeadershipTerm
-    ) -> None:
+    @asynccontextmanager
+    async def writing(self, term: LeadershipTerm, group: asyncio.TaskGroup) -> AsyncIterator[None]:
         """
-        Awaits what a leader does, and writes meanwhile.
+        Writes while a leader works, in a task of ``group``.
 
-        When it ends, it is written what that leaves behind; not so when it is cancelled, or the
-        term is in doubt, because then others may lead already.
-
-        Args:
-            work: what a leader does.
-            term: for which it does so.
+        After that it is written what the leader leaves behind; not so when it was cancelled, or
+        the term is in doubt, because then others may lead already.
         """
         follower = FlowFollower(self._config(), nodes=False, board=term.control_topic)
+        part = keep_running("status", lambda: self._run(follower))
         try:
-            async with asyncio.TaskGroup() as tasks:
-                writing = tasks.create_task(
-                    keep_running("status", lambda: self._run(follower)), name="status"
-                )
-                await work
-                writing.cancel()
+            task = group.create_task(part, name="status")
+            try:
+                yield
+            finally:
+                task.cancel()
+                await asyncio.wait([task])
             if not term.is_in_doubt:
                 await self._end(follower.snapshot)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from structlog.testing import capture_logs
@@ -14,7 +15,7 @@ from mm2.kafka.logs.records import Record
 from mm2.protocol.control_records import Lease, encode_lease
 
 
-async def _work(_: LeadershipTerm) -> None:
+async def _work(_term: LeadershipTerm, _group: asyncio.TaskGroup) -> None:
     raise NotImplementedError
 
 

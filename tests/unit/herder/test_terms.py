@@ -99,9 +99,7 @@ async def test_the_last_words_of_a_term_in_doubt_are_not_written(
     term, store = _term(), _Store()
     keeper = StatusKeeper(flow_of, store, owner="n", worker_id="n")
 
-    async def lead() -> None:
+    async with asyncio.TaskGroup() as group, keeper.writing(term, group):
         if is_in_doubt:
             term.suspend()
-
-    await keeper.run_alongside(lead(), term)
     assert store.writes == writes
