@@ -191,49 +191,41 @@ class FlowHerder:
     async def run(self) -> None:
         """Follows and leads the flow until ``stop``."""
         with self._classes, structlog.contextvars.bound_contextvars(flow=str(self.config.flow)):
-            async with asyncio.TaskGroup() as group:
-                part = keep_running("flow", self._attempts, stopping=self._stop)
-                work = group.create_task(part, name="work")
-                await self._stop.wait()
-                if self._leading is None:
-                    work.cancel()
-                else:
-                    self._leading.stop()
+            await keep_running("flow", self._attempts, stopping=self._stop)
 
     async def _attempts(self) -> None:
         """One after the other: with other connections, everything begins anew."""
         while not self._stop.is_set():
-            await self._attempt()
+            config = self.config
+            self._is_news.clear()
+            self._classes.take(config)
+            with HeldClasses(config):
+                is_ready = await run_unless_set(self._stop, self._prepare(config))
+            if is_ready and not self._is_news.is_set():
+                await self._follow(config)
 
-    async def _attempt(self) -> None:
-        config = self.config
-        self._is_news.clear()
-        self._classes.take(config)
-        with HeldClasses(config):
-            # Its classes are imported here, where nothing waits for them.
-            await load_classes(config)
-            if not await self._prepare(config):
-                return
+    async def _follow(self, config: FlowConfig) -> None:
         self._leading = FlowLeading(
             config,
             node=self._worker_id,
             share=self._share,
             work=self._lead,
+            stopping=self._stop,
         )
         try:
             await self._leading.run()
         finally:
             self._leading = None
 
-    async def _prepare(self, config: FlowConfig) -> bool:
-        """Waits for the target and creates its topics; False if another file has come meanwhile."""
+    async def _prepare(self, config: FlowConfig) -> None:
+        """Loads classes, waits for the target, creates its topics; until another file has come."""
+        # Classes are imported here, where nothing waits for them.
+        await load_classes(config)
         async with admin_clients(config) as clusters:
             # A file that is read again may say where the target really is.
-            if not await run_unless_set(self._is_news, wait_until_reachable(clusters.target)):
-                return False
-            policy = build_policy(config.source.properties)
-            await create_internal_topics(config, policy, clusters, on_source=False)
-        return not self._is_news.is_set()
+            if await run_unless_set(self._is_news, wait_until_reachable(clusters.target)):
+                policy = build_policy(config.source.properties)
+                await create_internal_topics(config, policy, clusters, on_source=False)
 
     async def _lead(self, term: LeadershipTerm, group: asyncio.TaskGroup) -> None:
         self._steered = LeaderFlow(

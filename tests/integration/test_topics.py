@@ -116,6 +116,7 @@ async def test_jobs_run_at_their_intervals_or_not_at_all(
             flow.config,
             node="test",
             share=NodeAssignments(could=frozenset({str(flow.config.flow)})),
+            stopping=asyncio.Event(),
             work=lambda term, _: SourceController(
                 flow.config, flow.clusters, _Idle(), term, hear=lambda *_: None
             ).run(),

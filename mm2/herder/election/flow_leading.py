@@ -50,15 +50,23 @@ class FlowLeading:
         node: id of this node.
         share: what this node leads of all flows.
         work: what a leader does.
+        stopping: set when it is to hand the flow over and end.
     """
 
     def __init__(
-        self, config: FlowConfig, *, node: str, share: NodeAssignments, work: Work
+        self,
+        config: FlowConfig,
+        *,
+        node: str,
+        share: NodeAssignments,
+        work: Work,
+        stopping: asyncio.Event,
     ) -> None:
         self._config = config
         self._node = node
         self._share = share
         self._work = work
+        self._stopping = stopping
         self._topic = config.herder.names.control_topic
         consumer = config.herder.client("consumer", "control")
         self._board = ControlTopicState(config.flow.target, consumer, self._topic)
@@ -95,7 +103,7 @@ class FlowLeading:
 
     async def run(self) -> None:
         """
-        Follows and leads until ``stop``.
+        Follows and leads until ``stop``, or until ``stopping`` is set.
 
         Raises:
             ClusterError: the target refuses what is needed.
@@ -118,6 +126,7 @@ class FlowLeading:
                 group.create_task(self._catch_up(), name="catch-up"),
                 group.create_task(self._write_leases(writer), name="lease"),
                 group.create_task(self._tick(), name="tick"),
+                group.create_task(self._end(), name="stopping"),
                 group.create_task(self._election.run(), name="election"),
             ]
             while True:
@@ -220,6 +229,10 @@ class FlowLeading:
         if differs and self._differing != lease.digest:
             log.warning("flow.config_differs", owner=lease.owner, theirs=lease.digest)
         self._differing = lease.digest if differs else None
+
+    async def _end(self) -> None:
+        await self._stopping.wait()
+        self.stop()
 
     async def _catch_up(self) -> None:
         await self._board.caught_up.wait()

@@ -31,7 +31,13 @@ async def test_only_of_a_leader_that_is_heard_after_the_past_has_been_read(tmp_p
         "A.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"
     )
     (config,) = load_flows(file, None)
-    leading = FlowLeading(config, node="n", share=NodeAssignments(could=frozenset()), work=_work)
+    leading = FlowLeading(
+        config,
+        node="n",
+        share=NodeAssignments(could=frozenset()),
+        work=_work,
+        stopping=asyncio.Event(),
+    )
     board = leading._board
     with board.subscribe_entries(leading._heard), capture_logs() as logged:
         for former in ("x", "y", "z"):
