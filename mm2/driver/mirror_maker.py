@@ -1,7 +1,7 @@
 """
-The driver: one process that runs a herder for each cluster of a configuration.
+The driver: one process that runs the flows of a configuration.
 
-Composition root: the only place that knows the herders, the flows and Spark.
+Composition root: the only place that knows the herder, the flows and Spark.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -22,7 +22,6 @@ from flows.checkpoint.checkpoint_flow import run_checkpoints
 from flows.heartbeat.heartbeat_flow import run_heartbeats
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
-from mm2.core.model import ClusterAlias
 from mm2.driver.file_reload import file_change
 from mm2.driver.rest_start import serve_rest, server_setup
 from mm2.driver.signals import StopSignals
@@ -99,25 +98,19 @@ class MirrorMaker:
         self._engine = engine
         self._read_again = read_again
         # Changes at each start, as Java's (C480).
-        self._node = f"{socket.getfqdn()}/{uuid.uuid4()}"
+        node = f"{socket.getfqdn()}/{uuid.uuid4()}"
         could = frozenset(str(flow.flow) for flow in flows)
         self._share = NodeAssignments(could=could, warm=asyncio.Event())
-        targets = dict.fromkeys(flow.flow.target for flow in flows)
-        self._herders = {target: self._herder(target, flows) for target in targets}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._has_terminal = os.isatty(_STDIN)
-        self._stop = asyncio.Event()
-
-    def _herder(self, target: ClusterAlias, flows: Iterable[FlowConfig]) -> Herder:
-        return Herder(
-            target,
-            [flow for flow in flows if flow.flow.target == target],
-            runner=self._engine,
+        self._herder = Herder(
+            flows,
+            runner=engine,
             heartbeats=run_heartbeats,
             checkpoints=run_checkpoints,
-            worker_id=f"{self._node}/{target}",
+            node=node,
             share=self._share,
         )
+        self._has_terminal = os.isatty(_STDIN)
+        self._stop = asyncio.Event()
 
     def stop(self) -> None:
         """Asks ``run`` to drain and end."""
@@ -140,15 +133,13 @@ class MirrorMaker:
                 ),
                 name="rest",
             )
-            for herder in self._herders.values():
-                self._begin(group, herder)
+            self._herder.start(group)
             with self._reloading(group):
                 await self._stop.wait()
             log.info("driver.stopping")
-            for herder in self._herders.values():
-                herder.stop()
+            self._herder.stop()
             within_s = max(herders_s(flow.herder.shutdown_timeout) for flow in self._flows)
-            _, late = await asyncio.wait(self._tasks, timeout=within_s)
+            _, late = await asyncio.wait(self._herder.tasks, timeout=within_s)
             for task in late:
                 log.error("herder.not_stopped", herder=task.get_name(), within_s=within_s)
                 task.cancel()
@@ -165,9 +156,6 @@ class MirrorMaker:
         await self._engine.until_warm()
         self._share.warm.set()
 
-    def _begin(self, group: asyncio.TaskGroup, herder: Herder) -> None:
-        self._tasks.add(group.create_task(herder.run(), name=f"herder-{herder.target}"))
-
     @contextmanager
     def _reloading(self, group: asyncio.TaskGroup) -> Iterator[None]:
         """Obeys SIGHUP meanwhile, and leaves no reload under way."""
@@ -181,7 +169,7 @@ class MirrorMaker:
         async def reload() -> None:
             async with turn:
                 try:
-                    await self._reload(group, read_again)
+                    await self._reload(read_again)
                 except Exception as error:  # noqa: BLE001 - the flows go on as they are
                     log.error("config.rejected", problems=[repr(error)])
 
@@ -199,9 +187,7 @@ class MirrorMaker:
             for task in reloads:
                 task.cancel()
 
-    async def _reload(
-        self, group: asyncio.TaskGroup, read_again: Callable[[], Sequence[FlowConfig]]
-    ) -> None:
+    async def _reload(self, read_again: Callable[[], Sequence[FlowConfig]]) -> None:
         """
         Goes on with what the file says now; if anything is wrong with it, as before.
 
@@ -225,19 +211,11 @@ class MirrorMaker:
         self._share.could = frozenset(str(flow.flow) for flow in flows)
         log.info("config.read_again", **change.names())
         for config in change.removed:
-            self._herders[config.flow.target].remove(config.flow)
+            self._herder.remove(config.flow)
         for config in change.changed:
-            self._herders[config.flow.target].reconfigure(config)
+            self._herder.reconfigure(config)
         for config in change.added:
-            self._add(group, config)
-
-    def _add(self, group: asyncio.TaskGroup, config: FlowConfig) -> None:
-        target = config.flow.target
-        if target in self._herders:
-            self._herders[target].add(config)
-        else:
-            self._herders[target] = self._herder(target, [config])
-            self._begin(group, self._herders[target])
+            self._herder.add(config)
 
 
 def run_flows(

@@ -1,8 +1,8 @@
 """
-A herder: everything that one node does for the flows into one cluster.
+Everything that one node does for its flows.
 
-Its flows are independent: each waits for its own clusters, each is led by one of the nodes, and
-what fails in one is started again without the others noticing.
+Flows are independent: each waits for its own clusters, each is led by one of the nodes, and what
+fails in one is started again without the others noticing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from mm2.config.live_changes import change_between
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     HEARTBEAT_CONNECTOR,
-    ClusterAlias,
     SourceAndTarget,
 )
 from mm2.core.policy import build_policy
@@ -41,62 +40,72 @@ log = structlog.get_logger()
 
 class Herder:
     """
-    Owns the flows into ``target``.
+    Owns the flows of this node.
 
     Args:
-        target: the cluster that all its flows write to.
         flows: their configurations.
         runner: runs bundles of the source flow.
         heartbeats: the heartbeat flow.
         checkpoints: the checkpoint flow.
-        worker_id: names this node.
-        share: what this node leads of all its flows, into whatever cluster.
+        node: names this node; each target knows it by another id.
+        share: what this node leads of all its flows.
+
+    Attributes:
+        tasks: of all flows that have not ended.
     """
 
     def __init__(
         self,
-        target: ClusterAlias,
         flows: Sequence[FlowConfig],
         *,
         runner: BundleRunner,
         heartbeats: SmallFlow,
         checkpoints: SmallFlow,
-        worker_id: str,
+        node: str,
         share: NodeAssignments,
     ) -> None:
-        self.target = target
+        self._node = node
         self._new = partial(
             FlowHerder,
             runner=runner,
             heartbeats=heartbeats,
             checkpoints=checkpoints,
-            worker_id=worker_id,
             share=share,
         )
-        self._flows = {config.flow: self._new(config) for config in flows}
-        self._tasks: dict[SourceAndTarget, asyncio.Task[None]] = {}
+        self._configs = flows
+        self._flows: dict[SourceAndTarget, FlowHerder] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
         self._group: asyncio.TaskGroup | None = None
-        self._stop = asyncio.Event()
 
-    async def run(self) -> None:
-        """Runs all flows until ``stop``."""
-        async with asyncio.TaskGroup() as group:
-            self._group = group
-            for flow in self._flows.values():
-                self._begin(flow)
-            await self._stop.wait()
-            self._group = None
-            for flow in self._flows.values():
-                flow.stop()
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Begins to run all flows, in tasks of ``group``."""
+        self._group = group
+        for config in self._configs:
+            self.add(config)
 
     def stop(self) -> None:
         """Asks all flows to drain and end."""
-        self._stop.set()
+        self._group = None
+        for flow in self._flows.values():
+            flow.stop()
 
     def add(self, config: FlowConfig) -> None:
         """Begins to run one more flow."""
-        self._flows[config.flow] = flow = self._new(config)
-        self._begin(flow)
+        worker_id = f"{self._node}/{config.flow.target}"
+        flow = self._flows[config.flow] = self._new(config, worker_id=worker_id)
+        name = str(config.flow)
+        earlier = [task for task in self.tasks if task.get_name() == name]
+
+        async def run() -> None:
+            # A flow that was removed just now, and is wanted again, drains first.
+            if earlier:
+                await asyncio.wait(earlier)
+            await flow.run()
+
+        if self._group is not None:
+            task = self._group.create_task(run(), name=name)
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
 
     def remove(self, flow: SourceAndTarget) -> None:
         """Asks a flow to drain and end."""
@@ -105,18 +114,6 @@ class Herder:
     def reconfigure(self, config: FlowConfig) -> None:
         """Has a flow go on with other settings."""
         self._flows[config.flow].reconfigure(config)
-
-    def _begin(self, flow: FlowHerder) -> None:
-        name, earlier = flow.config.flow, self._tasks.get(flow.config.flow)
-
-        async def run() -> None:
-            # A flow that was removed just now, and is wanted again, drains first.
-            if earlier is not None:
-                await asyncio.wait([earlier])
-            await flow.run()
-
-        if self._group is not None:
-            self._tasks[name] = self._group.create_task(run(), name=str(name))
 
 
 class FlowHerder:
