@@ -120,9 +120,9 @@ class MirrorMaker:
         """Runs until ``stop``; returns the exit status."""
         for warning in dict.fromkeys(w for flow in self._flows for w in flow.warnings):
             log.warning("config.spelling", message=warning)
-        return await run_to_the_end(self._run_herders, self._engine)
+        return await run_to_the_end(self._run_herder, self._engine)
 
-    async def _run_herders(self) -> None:
+    async def _run_herder(self) -> None:
         async with asyncio.TaskGroup() as group:
             # Spark takes seconds to start; topics are looked at and created meanwhile.
             group.create_task(self._start_engine(), name="spark")
