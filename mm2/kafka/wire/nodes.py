@@ -105,9 +105,10 @@ class NodesClient(AIOKafkaClient):
 
     async def _first_answer_of(self, connection: Connection) -> Metadata:
         try:
-            return (await connection.send(MetadataRequest(()))).metadata
+            metadata: Metadata = (await connection.send(MetadataRequest(()))).metadata
         except errors.KafkaError as error:
             raise connection.attempt.unanswered(error) from error
+        return metadata
 
     def topic(self, name: str) -> TopicMetadata | None:
         """As of the last refresh; None if it is not tracked."""

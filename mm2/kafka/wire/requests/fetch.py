@@ -3,8 +3,7 @@ Fetch requests whose record batches stay bytes.
 
 aiokafka's own classes copy each batch several times and drop what its consumer does not need.
 
-Topics are asked for by their ids where brokers have them (KIP-516): a topic that was created in the
-place of a deleted one is then not taken for it.
+Topics are asked for by their ids where brokers have them (KIP-516), which new topics do not share.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class FetchedPartition(NamedTuple):
     What a broker says of one partition.
 
     Attributes:
-        topic: its name, or its id if that is what it was asked for by.
+        topic: as it was asked for.
         high_watermark: first offset that is not yet replicated; -1 with an error.
         last_stable: first offset of the oldest open transaction, or the high watermark.
         log_start: first offset that the broker still has; -1 with an error.
@@ -82,7 +81,6 @@ class FetchAnswer(NamedTuple):
 
     Attributes:
         throttle_ms: how long we should not ask again, by our quota (KIP-219).
-        session: id of the fetch session; 0 is none.
         partitions: those that were asked for; in a session only those with news.
     """
 
@@ -206,10 +204,10 @@ class FetchRequest(Request[_Fetch]):
         min_bytes: answer as soon as there is this much.
         max_bytes: of the whole answer; one batch may exceed it.
         read_committed: ask for the list of aborted transactions and stop at the last stable offset.
-        topics: what is asked of each topic; filled by the broker in this order.
+        topics: filled by the broker in this order.
         rack: where we stand, for brokers that prefer a replica near us (KIP-392).
-        session: id of the fetch session (``sessions``); 0 is none.
-        epoch: number of the request in the session; -1 without one.
+        session: id of the fetch session; 0 is none.
+        epoch: of the session; -1 without one.
         forgotten: partitions that the session shall no longer fetch.
         by_id: whether all topics are given by their ids, and not by their names.
     """
