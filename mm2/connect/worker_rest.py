@@ -18,7 +18,7 @@ from mm2.rest.connector_protocol import ConnectorType
 from mm2.rest.followed_flows import FlowViews
 from mm2.rest.listeners import ServerSetup
 from mm2.rest.requests import Api
-from mm2.rest.server import served
+from mm2.rest.server import serve
 from mm2.telemetry.levels import LogLevels
 
 
@@ -49,8 +49,7 @@ async def serve_worker(
             levels=LogLevels(),
             starting=lambda: store.awaited,
         )
-        async with served(api, entrance):
-            await asyncio.Event().wait()
+        await serve(api, entrance)
 
 
 def worker_plugins(

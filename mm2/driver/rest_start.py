@@ -60,6 +60,6 @@ async def serve_rest(
 
 
 def _service() -> Callable[[Flows, Failed, ServerSetup], Coroutine[Any, Any, None]]:
-    from mm2.rest.rest_service import serve_flows  # noqa: PLC0415 - see above
+    from mm2.rest.server import serve_flows  # noqa: PLC0415 - see above
 
     return serve_flows

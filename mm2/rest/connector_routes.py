@@ -18,17 +18,22 @@ from mm2.rest.connector_protocol import (
 from mm2.rest.documents import info_document, status_document
 from mm2.rest.requests import Api, Request, Response, changes_of, config_of
 from mm2.rest.rest_errors import RestError, bad_request
-from mm2.rest.routes import CONNECTOR, Parameter, Route
+from mm2.rest.routes import CONNECTOR, Parameter, RouteTable
 
 _NAME: Final = "name"
-_OK: Final = HTTPStatus.OK
-_NO_CONTENT: Final = HTTPStatus.NO_CONTENT
-_CONFLICT: Final = HTTPStatus.CONFLICT
-_BAD: Final = HTTPStatus.BAD_REQUEST
+
+CONNECTOR_ROUTES: Final = RouteTable()
+
+_EXPAND: Final = Parameter(
+    name="expand",
+    doc="Answer an object by name, with what is named here; may be repeated.",
+    schema={"type": "array", "items": {"type": "string", "enum": ["info", "status"]}},
+)
 
 
+@CONNECTOR_ROUTES.add("GET", "/connectors", query=(_EXPAND,), answers={200: "Connectors"})
 async def list_connectors(api: Api, call: Request) -> Response:
-    """The names of connectors, or with ``expand`` what they are and how."""
+    """Lists connectors."""
     names = await api.connectors.names()
     if "expand" not in call.query:
         return Response(body=list(names))
@@ -73,8 +78,15 @@ async def _expanded(api: Api, name: str, parts: set[str]) -> dict[str, object]:
     return found
 
 
+@CONNECTOR_ROUTES.add(
+    "POST", "/connectors", body="NewConnector", answers={201: "Connector"}, refusals=(409,)
+)
 async def create_connector(api: Api, call: Request) -> Response:
-    """Makes a connector."""
+    """
+    Makes a connector.
+
+    Refused in dedicated mode, where the file says which connectors there are.
+    """
     fields = call.object()
     config = config_of(fields.get("config"))
     written = fields.get(_NAME)
@@ -115,108 +127,69 @@ def _target(written: object) -> TaskTarget:
             raise bad_request(f"initial_state must be one of {', '.join(TaskTarget.__members__)}")
 
 
+@CONNECTOR_ROUTES.add("GET", CONNECTOR, answers={200: "Connector"})
 async def get_connector(api: Api, call: Request) -> Response:
-    """What a connector is."""
+    """Shows a connector."""
     return Response(body=info_document(await api.connectors.info(call.connector)))
 
 
+@CONNECTOR_ROUTES.add("DELETE", CONNECTOR, answers={204: None}, refusals=(400, 409))
+async def delete_connector(api: Api, call: Request) -> Response:
+    """
+    Ends a connector for good.
+
+    Refused in dedicated mode: stop it, or take its flow out of the file.
+    """
+    await api.connectors.delete(call.connector)
+    return Response(status=HTTPStatus.NO_CONTENT)
+
+
+@CONNECTOR_ROUTES.add("GET", f"{CONNECTOR}/config", answers={200: "Config"})
 async def get_config(api: Api, call: Request) -> Response:
-    """A connector's configuration."""
+    """
+    Shows a connector's configuration.
+
+    Secrets read [hidden].
+    """
     return Response(body=dict(await api.connectors.config(call.connector)))
 
 
+@CONNECTOR_ROUTES.add(
+    "PUT",
+    f"{CONNECTOR}/config",
+    body="Config",
+    answers={200: "Connector", 201: "Connector"},
+    refusals=(409,),
+)
 async def put_config(api: Api, call: Request) -> Response:
-    """Gives a connector a configuration."""
+    """
+    Gives a connector a configuration.
+
+    Dedicated mode: what differs from the present one becomes an alteration of the flow, over
+    its file; keys that are left out are as the file says again. Values that read [hidden] stay
+    as they are.
+    """
     config = call.config()
     _check_name(call.connector, config)
     info, is_new = await api.connectors.put_config(call.connector, config)
     return _created(info) if is_new else Response(body=info_document(info))
 
 
+@CONNECTOR_ROUTES.add(
+    "PATCH",
+    f"{CONNECTOR}/config",
+    body="ConfigChanges",
+    answers={200: "Connector"},
+    refusals=(409,),
+)
 async def patch_config(api: Api, call: Request) -> Response:
-    """Changes some keys of a connector's configuration."""
+    """
+    Changes some keys of a connector's configuration.
+
+    null is no value: the default counts (KIP-477).
+    """
     changes = changes_of(call.object())
     if changes.get(_NAME, call.connector) != call.connector:
         raise bad_request("A connector cannot be given another name.")
     changes.pop(_NAME, None)
     return Response(body=info_document(await api.connectors.patch_config(call.connector, changes)))
-
-
-async def delete_connector(api: Api, call: Request) -> Response:
-    """Ends a connector for good."""
-    await api.connectors.delete(call.connector)
-    return Response(status=_NO_CONTENT)
-
-
-_EXPAND: Final = Parameter(
-    name="expand",
-    doc="Answer an object by name, with what is named here; may be repeated.",
-    schema={"type": "array", "items": {"type": "string", "enum": ["info", "status"]}},
-)
-
-CONNECTOR_ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/connectors",
-        handle=list_connectors,
-        summary="Lists connectors.",
-        query=(_EXPAND,),
-        answers={_OK: "Connectors"},
-    ),
-    Route(
-        method="POST",
-        path="/connectors",
-        handle=create_connector,
-        summary="Makes a connector.",
-        doc="Refused in dedicated mode, where the file says which connectors there are.",
-        body="NewConnector",
-        answers={HTTPStatus.CREATED: "Connector"},
-        refusals=(_CONFLICT,),
-    ),
-    Route(
-        method="GET",
-        path=CONNECTOR,
-        handle=get_connector,
-        summary="Shows a connector.",
-        answers={_OK: "Connector"},
-    ),
-    Route(
-        method="DELETE",
-        path=CONNECTOR,
-        handle=delete_connector,
-        summary="Ends a connector for good.",
-        doc="Refused in dedicated mode: stop it, or take its flow out of the file.",
-        answers={_NO_CONTENT: None},
-        refusals=(_BAD, _CONFLICT),
-    ),
-    Route(
-        method="GET",
-        path=f"{CONNECTOR}/config",
-        handle=get_config,
-        summary="Shows a connector's configuration.",
-        doc="Secrets read [hidden].",
-        answers={_OK: "Config"},
-    ),
-    Route(
-        method="PUT",
-        path=f"{CONNECTOR}/config",
-        handle=put_config,
-        summary="Gives a connector a configuration.",
-        doc="Dedicated mode: what differs from the present one becomes an alteration of the flow,"
-        " over its file; keys that are left out are as the file says again. Values that read"
-        " [hidden] stay as they are.",
-        body="Config",
-        answers={_OK: "Connector", HTTPStatus.CREATED: "Connector"},
-        refusals=(_CONFLICT,),
-    ),
-    Route(
-        method="PATCH",
-        path=f"{CONNECTOR}/config",
-        handle=patch_config,
-        summary="Changes some keys of a connector's configuration.",
-        doc="null is no value: the default counts (KIP-477).",
-        body="ConfigChanges",
-        answers={_OK: "Connector"},
-        refusals=(_CONFLICT,),
-    ),
-)

@@ -11,14 +11,35 @@ from mm2.rest.connector_plugins import API_VERSION
 from mm2.rest.connector_protocol import Readiness
 from mm2.rest.requests import Api, Request, Response
 from mm2.rest.rest_errors import bad_request, not_found
-from mm2.rest.routes import Parameter, Route
+from mm2.rest.routes import Parameter, RouteTable
 from mm2.telemetry.levels import LEVELS, Level
 
-_OK: Final = HTTPStatus.OK
+NODE_ROUTES: Final = RouteTable()
+
+_CONNECTORS_ONLY: Final = Parameter(
+    name="connectorsOnly",
+    doc="Has no effect: there are no plug-ins but connectors.",
+    schema={"type": "boolean", "default": True},
+)
+_SCOPE: Final = Parameter(
+    name="scope",
+    doc="Only worker is possible: this node.",
+    schema={"type": "string", "enum": ["worker", "cluster"], "default": "worker"},
+)
+_FLOW: Final = Parameter(
+    name="flow",
+    doc="Only this flow and its clusters: A->B, A-%3EB in a URL; of a worker a connector's name.",
+    schema={"type": "string"},
+)
 
 
+@NODE_ROUTES.add("GET", "/", answers={200: "Server"})
 async def get_root(api: Api, call: Request) -> Response:
-    """The release whose interface this is, and the cluster."""
+    """
+    Shows release and cluster.
+
+    version is the release of Kafka Connect whose interface this is, commit our own.
+    """
     return Response(
         body={
             "version": API_VERSION,
@@ -28,8 +49,13 @@ async def get_root(api: Api, call: Request) -> Response:
     )
 
 
+@NODE_ROUTES.add("GET", "/health", answers={200: "Health", 503: "Health"})
 async def get_health(api: Api, call: Request) -> Response:
-    """Whether this process works: a cluster that is away is no reason to end and start it anew."""
+    """
+    Shows whether this process works, for liveness probes (KIP-1017).
+
+    200 also while clusters are away; 503 while a Connect worker reads its connectors.
+    """
     if reason := api.starting():
         body = {"status": "starting", "message": _still_starting(reason)}
         return Response(status=HTTPStatus.SERVICE_UNAVAILABLE, body=body)
@@ -41,8 +67,20 @@ def _still_starting(reason: str) -> str:
     return f"Worker is still starting up: {reason}."
 
 
+@NODE_ROUTES.add(
+    "GET",
+    "/health/ready",
+    query=(_FLOW,),
+    answers={200: "Readiness", 503: "Readiness"},
+    refusals=(404,),
+)
 async def get_readiness(api: Api, call: Request) -> Response:
-    """Which flows and clusters are ready."""
+    """
+    Shows which flows and clusters are ready, for readiness probes and monitors.
+
+    503 if any is not: a cluster does not answer, or nobody leads the flow. Answers within some
+    seconds, whoever is away.
+    """
     if starting := api.starting():
         return _readiness("starting", [_still_starting(starting)], Readiness())
     found = await api.connectors.readiness(next(iter(call.query.get("flow", ())), None))
@@ -63,36 +101,54 @@ def _readiness(status: str, reasons: Iterable[str], found: Readiness) -> Respons
         ],
     }
     is_ready = status == "ready"
-    return Response(status=_OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE, body=body)
+    return Response(status=HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE, body=body)
 
 
+@NODE_ROUTES.add("GET", "/connector-plugins", query=(_CONNECTORS_ONLY,), answers={200: "Plugins"})
 async def list_plugins(api: Api, call: Request) -> Response:
-    """The classes of connectors; there are no other plug-ins, whatever connectorsOnly says."""
+    """Lists the classes of connectors."""
     return Response(body=[plugin.document() for plugin in api.plugins.all])
 
 
+@NODE_ROUTES.add("GET", "/connector-plugins/{plugin}/config", answers={200: "Definitions"})
 async def get_definitions(api: Api, call: Request) -> Response:
-    """The definition of a class's configuration."""
+    """Shows the definition of a class's configuration."""
     return Response(body=api.plugins.named(call.path["plugin"]).definitions())
 
 
+@NODE_ROUTES.add(
+    "PUT",
+    "/connector-plugins/{plugin}/config/validate",
+    body="Config",
+    answers={200: "Validation"},
+    refusals=(403,),
+)
 async def validate(api: Api, call: Request) -> Response:
-    """How a configuration fits a class."""
+    """
+    Tells everything that is wrong with a configuration.
+
+    A worker resolves the values, so that with rest.read.only it refuses.
+    """
     return Response(body=api.plugins.validated(call.path["plugin"], call.config()))
 
 
+@NODE_ROUTES.add("GET", "/admin/loggers", answers={200: "Loggers"})
 async def list_loggers(api: Api, call: Request) -> Response:
-    """The levels that have been set."""
+    """Lists the loggers whose level has been set."""
     return Response(body={name: _level(level) for name, level in api.levels.all().items()})
 
 
+@NODE_ROUTES.add("GET", "/admin/loggers/{logger}", answers={200: "Logger"})
 async def get_logger(api: Api, call: Request) -> Response:
-    """The level of a logger."""
+    """Shows the level of a logger."""
     return Response(body=_level(_found(api, call.path["logger"])))
 
 
+@NODE_ROUTES.add(
+    "PUT", "/admin/loggers/{logger}", query=(_SCOPE,), body="LoggerLevel", answers={200: "Names"}
+)
 async def set_level(api: Api, call: Request) -> Response:
-    """Sets the level of a logger, on this node."""
+    """Sets the level of a logger on this node; tasks keep theirs."""
     if (call.query.get("scope") or ["worker"])[0].lower() == "cluster":
         message = "Levels are set on one node at a time: leave scope=cluster out, and ask each."
         raise bad_request(message)
@@ -120,101 +176,3 @@ def _found(api: Api, logger: str) -> Level:
 
 def _level(level: Level) -> dict[str, object]:
     return {"level": level.name, "last_modified": level.changed_ms}
-
-
-_CONNECTORS_ONLY: Final = Parameter(
-    name="connectorsOnly",
-    doc="Has no effect: there are no plug-ins but connectors.",
-    schema={"type": "boolean", "default": True},
-)
-_SCOPE: Final = Parameter(
-    name="scope",
-    doc="Only worker is possible: this node.",
-    schema={"type": "string", "enum": ["worker", "cluster"], "default": "worker"},
-)
-
-_FLOW: Final = Parameter(
-    name="flow",
-    doc="Only this flow and its clusters: A->B, A-%3EB in a URL; of a worker a connector's name.",
-    schema={"type": "string"},
-)
-
-NODE_ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/",
-        handle=get_root,
-        summary="Shows release and cluster.",
-        doc="version is the release of Kafka Connect whose interface this is, commit our own.",
-        answers={_OK: "Server"},
-    ),
-    Route(
-        method="GET",
-        path="/health",
-        handle=get_health,
-        summary="Shows whether this process works, for liveness probes (KIP-1017).",
-        doc="200 also while clusters are away; 503 while a Connect worker reads its connectors.",
-        answers={_OK: "Health", HTTPStatus.SERVICE_UNAVAILABLE: "Health"},
-    ),
-    Route(
-        method="GET",
-        path="/health/ready",
-        handle=get_readiness,
-        summary="Shows which flows and clusters are ready, for readiness probes and monitors.",
-        doc=(
-            "503 if any is not: a cluster does not answer, or nobody leads the flow. Answers within"
-            " some seconds, whoever is away."
-        ),
-        query=(_FLOW,),
-        answers={_OK: "Readiness", HTTPStatus.SERVICE_UNAVAILABLE: "Readiness"},
-        refusals=(HTTPStatus.NOT_FOUND,),
-    ),
-    Route(
-        method="GET",
-        path="/connector-plugins",
-        handle=list_plugins,
-        summary="Lists the classes of connectors.",
-        query=(_CONNECTORS_ONLY,),
-        answers={_OK: "Plugins"},
-    ),
-    Route(
-        method="GET",
-        path="/connector-plugins/{plugin}/config",
-        handle=get_definitions,
-        summary="Shows the definition of a class's configuration.",
-        answers={_OK: "Definitions"},
-    ),
-    Route(
-        method="PUT",
-        path="/connector-plugins/{plugin}/config/validate",
-        handle=validate,
-        summary="Tells everything that is wrong with a configuration.",
-        doc="A worker resolves the values, so that with rest.read.only it refuses.",
-        body="Config",
-        answers={_OK: "Validation"},
-        refusals=(HTTPStatus.FORBIDDEN,),
-    ),
-    Route(
-        method="GET",
-        path="/admin/loggers",
-        handle=list_loggers,
-        summary="Lists the loggers whose level has been set.",
-        answers={_OK: "Loggers"},
-    ),
-    Route(
-        method="GET",
-        path="/admin/loggers/{logger}",
-        handle=get_logger,
-        summary="Shows the level of a logger.",
-        answers={_OK: "Logger"},
-    ),
-    Route(
-        method="PUT",
-        path="/admin/loggers/{logger}",
-        handle=set_level,
-        summary="Sets the level of a logger on this node; tasks keep theirs.",
-        query=(_SCOPE,),
-        body="LoggerLevel",
-        answers={_OK: "Names"},
-    ),
-)

@@ -8,34 +8,45 @@ from typing import Final
 from mm2.rest.documents import position_document
 from mm2.rest.requests import Api, Request, Response
 from mm2.rest.rest_errors import bad_request
-from mm2.rest.routes import CONNECTOR, Route
+from mm2.rest.routes import CONNECTOR, RouteTable
 
-_OK: Final = HTTPStatus.OK
-_ACCEPTED: Final = HTTPStatus.ACCEPTED
-_CONFLICT: Final = HTTPStatus.CONFLICT
-_BAD: Final = HTTPStatus.BAD_REQUEST
+POSITION_ROUTES: Final = RouteTable()
 
 
+@POSITION_ROUTES.add("GET", f"{CONNECTOR}/topics", answers={200: "Topics"})
 async def get_topics(api: Api, call: Request) -> Response:
-    """The topics that a connector uses."""
+    """Lists the topics that a connector uses."""
     topics = await api.connectors.topics(call.connector)
     return Response(body={call.connector: {"topics": list(topics)}})
 
 
+@POSITION_ROUTES.add("PUT", f"{CONNECTOR}/topics/reset", answers={}, refusals=(403,))
 async def reset_topics(api: Api, call: Request) -> Response:
-    """Forgets the topics that a connector uses."""
+    """
+    Always refused, as Connect does where topics are not tracked.
+
+    Those that are shown are the topics of the present assignment.
+    """
     await api.connectors.reset_topics(call.connector)
-    return Response(status=_ACCEPTED)
+    return Response(status=HTTPStatus.ACCEPTED)
 
 
+@POSITION_ROUTES.add("GET", f"{CONNECTOR}/offsets", answers={200: "Offsets"})
 async def get_offsets(api: Api, call: Request) -> Response:
-    """Where a connector is."""
+    """Shows where a connector is."""
     positions = await api.connectors.offsets(call.connector)
     return Response(body={"offsets": [position_document(each) for each in positions]})
 
 
+@POSITION_ROUTES.add(
+    "PATCH", f"{CONNECTOR}/offsets", body="Offsets", answers={200: "Message"}, refusals=(409,)
+)
 async def alter_offsets(api: Api, call: Request) -> Response:
-    """Moves a stopped connector."""
+    """
+    Moves a stopped connector (KIP-875).
+
+    An offset of null deletes the position.
+    """
     document = call.object()
     if not document.get("offsets"):
         message = "Partitions / offsets need to be provided for an alter offsets request"
@@ -43,51 +54,9 @@ async def alter_offsets(api: Api, call: Request) -> Response:
     return Response(body={"message": await api.connectors.alter_offsets(call.connector, document)})
 
 
-async def reset_offsets(api: Api, call: Request) -> Response:
-    """Makes a stopped connector forget where it is."""
-    return Response(body={"message": await api.connectors.reset_offsets(call.connector)})
-
-
-POSITION_ROUTES: Final = (
-    Route(
-        method="GET",
-        path=f"{CONNECTOR}/topics",
-        handle=get_topics,
-        summary="Lists the topics that a connector uses.",
-        answers={_OK: "Topics"},
-    ),
-    Route(
-        method="PUT",
-        path=f"{CONNECTOR}/topics/reset",
-        handle=reset_topics,
-        summary="Always refused, as Connect does where topics are not tracked.",
-        doc="Those that are shown are the topics of the present assignment.",
-        answers={},
-        refusals=(HTTPStatus.FORBIDDEN,),
-    ),
-    Route(
-        method="GET",
-        path=f"{CONNECTOR}/offsets",
-        handle=get_offsets,
-        summary="Shows where a connector is.",
-        answers={_OK: "Offsets"},
-    ),
-    Route(
-        method="PATCH",
-        path=f"{CONNECTOR}/offsets",
-        handle=alter_offsets,
-        summary="Moves a stopped connector (KIP-875).",
-        doc="An offset of null deletes the position.",
-        body="Offsets",
-        answers={_OK: "Message"},
-        refusals=(_CONFLICT,),
-    ),
-    Route(
-        method="DELETE",
-        path=f"{CONNECTOR}/offsets",
-        handle=reset_offsets,
-        summary="Makes a stopped connector forget where it is (KIP-875).",
-        answers={_OK: "Message"},
-        refusals=(_BAD, _CONFLICT),
-    ),
+@POSITION_ROUTES.add(
+    "DELETE", f"{CONNECTOR}/offsets", answers={200: "Message"}, refusals=(400, 409)
 )
+async def reset_offsets(api: Api, call: Request) -> Response:
+    """Makes a stopped connector forget where it is (KIP-875)."""
+    return Response(body={"message": await api.connectors.reset_offsets(call.connector)})

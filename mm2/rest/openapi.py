@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from http import HTTPStatus
 from typing import Final
 
 from mm2 import __version__
@@ -12,7 +11,7 @@ from mm2.rest.connector_routes import CONNECTOR_ROUTES
 from mm2.rest.node_routes import NODE_ROUTES
 from mm2.rest.offset_routes import POSITION_ROUTES
 from mm2.rest.requests import Api, Request, Response
-from mm2.rest.routes import MESSAGES, Route
+from mm2.rest.routes import MESSAGES, Route, RouteTable
 from mm2.rest.schemas import SCHEMAS, reference
 from mm2.rest.state_routes import STEERING_ROUTES
 
@@ -48,14 +47,15 @@ def description(routes: Iterable[Route]) -> dict[str, object]:
 
 
 def _operation(route: Route) -> dict[str, object]:
+    summary, more = route.documentation
     found: dict[str, object] = {
         "operationId": route.handle.__name__,
-        "summary": route.summary,
+        "summary": summary,
         "parameters": [*_path_parameters(route), *_query_parameters(route)],
-        "responses": {str(int(status)): _response(route, status) for status in route.statuses()},
+        "responses": {str(status): _response(route, status) for status in route.statuses()},
     }
-    if route.doc:
-        found["description"] = route.doc
+    if more:
+        found["description"] = more
     if route.body is not None:
         found["requestBody"] = {"required": True, "content": _content(route.body)}
     return found
@@ -84,7 +84,7 @@ def _query_parameters(route: Route) -> Iterator[Mapping[str, object]]:
         }
 
 
-def _response(route: Route, status: HTTPStatus) -> dict[str, object]:
+def _response(route: Route, status: int) -> dict[str, object]:
     schema = route.answers.get(status, "Error")
     found: dict[str, object] = {"description": MESSAGES[status]}
     return found if schema is None else {**found, "content": _content(schema)}
@@ -94,25 +94,15 @@ def _content(schema: str) -> dict[str, object]:
     return {"application/json": {"schema": reference(schema)}}
 
 
+ROUTES: Final = RouteTable([*NODE_ROUTES, *CONNECTOR_ROUTES, *STEERING_ROUTES, *POSITION_ROUTES])
+"""All routes; this module's own is the last."""
+
+
+@ROUTES.add("GET", "/openapi.json", answers={200: "Anything"})
 async def get_openapi(api: Api, call: Request) -> Response:
-    """This description."""
+    """Describes this interface (OpenAPI)."""
     return Response(body=description(ROUTES))
 
-
-ROUTES: Final = (
-    *NODE_ROUTES,
-    *CONNECTOR_ROUTES,
-    *STEERING_ROUTES,
-    *POSITION_ROUTES,
-    Route(
-        method="GET",
-        path="/openapi.json",
-        handle=get_openapi,
-        summary="Describes this interface (OpenAPI).",
-        answers={HTTPStatus.OK: "Anything"},
-    ),
-)
-"""All that can be asked."""
 
 _HEAD: Final = """\
 # REST interface
@@ -143,7 +133,7 @@ name something 404. Bodies of errors are `{"error_code": 404, "message": "..."}`
 def reference_page() -> str:
     """The page of the reference, in Markdown."""
     rows = [_row(route) for route in sorted(ROUTES, key=lambda each: (each.path, each.method))]
-    statuses = [f"| {int(status)} | {text} |\n" for status, text in sorted(MESSAGES.items())]
+    statuses = [f"| {status} | {text} |\n" for status, text in sorted(MESSAGES.items())]
     return "".join([_HEAD, *rows, _TAIL, *statuses])
 
 
@@ -151,6 +141,6 @@ def _row(route: Route) -> str:
     query = "&".join(parameter.name for parameter in route.query)
     path = f"{route.path}?{query}" if query else route.path
     own = set(route.statuses()) - set(route.common_statuses()) | {*route.answers, *route.refusals}
-    answers = ", ".join(str(int(status)) for status in sorted(own))
-    doc = " ".join(part for part in (route.summary, route.doc) if part).replace("|", "\\|")
+    answers = ", ".join(str(status) for status in sorted(own))
+    doc = " ".join(part for part in route.documentation if part).replace("|", "\\|")
     return f"| `{route.method} {path}` | {doc} | {answers} |\n"

@@ -1,17 +1,16 @@
-"""
-What a route is: the one description that both the server and the OpenAPI document are made from.
-"""
+"""Declares routes at their handlers; the server and the OpenAPI document follow from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
 from mm2.rest.requests import Handler
 
-MESSAGES: Final[Mapping[HTTPStatus, str]] = {
+MESSAGES: Final[Mapping[int, str]] = {
     HTTPStatus.OK: "Done.",
     HTTPStatus.CREATED: "Made.",
     HTTPStatus.ACCEPTED: "Will be done; the state tells when it is.",
@@ -59,29 +58,28 @@ class Parameter:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """
-    One thing that can be asked.
+    One operation; its handler's docstring is its summary and description.
 
     Attributes:
-        method: of HTTP.
         path: with names in braces for what varies.
-        handle: answers it.
-        summary: one line for people.
-        doc: more, for people.
-        answers: statuses of success, with the name of the answer's schema; None is no body.
-        refusals: statuses of failure that this route has beside those that all have.
-        query: its parameters.
+        answers: schema names by statuses of success; None is no body.
+        refusals: statuses of failure beside those that all routes have.
         body: name of the schema of the request's body; None if there is none.
     """
 
     method: str
     path: str
     handle: Handler
-    summary: str
-    answers: Mapping[HTTPStatus, str | None]
-    doc: str = ""
-    refusals: tuple[HTTPStatus, ...] = ()
-    query: tuple[Parameter, ...] = field(default=())
-    body: str | None = None
+    answers: Mapping[int, str | None]
+    refusals: Sequence[int]
+    query: Sequence[Parameter]
+    body: str | None
+
+    @property
+    def documentation(self) -> tuple[str, str]:
+        """The summary, and the description, which may be empty."""
+        summary, _, more = (inspect.getdoc(self.handle) or "").partition("\n")
+        return summary, " ".join(more.split())
 
     @property
     def writes(self) -> bool:
@@ -98,9 +96,9 @@ class Route:
         """Whether it is about connectors, which a worker has to know first."""
         return self.path.partition("/{")[0] == "/connectors"
 
-    def statuses(self) -> tuple[HTTPStatus, ...]:
+    def statuses(self) -> tuple[int, ...]:
         """Every status that an answer can have."""
-        found = {*self.answers, *self.refusals, *self.common_statuses()}
+        found: set[int] = {*self.answers, *self.refusals, *self.common_statuses()}
         if self.body is not None:
             found |= {
                 HTTPStatus.BAD_REQUEST,
@@ -109,11 +107,43 @@ class Route:
             }
         return tuple(sorted(found))
 
-    def common_statuses(self) -> tuple[HTTPStatus, ...]:
+    def common_statuses(self) -> tuple[int, ...]:
         """Those of failures that all routes of its kind have."""
-        found = {*_ALWAYS}
+        found: set[int] = {*_ALWAYS}
         if "{" in self.path:
             found.add(HTTPStatus.NOT_FOUND)
         if self.writes:
             found.add(HTTPStatus.FORBIDDEN)
         return tuple(sorted(found))
+
+
+class RouteTable(list[Route]):
+    """Routes in the order in which ``add`` has declared them."""
+
+    def add(
+        self,
+        method: str,
+        path: str,
+        *,
+        answers: Mapping[int, str | None],
+        refusals: Sequence[int] = (),
+        query: Sequence[Parameter] = (),
+        body: str | None = None,
+    ) -> Callable[[Handler], Handler]:
+        """Decorates the handler of a route; arguments are those of ``Route``."""
+
+        def declare(handle: Handler) -> Handler:
+            self.append(
+                Route(
+                    method=method,
+                    path=path,
+                    handle=handle,
+                    answers=answers,
+                    refusals=refusals,
+                    query=query,
+                    body=body,
+                )
+            )
+            return handle
+
+        return declare

@@ -1,20 +1,51 @@
-"""Serves the application on the ports that were taken."""
+"""Serves connectors on the ports that were bound."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
 from aiohttp import web
 
+from mm2.config.checks.failed_flows import FailedFlow
+from mm2.config.flow_config import FlowConfig
 from mm2.rest.app import application
-from mm2.rest.listeners import ServerSetup
+from mm2.rest.connector_plugins import MIRROR_PLUGINS, Plugins
+from mm2.rest.flow_connectors import FlowConnectors
+from mm2.rest.followed_flows import FlowViews
+from mm2.rest.listeners import ServerSetup, advertised_url
 from mm2.rest.requests import Api
-from mm2.rest.sockets import advertised_url
 from mm2.stop_deadlines import REST_S
+from mm2.telemetry.levels import LogLevels
 
 log = structlog.get_logger()
+
+
+async def serve_flows(
+    flows: Callable[[], Sequence[FlowConfig]],
+    failed: Callable[[], Sequence[FailedFlow]],
+    entrance: ServerSetup,
+) -> None:
+    """
+    Serves the flows of a dedicated node until cancelled.
+
+    Args:
+        flows: the flows as their file has them now.
+        failed: those that cannot run.
+        entrance: where and to whom.
+    """
+    async with asyncio.TaskGroup() as tasks:
+        connectors = FlowConnectors(flows, FlowViews(tasks), failed)
+        plugins = Plugins(MIRROR_PLUGINS)
+        await serve(Api(connectors=connectors, plugins=plugins, levels=LogLevels()), entrance)
+
+
+async def serve(api: Api, entrance: ServerSetup) -> None:
+    """Serves the interface until cancelled."""
+    async with served(api, entrance):
+        await asyncio.Event().wait()
 
 
 @asynccontextmanager

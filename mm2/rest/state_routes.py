@@ -9,21 +9,26 @@ from mm2.rest.connector_protocol import TaskTarget
 from mm2.rest.documents import status_document, task_document
 from mm2.rest.requests import Api, Request, Response
 from mm2.rest.rest_errors import not_found
-from mm2.rest.routes import CONNECTOR, Parameter, Route
+from mm2.rest.routes import CONNECTOR, Parameter, RouteTable
 
-_OK: Final = HTTPStatus.OK
-_ACCEPTED: Final = HTTPStatus.ACCEPTED
-_NO_CONTENT: Final = HTTPStatus.NO_CONTENT
-_CONFLICT: Final = HTTPStatus.CONFLICT
+STEERING_ROUTES: Final = RouteTable()
+
+_BOOLEAN: Final = {"type": "boolean", "default": False}
+_RESTART: Final = (
+    Parameter(name="includeTasks", doc="Whether tasks start anew, too.", schema=_BOOLEAN),
+    Parameter(name="onlyFailed", doc="Whether only what has failed does.", schema=_BOOLEAN),
+)
 
 
+@STEERING_ROUTES.add("GET", f"{CONNECTOR}/status", answers={200: "Status"})
 async def get_status(api: Api, call: Request) -> Response:
-    """How a connector is."""
+    """Shows how a connector and its tasks are."""
     return Response(body=status_document(await api.connectors.status(call.connector)))
 
 
+@STEERING_ROUTES.add("GET", f"{CONNECTOR}/tasks", answers={200: "Tasks"})
 async def get_tasks(api: Api, call: Request) -> Response:
-    """A connector's tasks and their configurations."""
+    """Lists a connector's tasks."""
     name = call.connector
     configs = await api.connectors.task_configs(name)
     return Response(
@@ -34,8 +39,9 @@ async def get_tasks(api: Api, call: Request) -> Response:
     )
 
 
+@STEERING_ROUTES.add("GET", f"{CONNECTOR}/tasks/{{task}}/status", answers={200: "TaskStatus"})
 async def get_task_status(api: Api, call: Request) -> Response:
-    """How one task is."""
+    """Shows how a task is."""
     number = _task(call)
     state = (await api.connectors.status(call.connector)).tasks.get(number)
     if state is None:
@@ -43,10 +49,13 @@ async def get_task_status(api: Api, call: Request) -> Response:
     return Response(body=task_document(number, state))
 
 
+@STEERING_ROUTES.add(
+    "POST", f"{CONNECTOR}/tasks/{{task}}/restart", answers={204: None}, refusals=(409,)
+)
 async def restart_task(api: Api, call: Request) -> Response:
-    """Has one task start anew."""
+    """Has a task start anew."""
     await api.connectors.restart_task(call.connector, _task(call))
-    return Response(status=_NO_CONTENT)
+    return Response(status=HTTPStatus.NO_CONTENT)
 
 
 def _task(call: Request) -> int:
@@ -57,24 +66,13 @@ def _task(call: Request) -> int:
     return int(written)
 
 
-async def pause(api: Api, call: Request) -> Response:
-    """Has a connector hold, ready to go on."""
-    await api.connectors.set_target_state(call.connector, TaskTarget.PAUSED)
-    return Response(status=_ACCEPTED)
-
-
-async def resume(api: Api, call: Request) -> Response:
-    """Has a connector go on."""
-    await api.connectors.set_target_state(call.connector, TaskTarget.RUNNING)
-    return Response(status=_ACCEPTED)
-
-
-async def stop(api: Api, call: Request) -> Response:
-    """Has a connector stop."""
-    await api.connectors.set_target_state(call.connector, TaskTarget.STOPPED)
-    return Response(status=_NO_CONTENT)
-
-
+@STEERING_ROUTES.add(
+    "POST",
+    f"{CONNECTOR}/restart",
+    query=_RESTART,
+    answers={204: None, 202: "Status"},
+    refusals=(409,),
+)
 async def restart(api: Api, call: Request) -> Response:
     """Has a connector, its tasks or both start anew."""
     include_tasks, only_failed = call.switch("includeTasks"), call.switch("onlyFailed")
@@ -82,74 +80,26 @@ async def restart(api: Api, call: Request) -> Response:
         call.connector, include_tasks=include_tasks, only_failed=only_failed
     )
     if not include_tasks and not only_failed:
-        return Response(status=_NO_CONTENT)
-    return Response(status=_ACCEPTED, body=status_document(status))
+        return Response(status=HTTPStatus.NO_CONTENT)
+    return Response(status=HTTPStatus.ACCEPTED, body=status_document(status))
 
 
-_BOOLEAN: Final = {"type": "boolean", "default": False}
-_RESTART: Final = (
-    Parameter(name="includeTasks", doc="Whether tasks start anew, too.", schema=_BOOLEAN),
-    Parameter(name="onlyFailed", doc="Whether only what has failed does.", schema=_BOOLEAN),
-)
+@STEERING_ROUTES.add("PUT", f"{CONNECTOR}/pause", answers={202: None})
+async def pause(api: Api, call: Request) -> Response:
+    """Has a connector pause."""
+    await api.connectors.set_target_state(call.connector, TaskTarget.PAUSED)
+    return Response(status=HTTPStatus.ACCEPTED)
 
-STEERING_ROUTES: Final = (
-    Route(
-        method="GET",
-        path=f"{CONNECTOR}/status",
-        handle=get_status,
-        summary="Shows how a connector and its tasks are.",
-        answers={_OK: "Status"},
-    ),
-    Route(
-        method="GET",
-        path=f"{CONNECTOR}/tasks",
-        handle=get_tasks,
-        summary="Lists a connector's tasks.",
-        answers={_OK: "Tasks"},
-    ),
-    Route(
-        method="GET",
-        path=f"{CONNECTOR}/tasks/{{task}}/status",
-        handle=get_task_status,
-        summary="Shows how a task is.",
-        answers={_OK: "TaskStatus"},
-    ),
-    Route(
-        method="POST",
-        path=f"{CONNECTOR}/tasks/{{task}}/restart",
-        handle=restart_task,
-        summary="Has a task start anew.",
-        answers={_NO_CONTENT: None},
-        refusals=(_CONFLICT,),
-    ),
-    Route(
-        method="POST",
-        path=f"{CONNECTOR}/restart",
-        handle=restart,
-        summary="Has a connector, its tasks or both start anew.",
-        query=_RESTART,
-        answers={_NO_CONTENT: None, _ACCEPTED: "Status"},
-        refusals=(_CONFLICT,),
-    ),
-    Route(
-        method="PUT",
-        path=f"{CONNECTOR}/pause",
-        handle=pause,
-        summary="Has a connector pause.",
-        answers={_ACCEPTED: None},
-    ),
-    Route(
-        method="PUT",
-        path=f"{CONNECTOR}/resume",
-        handle=resume,
-        summary="Has a connector go on, after a pause or a stop.",
-        answers={_ACCEPTED: None},
-    ),
-    Route(
-        method="PUT",
-        path=f"{CONNECTOR}/stop",
-        handle=stop,
-        summary="Has a connector stop, so that its offsets can be altered.",
-        answers={_NO_CONTENT: None},
-    ),
-)
+
+@STEERING_ROUTES.add("PUT", f"{CONNECTOR}/resume", answers={202: None})
+async def resume(api: Api, call: Request) -> Response:
+    """Has a connector go on, after a pause or a stop."""
+    await api.connectors.set_target_state(call.connector, TaskTarget.RUNNING)
+    return Response(status=HTTPStatus.ACCEPTED)
+
+
+@STEERING_ROUTES.add("PUT", f"{CONNECTOR}/stop", answers={204: None})
+async def stop(api: Api, call: Request) -> Response:
+    """Has a connector stop, so that its offsets can be altered."""
+    await api.connectors.set_target_state(call.connector, TaskTarget.STOPPED)
+    return Response(status=HTTPStatus.NO_CONTENT)

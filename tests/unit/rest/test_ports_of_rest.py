@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from mm2.config.rest_settings import Listener, RestSettings
 from mm2.errors import FatalError
-from mm2.rest.sockets import OTHER_PORTS, Bound, advertised_url, bind
+from mm2.rest.listeners import OTHER_PORTS, Bound, advertised_url, bind
 
 HOST = "127.0.0.1"
 
@@ -42,7 +42,7 @@ def test_another_port_is_taken_where_nobody_has_asked_for_one(taken: int) -> Non
 def test_no_port_is_no_reason_to_stop_where_nobody_has_asked_for_one(
     taken: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mm2.rest.sockets.OTHER_PORTS", 1)
+    monkeypatch.setattr("mm2.rest.listeners.OTHER_PORTS", 1)
     with capture_logs() as logs:
         assert bind(RestSettings(listeners=(Listener("http", HOST, taken),))) == ()
     assert [each["event"] for each in logs] == ["rest.not_listening"]
