@@ -1,28 +1,51 @@
 """
-Makes the typed settings of one flow from the configuration of the whole file.
+Makes the typed settings of one flow from the layers of its configuration.
 
-``mm2.config.flow_draft`` collects its parts; all mistakes come out together, each with the key and
-line where the user wrote it.
+Expressions are resolved here, and older spellings take effect here. A mistake ends nothing: the
+next part is read all the same, so that all mistakes are told together, each with the key and line
+where the user wrote it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from mm2.config.clients import DataProducer, data_producer_properties
-from mm2.config.connector_reading import read_checkpoint, read_heartbeat, read_herder, read_source
+from mm2.config.checks.client_override_policy import ALLOWLIST_KEY, POLICY_KEY, forbidden
+from mm2.config.checks.ignored_keys import unobeyed, unobeyed_by_process
+from mm2.config.clients import (
+    DataProducer,
+    Side,
+    client_properties,
+    data_producer_properties,
+    with_prefix,
+)
+from mm2.config.connector_reading import (
+    Parsed,
+    parse_connector,
+    read_checkpoint,
+    read_heartbeat,
+    read_herder,
+    read_source,
+)
 from mm2.config.connector_settings import (
     CheckpointSettings,
-    ConnectorSettings,
     HeartbeatSettings,
     SourceSettings,
 )
-from mm2.config.flow_draft import FlowDraft
+from mm2.config.credentials import is_of_connection, without_borrowed
 from mm2.config.flow_settings import FlowConfig, HerderSettings
-from mm2.config.keys.definition import by_line
+from mm2.config.keys.definition import Definition, Support, by_line, parse_all
+from mm2.config.keys.key_aliases import effective_settings
+from mm2.config.keys.key_table import CONNECTOR_DEFINITION, WORKER_AND_POLICY, keys_of
+from mm2.config.keys.key_types import split_list
 from mm2.config.keys.keys_mm2 import SPARK_PREFIX
-from mm2.config.layers import FlowLayers
+from mm2.config.layers import CONNECTOR_LEVEL, FlowLayers, Setting, in_users_words, plain
 from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.record_clients import DataSettings, read_data
+from mm2.config.text.providers import automatic_providers
+from mm2.config.transaction_settings import WORKER_KEY, exactly_once_mistakes, misplaced
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     CONNECTORS,
@@ -30,11 +53,10 @@ from mm2.core.model import (
     SOURCE_CONNECTOR,
     SourceAndTarget,
 )
-from mm2.errors import ConfigErrors
+from mm2.errors import ConfigError, ConfigErrors
 
 __all__ = [
     "CheckpointSettings",
-    "ConnectorSettings",
     "DataProducer",
     "FlowConfig",
     "HeartbeatSettings",
@@ -45,6 +67,14 @@ __all__ = [
     "single_flow",
 ]
 
+# Whether there are servers to talk to is asked of each cluster, in words that name it.
+_WORKER_KEYS: Final = {
+    name: key for name, key in WORKER_AND_POLICY.items() if name != "bootstrap.servers"
+}
+_CLIENT_KEYS: Final = {
+    name: key for name, key in keys_of(Definition.CLIENT).items() if name != "bootstrap.servers"
+}
+
 
 def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
     """
@@ -52,8 +82,7 @@ def flow_config(maker: MirrorMakerConfig, flow: SourceAndTarget) -> FlowConfig:
 
     Raises:
         ConfigErrors: values that cannot be read, clusters without ``bootstrap.servers``, providers
-            that fail:
-            every mistake in what this flow uses.
+            that fail: every mistake in what this flow uses.
     """
     config = single_flow(maker, flow)
     return replace(config, reverse=_reverse(maker, config), maker=maker)
@@ -82,7 +111,7 @@ def single_flow(layers: FlowLayers, flow: SourceAndTarget) -> FlowConfig:
     Raises:
         ConfigErrors: every mistake in what the flow uses.
     """
-    draft = FlowDraft(layers, flow)
+    draft = _Draft(layers, flow)
     worker = draft.worker()
     connectors = {connector: draft.connector(connector) for connector in CONNECTORS}
     draft.check_obeyed(worker, connectors)
@@ -117,3 +146,155 @@ def spark_properties(layers: FlowLayers) -> dict[str, str]:
     if SPARK_PREFIX.rstrip(".") in layers.clusters:
         return {}
     return layers.resolve({k: v for k, v in layers.raw.items() if k.startswith(SPARK_PREFIX)})
+
+
+def resolved(layers: FlowLayers, settings: Mapping[str, Setting]) -> dict[str, str]:
+    """
+    The values of a connector's settings, without expressions.
+
+    Raises:
+        ConfigError, ConfigErrors: a provider fails.
+    """
+    properties = layers.resolve(plain(settings))
+    return automatic_providers(properties, layers.environment).resolve_all(properties)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Collects the parts of one flow, and what is wrong with them."""
+
+    layers: FlowLayers
+    flow: SourceAndTarget
+    mistakes: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
+    doubts: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def worker(self) -> Parsed:
+        try:
+            settings = self.layers.worker_settings(self.flow)
+        except ConfigErrors as errors:
+            self._add(errors.problems, {})
+            settings = {}
+        values, mistakes = parse_all(_WORKER_KEYS, plain(settings))
+        self._add(mistakes if settings else [], settings)
+        self._check_expressions(settings)
+        return Parsed(values=values, properties=plain(settings))
+
+    def connector(self, connector: str) -> Parsed:
+        settings = effective_settings(self.layers, self.flow, connector, self.warnings)
+        properties: Mapping[str, str] = plain(settings)
+        try:
+            properties = resolved(self.layers, settings)
+            if any(map(is_of_connection, own := self._own(settings))):
+                handed_down = self.layers.inherited_settings(self.flow, connector)
+                inherited = resolved(self.layers, handed_down)
+                properties, lost = without_borrowed(properties, inherited, own)
+                self.warnings += lost
+        except ConfigErrors as errors:
+            self._add(errors.problems, settings)
+        except ConfigError as error:
+            self._add([error], settings)
+        values, mistakes = parse_connector(CONNECTOR_DEFINITION[connector], properties)
+        self._add(mistakes, settings)
+        self._check_expressions(settings)
+        return Parsed(values=values, properties=properties)
+
+    def _own(self, settings: Mapping[str, Setting]) -> set[str]:
+        levels = {CONNECTOR_LEVEL, f"flow {self.flow}"}
+        return {key for key, setting in settings.items() if setting.level in levels}
+
+    def data_clients(self, worker: Parsed, source: Parsed) -> DataSettings:
+        data, mistakes = read_data(worker.properties, source.properties)
+        of_cluster = self.layers.cluster_settings(self.flow.target)
+        of_flow = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
+        self._add(
+            mistakes,
+            {
+                **with_prefix(of_cluster, "producer."),
+                **with_prefix(of_flow, "consumer."),
+                **with_prefix(of_flow, "source.consumer."),
+                **with_prefix(of_flow, "producer.override."),
+            },
+        )
+        return data
+
+    def check_cluster(self, side: Side, alias: str, properties: Mapping[str, str]) -> None:
+        """Checks what the clients of one cluster are given."""
+        prefix = f"{side}.cluster."
+        settings = {
+            key.removeprefix(prefix): setting
+            for key, setting in self.layers.connector_settings(self.flow, SOURCE_CONNECTOR).items()
+        }
+        self._add(parse_all(_CLIENT_KEYS, with_prefix(properties, prefix))[1], settings)
+        servers = client_properties(properties, side, "admin", None).get("bootstrap.servers", "")
+        if self.layers.needs(side) and not any(split_list(servers)):
+            if "#" in alias:
+                message = f"clusters: '{alias}' is no alias: give what follows # a line of its own"
+                self._add([ConfigError(message, key="clusters", value=alias)], {})
+                return
+            key = self.layers.written(self.flow, side, "bootstrap.servers")
+            message = f"cluster {alias} has no {key}: write {key} = host:port"
+            self._add([ConfigError(message, key=key)], {})
+
+    def check_obeyed(self, worker: Parsed, connectors: Mapping[str, Parsed]) -> None:
+        """Refuses what would change the result and is not done; remembers what is harmless."""
+        for connector, parsed in connectors.items():
+            own = effective_settings(self.layers, self.flow, connector, [])
+            self._tell(unobeyed(own, parsed.properties, self.layers.raw))
+        self._tell(unobeyed_by_process(self.layers.raw))
+        of_source = connectors[SOURCE_CONNECTOR].properties
+        settings = (
+            {
+                name: setting
+                for name, setting in self.layers.worker_settings(self.flow).items()
+                # A connector's converter wins over its worker's.
+                if not (name in of_source and name.endswith(".converter"))
+            }
+            if worker.properties
+            else {}
+        )
+        self._tell(unobeyed(settings, worker.properties, self.layers.raw, of_worker=True))
+
+    def check_overrides(self, worker: Parsed, connector: Mapping[str, str]) -> None:
+        """Checks that the worker allows what the connector overrides."""
+        if {POLICY_KEY, ALLOWLIST_KEY} <= worker.values.keys():
+            policy, listed = worker.values[POLICY_KEY], worker.values[ALLOWLIST_KEY]
+            policy_key = self.layers.written(self.flow, "worker", POLICY_KEY)
+            own = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
+            self._add(forbidden(connector, policy, listed, policy_key), own)
+
+    def _tell(self, found: Iterable[tuple[Support, ConfigError]]) -> None:
+        for support, problem in found:
+            if support is Support.REFUSED:
+                self._add([problem], {})
+            else:
+                self.doubts.setdefault((problem.key, problem.message), self.layers.located(problem))
+
+    def check_exactly_once(self, worker: Parsed, properties: Mapping[str, str]) -> None:
+        """Checks what only Connect's framework looks at; not if the worker's keys are wrong."""
+        if {WORKER_KEY, "offset.storage.topic"} <= worker.values.keys():
+            mode = worker.text(WORKER_KEY).lower()
+            mode_key = self.layers.written(self.flow, "worker", WORKER_KEY)
+            self.warnings += misplaced(self.layers.raw, self.flow, mode, mode_key)
+            mistakes = exactly_once_mistakes(
+                properties,
+                mode=mode,
+                mode_key=mode_key,
+                offsets_topic=worker.text("offset.storage.topic"),
+            )
+            own = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
+            self._add(mistakes, own)
+
+    def _check_expressions(self, settings: Mapping[str, Setting]) -> None:
+        """Java goes on with the text of an expression that has no value, to no use."""
+        for key in dict.fromkeys(each.key for each in settings.values()):
+            text = self.layers.raw.get(key or "", "")
+            if "${" in text and (expression := self.layers.unanswered(text)):
+                message = f"{key}: nobody has a value for {expression}"
+                self._add([ConfigError(message, key=key, value=expression)], {})
+
+    def _add(self, mistakes: Iterable[ConfigError], settings: Mapping[str, Setting]) -> None:
+        """Remembers mistakes once each, under the keys that the user wrote."""
+        for mistake in mistakes:
+            written = in_users_words(mistake, settings)
+            self.mistakes.setdefault((written.key, written.message), self.layers.located(written))

@@ -22,7 +22,8 @@ from mm2.config.clients import (
     worker_client_properties,
 )
 from mm2.config.connector_reading import parse_connector
-from mm2.config.flow_draft import effective_settings, resolved
+from mm2.config.flow_config import resolved
+from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION
 from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_clients import CLIENT_KINDS, ClientKind

@@ -8,7 +8,7 @@ from typing import Final
 
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_draft import effective_settings
+from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.layers import plain
 from mm2.config.overrides import apply_valid_overrides
 from mm2.config.text.redact import redacted

@@ -13,8 +13,8 @@ from typing import Final
 
 from mm2.config.checks.impossible_values import switched_off
 from mm2.config.connector_reading import parse_connector
-from mm2.config.flow_draft import effective_settings
 from mm2.config.flow_settings import FlowConfig
+from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION
 from mm2.config.keys.key_types import split_list
 from mm2.config.keys.keys_mm2 import SPARK_PREFIX

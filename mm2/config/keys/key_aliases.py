@@ -20,7 +20,7 @@ from mm2.config.keys.keys_mm2 import (
     RENAME_TOPICS,
     SPELLINGS,
 )
-from mm2.config.layers import TOP_LEVEL, Setting
+from mm2.config.layers import TOP_LEVEL, FlowLayers, Setting
 from mm2.core.model import SourceAndTarget
 
 _IDENTITY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
@@ -54,7 +54,25 @@ class AliasUse:
         return f"{self.key}: not a key of Kafka's MirrorMaker; {outcome}"
 
 
-def readings(
+def effective_settings(
+    layers: FlowLayers, flow: SourceAndTarget, connector: str, warnings: list[str]
+) -> dict[str, Setting]:
+    """
+    What counts for a connector, unresolved: what Java computes, and older spellings on top of it.
+
+    Args:
+        layers: the whole file.
+        flow: the connector's flow.
+        connector: the connector's simple name.
+        warnings: gets a sentence for every older spelling.
+    """
+    settings = layers.connector_settings(flow, connector)
+    found = _readings(layers.raw, flow, settings)
+    warnings += [reading.warning for reading in found]
+    return _own_at_top(layers.raw, _translated(settings, found))
+
+
+def _readings(
     raw: Mapping[str, str], flow: SourceAndTarget, settings: Mapping[str, Setting]
 ) -> list[AliasUse]:
     """
@@ -96,13 +114,13 @@ def canonical_key(key: str) -> str | None:
     return key
 
 
-def translated(settings: Mapping[str, Setting], found: list[AliasUse]) -> dict[str, Setting]:
+def _translated(settings: Mapping[str, Setting], found: list[AliasUse]) -> dict[str, Setting]:
     """The settings with the spellings applied."""
     effective = {r.target: r.setting for r in found if r.target is not None and not r.taken}
     return {**settings, **effective}
 
 
-def own_at_top(raw: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Setting]:
+def _own_at_top(raw: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """The settings with the top-level keys that Java drops but we honour (C426)."""
     names = (key.name for key in OWN_KEYS)
     own = {name: Setting(raw[name], name, TOP_LEVEL) for name in names if name in raw}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from mm2.config.flow_draft import effective_settings
 from mm2.config.keys.definition import Definition
-from mm2.config.keys.key_aliases import canonical_key
+from mm2.config.keys.key_aliases import canonical_key, effective_settings
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, TABLE, keys_of
 from mm2.config.layers import DEFAULT_LEVEL, Setting
 from mm2.config.mirror_maker_config import MirrorMakerConfig
