@@ -39,6 +39,7 @@ from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.logs.first_records import Range
 from mm2.kafka.logs.records import Record
+from tests.support.configs import TWO_CLUSTERS_TEXT
 from tests.support.fake_groups import FakeGroups, Offsets
 
 A, B = ClusterAlias("A"), ClusterAlias("B")
@@ -220,15 +221,8 @@ class FirstRecordQuery:
 def maker_in(folder: Path, *more: str) -> MirrorMakerConfig:
     """The configuration of a file with the flow A->B, and more lines."""
     file = folder / "mm2.properties"
-    lines = (
-        "clusters = A, B",
-        "A.bootstrap.servers = a:1",
-        "B.bootstrap.servers = b:1",
-        "A->B.enabled = true",
-        "A->B.topics = .*",
-        *more,
-    )
-    file.write_text("\n".join(lines) + "\n")
+    lines = ("A->B.enabled = true", "A->B.topics = .*", *more)
+    file.write_text(TWO_CLUSTERS_TEXT + "\n".join(lines) + "\n")
     return MirrorMakerConfig.of(load(file))
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
-from mm2.core.model import CONNECTORS, ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.model import CONNECTORS, TopicName, TopicPartition
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_views import ConnectorView, FlowView
 from mm2.herder.view.view_builder import build_view
@@ -22,30 +20,11 @@ from mm2.protocol.control_records import (
     encode_lease,
 )
 from mm2.protocol.progress_records import BundleProgress, PartitionProgress, encode_progress
+from tests.support.configs import flow_of
 
 NOW = 1_000_000
 SOURCE, CHECKPOINT, HEARTBEAT = CONNECTORS
 PLACES = [TopicPartition(TopicName("t"), n) for n in range(3)]
-
-
-def flow_of(more: Mapping[str, str] | None = None, /, **settings: str) -> FlowConfig:
-    """
-    The flow from A to B.
-
-    Args:
-        more: lines of the file.
-        settings: of the flow: ``tasks_max`` is its ``tasks.max``.
-    """
-    raw = {
-        "clusters": "A, B",
-        "A.bootstrap.servers": "a:1",
-        "B.bootstrap.servers": "b:1",
-        "A->B.enabled": "true",
-        **(more or {}),
-        **{f"A->B.{key.replace('_', '.')}": value for key, value in settings.items()},
-    }
-    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-    return flow_config(MirrorMakerConfig(raw=raw), flow)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from mm2.herder.flow_clusters import check_reachable
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_reachable.__kwdefaults__ is not None
     monkeypatch.setitem(check_reachable.__kwdefaults__, "within_s", 1.0)
 
 

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
 SERVER = ("--bootstrap-server", "localhost:1")
 
@@ -44,7 +45,7 @@ def test_all_problems_are_told_at_once() -> None:
 
 def test_a_cluster_that_the_file_does_not_know_is_wrong_usage(tmp_path: Path) -> None:
     file = tmp_path / "mm2.properties"
-    file.write_text("clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n")
+    file.write_text(TWO_CLUSTERS_TEXT)
     words = ["dump", "heartbeats", "--config", str(file), "--cluster", "C"]
     result = CliRunner().invoke(main, words)
     assert (result.exit_code, "has no cluster C; it has A, B." in result.stderr) == (2, True)

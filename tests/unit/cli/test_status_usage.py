@@ -23,6 +23,7 @@ from mm2.herder.view.flow_follower import (
     PartitionView,
     TaskView,
 )
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
 _FLOW: Final = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 _TASK: Final = TaskView(
@@ -149,8 +150,5 @@ def test_the_worst_flow_decides_on_the_exit_status() -> None:
 )
 def test_wrong_usage_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     file = tmp_path / "mm2.properties"
-    file.write_text(
-        "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"
-        "A->B.enabled = true\n"
-    )
+    file.write_text(TWO_CLUSTERS_TEXT + "A->B.enabled = true\n")
     assert CliRunner().invoke(main, ["status", str(file), *words]).exit_code == 2

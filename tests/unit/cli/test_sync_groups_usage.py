@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from mm2.cli.mm2 import main
 )
 def test_wrong_usage_is_explained(words: tuple[str, ...], told: str, tmp_path: Path) -> None:
     file = tmp_path / "mm2.properties"
-    file.write_text("clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n")
+    file.write_text(TWO_CLUSTERS_TEXT)
     result = CliRunner().invoke(main, ["sync-groups", str(file), *words])
     assert result.exit_code == 2
     assert told in result.stderr

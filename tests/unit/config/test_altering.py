@@ -22,14 +22,10 @@ from mm2.config.overrides import (
     effects_of_key,
     file_key,
 )
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
+from tests.support.configs import A_TO_B, config_of
 
-FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 _FILE = {
-    "clusters": "A, B",
-    "A.bootstrap.servers": "a:1",
-    "B.bootstrap.servers": "b:1",
     "A->B.enabled": "true",
     "A->B.topics": "orders.*",
     "tasks.max": "4",
@@ -37,9 +33,7 @@ _FILE = {
 
 
 def _config(**extra: str) -> FlowConfig:
-    raw = {**_FILE, **extra}
-    lines = {key: line for line, key in enumerate(raw, start=1)}
-    return flow_config(MirrorMakerConfig(raw=raw, lines=lines, environment={}), FLOW)
+    return config_of({**_FILE, **extra})
 
 
 def _problems(config: FlowConfig, changes: dict[str, str | None]) -> list[str]:
@@ -63,8 +57,8 @@ def test_a_key_can_be_left_out_and_then_the_level_above_counts() -> None:
 
 
 def test_a_key_of_the_worker_counts_for_this_flow() -> None:
-    assert file_key(FLOW, "offset.flush.interval.ms") == "B.offset.flush.interval.ms"
-    assert file_key(FLOW, "topics") == "A->B.topics"
+    assert file_key(A_TO_B, "offset.flush.interval.ms") == "B.offset.flush.interval.ms"
+    assert file_key(A_TO_B, "topics") == "A->B.topics"
     config = apply_overrides(_config(), {"offset.flush.interval.ms": "250"})
     assert config.herder.offset_flush_interval.total_seconds() == 0.25
 
@@ -121,8 +115,7 @@ def test_an_older_spelling_is_read_and_said() -> None:
 def test_an_older_spelling_does_what_the_key_does_that_it_is_read_as(spelling: KeyAlias) -> None:
     name = f"{spelling.name}retries" if spelling.name.endswith(".") else spelling.name
     value = "7" if spelling.name.endswith(".") else "false"
-    raw = {key: text for key, text in _FILE.items() if key != "A->B.topics"}
-    before = flow_config(MirrorMakerConfig(raw=raw, lines={}, environment={}), FLOW)
+    before = config_of({key: text for key, text in _FILE.items() if key != "A->B.topics"})
     effects = change_between(before, apply_overrides(before, {name: value})).effects
     target = canonical_key(name)
     if target is None:
@@ -182,7 +175,7 @@ def test_the_file_can_have_new_expressions_taken(provided: tuple[FlowConfig, str
     config, expression = provided
     assert config.maker is not None
     raw = {**config.maker.raw, "rest.config.providers.enabled": " True "}
-    config = flow_config(MirrorMakerConfig(raw=raw, environment={}), FLOW)
+    config = flow_config(MirrorMakerConfig(raw=raw, environment={}), A_TO_B)
     found = apply_valid_overrides(config, {"topics": expression}).config
     assert found.source.properties["topics"] == "t0psecret"
 

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.config.flow_config import FlowConfig
 from mm2.errors import ConfigErrors
 from mm2.herder.bundles.make_bundle_spec import bundle_spec, compression_of
 from mm2.kafka.wire.compression import Compression
 from mm2.stop_deadlines import herders_s
-
-_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-_LINES = (
-    "clusters = A, B",
-    "A.bootstrap.servers = a:9092",
-    "B.bootstrap.servers = b:9092",
-    "A->B.enabled = true",
-)
+from tests.support.configs import flow_of
 
 
 def _config(*lines: str) -> FlowConfig:
-    raw = dict(line.split(" = ") for line in [*_LINES, *lines])
-    numbers = {key: line for line, key in enumerate(raw, start=1)}
-    return flow_config(MirrorMakerConfig(raw=raw, lines=numbers, environment={}), _FLOW)
+    return flow_of(dict(line.split(" = ") for line in lines))
 
 
 def test_without_a_word_of_the_user_batches_are_left_as_they_are() -> None:

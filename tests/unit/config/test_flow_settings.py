@@ -10,11 +10,9 @@ import pytest
 from mm2.config.flow_config import FlowConfig, data_producer, flow_config, spark_properties
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import build_config_property_filter
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
+from tests.support.configs import A_TO_B, maker_of
 
-FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-_SERVERS = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
 _PROVIDER = {
     "config.providers": "env",
     "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
@@ -23,13 +21,11 @@ _ENVIRONMENT = {"SECRET": "geheim", "TOPICS": "x, y"}
 
 
 def _maker(**extra: str) -> MirrorMakerConfig:
-    raw = {**_SERVERS, **extra}
-    lines = {key: line for line, key in enumerate(raw, start=1)}
-    return MirrorMakerConfig(raw=raw, lines=lines, environment=_ENVIRONMENT)
+    return maker_of(extra, _ENVIRONMENT)
 
 
 def _config(**extra: str) -> FlowConfig:
-    return flow_config(_maker(**extra), FLOW)
+    return flow_config(_maker(**extra), A_TO_B)
 
 
 def _mistakes(**extra: str) -> tuple[ConfigError, ...]:
@@ -177,7 +173,7 @@ def test_a_cluster_without_servers_is_a_mistake_that_says_what_to_write() -> Non
 def test_servers_may_be_given_for_one_flow_only() -> None:
     servers = {"clusters": "A, B", "B.bootstrap.servers": "b:1"}
     maker = MirrorMakerConfig(raw={**servers, "A->B.source.cluster.bootstrap.servers": "a:2"})
-    admin = flow_config(maker, FLOW).source.source_admin("r")
+    admin = flow_config(maker, A_TO_B).source.source_admin("r")
     assert admin["bootstrap.servers"] == "a:2"
 
 
@@ -244,8 +240,8 @@ def test_older_spellings_do_not_change_what_java_computes() -> None:
         **{"emit.heartbeats": "false", "topics.blacklist": "x", "rename.topics": "false"}
     )
     assert len(maker.cluster_pairs()) == 2
-    plain = _maker().connector_base_config(FLOW, "MirrorSourceConnector")
-    assert maker.connector_base_config(FLOW, "MirrorSourceConnector") == plain
+    plain = _maker().connector_base_config(A_TO_B, "MirrorSourceConnector")
+    assert maker.connector_base_config(A_TO_B, "MirrorSourceConnector") == plain
 
 
 @pytest.mark.parametrize(

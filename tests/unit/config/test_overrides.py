@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig
 from mm2.config.overrides import check
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
+from tests.support.configs import config_of
 
-_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-_FILE = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
 _POLICY = "connector.client.config.override.policy"
 _JAVA = "org.apache.kafka.connect.connector.policy."
 _SIZE = "A->B.producer.override.batch.size"
 _PROTOCOL = "A->B.producer.override.security.protocol"
 
 
-def _config(policy: str, listed: str = "", **more: str) -> FlowConfig:
-    raw = {**_FILE, f"B.{_POLICY}": policy, **more}
+def _config(policy: str, listed: str = "", **others: str) -> FlowConfig:
+    more = {f"B.{_POLICY}": policy, **others}
     if listed:
-        raw["B.connector.client.config.override.allowlist"] = listed
-    lines = {key: line for line, key in enumerate(raw, start=1)}
-    return flow_config(MirrorMakerConfig(raw=raw, lines=lines, environment={}), _FLOW)
+        more["B.connector.client.config.override.allowlist"] = listed
+    return config_of(more)
 
 
 @pytest.mark.parametrize(

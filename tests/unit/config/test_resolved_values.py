@@ -17,12 +17,11 @@ from mm2.config.overrides import apply_valid_overrides, check
 from mm2.config.text.expressions import RESOLVED, expressions, hide, is_of_expressions
 from mm2.config.text.properties import PropertiesFile
 from mm2.config.text.redact import as_written
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.control.config_alteration import alteration
 from mm2.telemetry.logs import configure_logs
+from tests.support.configs import A_TO_B
 
-FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 SECRET = "t0psecret"
 
 
@@ -53,7 +52,7 @@ def _config(environment: Mapping[str, str] | None = None, **changes: str) -> Flo
         "A->B.enabled": "true",
         **changes,
     }
-    return flow_config(MirrorMakerConfig(raw=raw, environment=environment), FLOW)
+    return flow_config(MirrorMakerConfig(raw=raw, environment=environment), A_TO_B)
 
 
 @pytest.mark.parametrize("key", ["tasks.max", "offset.lag.max", "offset-syncs.topic.location"])

@@ -7,27 +7,20 @@ import pickle
 import pytest
 
 from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
+from tests.support.configs import A_TO_B, B_TO_A, config_of, maker_of
 
-THERE = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-BACK = SourceAndTarget(ClusterAlias("B"), ClusterAlias("A"))
-_SERVERS = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
 ENABLED = {"A->B.enabled": "true"}
 
 
-def _maker(**extra: str) -> MirrorMakerConfig:
-    return MirrorMakerConfig(raw={**_SERVERS, **extra})
-
-
 def _back(**extra: str) -> FlowConfig:
-    return flow_config(_maker(**extra), BACK)
+    return config_of(extra, B_TO_A)
 
 
 def test_groups_are_led_back_from_a_passive_cluster_by_default() -> None:
     config = _back(**ENABLED)
     assert config.reverse is not None
-    assert config.reverse.flow == THERE
+    assert config.reverse.flow == A_TO_B
     assert config.reverse.reverse is None
     assert config.emits_checkpoints
     assert not config.checkpoint.runs
@@ -35,12 +28,12 @@ def test_groups_are_led_back_from_a_passive_cluster_by_default() -> None:
 
 
 def test_flows_both_ways_lead_groups_back_each() -> None:
-    maker = _maker(**ENABLED, **{"B->A.enabled": "true"})
-    there, back = flow_config(maker, THERE), flow_config(maker, BACK)
+    maker = maker_of({**ENABLED, "B->A.enabled": "true"})
+    there, back = flow_config(maker, A_TO_B), flow_config(maker, B_TO_A)
     assert there.reverse is not None
-    assert there.reverse.flow == BACK
+    assert there.reverse.flow == B_TO_A
     assert back.reverse is not None
-    assert back.reverse.flow == THERE
+    assert back.reverse.flow == A_TO_B
 
 
 @pytest.mark.parametrize(
@@ -71,5 +64,5 @@ def test_no_checkpoints_at_all_are_none_for_the_way_back_either(extra: dict[str,
 
 
 def test_a_flow_between_other_clusters_is_none_back() -> None:
-    assert not _maker(**ENABLED).is_enabled(SourceAndTarget(ClusterAlias("A"), ClusterAlias("C")))
+    assert not maker_of(ENABLED).is_enabled(SourceAndTarget(ClusterAlias("A"), ClusterAlias("C")))
     assert _back(**{"B->A.enabled": "true"}).reverse is None

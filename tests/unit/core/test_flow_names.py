@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.flow_names import FlowNames, connector_names, dedicated_names, topic_label
-from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName
-
-_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+from mm2.core.model import GroupId, TopicName
+from tests.support.configs import A_TO_B
 
 
 def test_dedicated_nodes_use_the_names_of_javas_mirror_maker() -> None:
-    assert dedicated_names(_FLOW, group_id="A-mm2") == FlowNames(
+    assert dedicated_names(A_TO_B, group_id="A-mm2") == FlowNames(
         label="A->B",
         connector="MirrorSourceConnector",
         control_topic="mm2-control.A.internal",

@@ -13,15 +13,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from mm2.client.mirror_client import MirrorClient
-from mm2.config.flow_config import flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import TopicFilter, build_topic_filter
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.plugin import held, hold, release
 from mm2.core.policy import DefaultReplicationPolicy, build_policy
 from mm2.errors import ConfigError
 from mm2.herder.flow_classes import load_classes
 from mm2.user_code import Foreign, ForeignError, wait_closed
+from tests.support.configs import config_of
 from tests.support.eventually import eventually
 
 BEGUN = threading.Event()
@@ -147,14 +146,7 @@ def _waiting_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 @pytest.mark.usefixtures("_waiting_module")
 async def test_an_event_loop_goes_on_while_a_module_is_imported() -> None:
     """The module waits for what only the loop does; if the loop waited for it, neither ended."""
-    raw = {
-        "clusters": "A,B",
-        "A.bootstrap.servers": "a:1",
-        "B.bootstrap.servers": "b:1",
-        "topic.filter.class": "waits_when_imported:X",
-    }
-    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-    config = flow_config(MirrorMakerConfig(raw=raw, environment={}), flow)
+    config = config_of({"topic.filter.class": "waits_when_imported:X"})
     loading = asyncio.ensure_future(load_classes(config))
     await asyncio.to_thread(BEGUN.wait)
     assert not loading.done()

@@ -8,15 +8,15 @@ import pytest
 
 from mm2.core.failover.group_lag import Facts, GroupPosition, group_positions, upstream_partition
 from mm2.core.mirror_records import Checkpoint, OffsetSync
-from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.policy import DefaultReplicationPolicy
 from mm2.core.translation.checkpoint_rules import CommittedOffset, downstream_partition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import Block, Run, Runs
+from tests.support.configs import A_TO_B
 
-_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 _POLICY = DefaultReplicationPolicy()
 _GROUP = GroupId("g")
 
@@ -66,9 +66,9 @@ def _standings(facts: Facts, kind: str | None = None) -> list[GroupPosition]:
     return group_positions(
         facts,
         downstream=lambda partition: (
-            None if partition.topic == "not" else downstream_partition(_POLICY, _FLOW, partition)
+            None if partition.topic == "not" else downstream_partition(_POLICY, A_TO_B, partition)
         ),
-        upstream=lambda partition: upstream_partition(_POLICY, _FLOW, partition),
+        upstream=lambda partition: upstream_partition(_POLICY, A_TO_B, partition),
         translation=_translation(kind) if kind else None,
     )
 
@@ -144,5 +144,5 @@ def test_topics_that_do_not_count_are_left_out_and_the_rest_is_sorted() -> None:
 @pytest.mark.parametrize("topic", ["t", "C.t", "B.t"])
 def test_the_way_back_leads_to_where_one_came_from(topic: str) -> None:
     """C285, C286."""
-    there = downstream_partition(_POLICY, _FLOW, _partition(topic, 2))
-    assert upstream_partition(_POLICY, _FLOW, there) == _partition(topic, 2)
+    there = downstream_partition(_POLICY, A_TO_B, _partition(topic, 2))
+    assert upstream_partition(_POLICY, A_TO_B, there) == _partition(topic, 2)

@@ -9,13 +9,12 @@ import pytest
 from mm2.driver.file_validation import made
 from mm2.driver.flows_of_file import load_flows, read_flows
 from mm2.errors import ConfigError, ConfigErrors
-
-_CLUSTERS = "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\n"
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
 
 def _file(folder: Path, text: str) -> Path:
     path = folder / "mm2.properties"
-    path.write_text(_CLUSTERS + text)
+    path.write_text(TWO_CLUSTERS_TEXT + text)
     return path
 
 

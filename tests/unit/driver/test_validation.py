@@ -13,9 +13,9 @@ from mm2.config.text.properties import parse
 from mm2.connect.worker_config import WorkerConfig
 from mm2.driver.file_validation import validate, worker_mistakes
 from tests.support.certificates import PASSWORD, Certified
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
-_HEAD = "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"
-_BASE = f"{_HEAD}A->B.enabled = true\n"
+_BASE = f"{TWO_CLUSTERS_TEXT}A->B.enabled = true\n"
 _SSL = f"{_BASE}B.security.protocol = SSL\n"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -132,7 +132,7 @@ def test_what_spark_takes_is_no_error(line: str) -> None:
         (f"{_BASE}topics = orders  # mine", 5, "all after # is part of the value"),
         (f"{_BASE}topic = orders", 5, "without topics, all topics are mirrored"),
         (f"{_BASE}A -> B.tasks.max = 2", 5, "Did you mean 'A->B.tasks.max = 2'"),
-        (f"{_HEAD}A->B.enabled = false", 1, "no flow is enabled"),
+        (f"{TWO_CLUSTERS_TEXT}A->B.enabled = false", 1, "no flow is enabled"),
         (f"\ufeffold = x\n{_BASE}", 1, "begins with a byte order mark"),
     ],
 )
@@ -170,7 +170,8 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 def test_a_cluster_that_no_flow_connects_to_is_not_looked_at() -> None:
     """B->A is there for its heartbeats alone, which are written to A."""
-    text = f"{_HEAD}B->A.emit.heartbeats.enabled = true\nA->B.emit.heartbeats.enabled = false\n"
+    heartbeats = "B->A.emit.heartbeats.enabled = true\nA->B.emit.heartbeats.enabled = false\n"
+    text = f"{TWO_CLUSTERS_TEXT}{heartbeats}"
     found = _found(f"{text}B.security.protocol = SASL_SSL")
     assert [severity for severity, _ in found] == [Severity.WARNING]
 

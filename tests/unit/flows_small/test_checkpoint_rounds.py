@@ -14,11 +14,9 @@ from flows.checkpoint.deleted_groups import DeletedGroups
 from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.config.connector_settings import CheckpointSettings
-from mm2.config.flow_config import flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import build_group_filter, build_topic_filter
 from mm2.core.mirror_records import Checkpoint, OffsetSync
-from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget
+from mm2.core.model import GroupId
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import Renaming
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
@@ -27,11 +25,10 @@ from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.client_errors import Refused
 from mm2.kafka.group_model import Group, GroupState, GroupType
 from mm2.kafka.logs.records import Record
+from tests.support.configs import A_TO_B, config_of
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, G2, G3, G4, at, checkpoint, following
 from tests.support.virtual_time import run
-
-FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 
 
 class Sent:
@@ -59,7 +56,7 @@ def emission(
     for sync in syncs:
         known.handle(sync)
     known.backlog_read()
-    renaming = Renaming(FLOW, build_policy({}), build_topic_filter({"topics": "t.*"}))
+    renaming = Renaming(A_TO_B, build_policy({}), build_topic_filter({"topics": "t.*"}))
     sent = Sent(store)
     choice = CheckpointSelector(renaming, OffsetTranslation(known), store)
     target = FakeGroups("B")
@@ -205,8 +202,7 @@ def test_what_cannot_be_written_is_written_in_the_next_round() -> None:
 
 
 def _settings() -> CheckpointSettings:
-    raw = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
-    return flow_config(MirrorMakerConfig(raw=raw), FLOW).checkpoint
+    return config_of().checkpoint
 
 
 def _records(*checkpoints: Checkpoint) -> list[Record]:

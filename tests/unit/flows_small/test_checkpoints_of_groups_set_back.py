@@ -9,7 +9,7 @@ from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.group_offset_sync import GroupOffsetSync, StoreNotes
 from mm2.core.filters import build_topic_filter
 from mm2.core.mirror_records import Checkpoint
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
+from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import Renaming
 from mm2.core.translation.group_sync_rules import Order, TargetCommit
@@ -17,11 +17,11 @@ from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.returned_groups import ReturningGroups, SyncedOffsets
 from mm2.core.translation.reverse_translation import Copies
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
+from tests.support.configs import A_TO_B
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, at, following
 from tests.support.virtual_time import run
 
-FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 HERE, THERE = at("t"), at("A.t")
 
 
@@ -49,7 +49,7 @@ class Flow:
 
     def __post_init__(self) -> None:
         policy = build_policy({"source.cluster.alias": "A", "target.cluster.alias": "B"})
-        renaming = Renaming(FLOW, policy, build_topic_filter({"topics": "t"}))
+        renaming = Renaming(A_TO_B, policy, build_topic_filter({"topics": "t"}))
         groups = following(self.source)
         groups.current = frozenset({G1})
         self.store = CheckpointStore()

@@ -16,12 +16,9 @@ from structlog.testing import capture_logs
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.recreated_topics import LOOK_EVERY_S, RecreatedTopics, TrackedFlow
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.text.properties import load
 from mm2.core.failover.group_lag import upstream_partition
 from mm2.core.mirror_records import Checkpoint, OffsetSync
-from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
@@ -29,8 +26,8 @@ from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
+from tests.support.configs import A_TO_B, flow_of
 
-FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 WHERE = TopicPartition(TopicName("t"), 0)
 FIRST, SECOND, THIRD = (UUID(int=number) for number in range(1, 4))
 
@@ -60,12 +57,10 @@ class World:
         syncs = OffsetSyncStore(must_read_to_end=False)
         syncs.handle(OffsetSync(WHERE, 10, 10))
         syncs.backlog_read()
-        self.live = LiveTopicIds(
-            _config(folder), cast("Admin", self.source), cast("Admin", self.target)
-        )
+        self.live = LiveTopicIds(flow_of(), cast("Admin", self.source), cast("Admin", self.target))
         self.translation = OffsetTranslation(syncs, self.runs, self.live.ids)
         self.store = CheckpointStore(map(self.checkpoint, ("A.t", "A.u")))
-        upstream = partial(upstream_partition, build_policy({}), FLOW)
+        upstream = partial(upstream_partition, build_policy({}), A_TO_B)
         self.flow = TrackedFlow(self.translation, self.live, upstream)
         self.recreated = RecreatedTopics([self.flow], self.store)
         self.tell(FIRST, WHERE, TopicPartition(TopicName("u"), 0))
@@ -92,13 +87,6 @@ class World:
 
 def _offsets(checkpoint: Checkpoint) -> tuple[int, int]:
     return checkpoint.upstream_offset, checkpoint.downstream_offset
-
-
-def _config(folder: Path) -> FlowConfig:
-    file = folder / "mm2.properties"
-    lines = ("clusters = A, B", "A.bootstrap.servers = a:1", "B.bootstrap.servers = b:1")
-    file.write_text("\n".join((*lines, "A->B.enabled = true")) + "\n")
-    return flow_config(MirrorMakerConfig.of(load(file)), FLOW)
 
 
 def test_as_long_as_the_topics_stay_nothing_is_taken_back(tmp_path: Path) -> None:

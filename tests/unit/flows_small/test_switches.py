@@ -12,22 +12,13 @@ from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_flow import run_checkpoints
 from flows.heartbeat.heartbeat_flow import run_heartbeats
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import load_maker
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.herder.topics.internal_topics import internal_topics
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters
+from tests.support.configs import config_of
 
 NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
-
-
-def _config(folder: Path, settings: Mapping[str, str]) -> FlowConfig:
-    lines = {"clusters": "A,B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
-    file = folder / "mm2.properties"
-    file.write_text("".join(f"{k}={v}\n" for k, v in {**lines, **settings}.items()))
-    return flow_config(load_maker(file), SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")))
 
 
 @pytest.fixture
@@ -47,12 +38,12 @@ async def test_no_heartbeats_when_they_are_off(
     tmp_path: Path, clusters: FlowClusters, settings: Mapping[str, str]
 ) -> None:
     """C310."""
-    await run_heartbeats(_config(tmp_path, settings), clusters)
+    await run_heartbeats(config_of(settings), clusters)
 
 
 def test_the_heartbeats_topic_is_made_even_if_none_are_to_be_written(tmp_path: Path) -> None:
     """C312."""
-    config = _config(tmp_path, {"emit.heartbeats.enabled": "false", "A->B.enabled": "true"})
+    config = config_of({"emit.heartbeats.enabled": "false", "A->B.enabled": "true"})
     topics = internal_topics(config, build_policy(config.source.properties))
     (topic,) = (each for each in topics if each.name == "heartbeats")
     assert (topic.is_on_source, topic.partitions) == (False, 1)
@@ -70,7 +61,7 @@ async def test_no_checkpoints_when_they_or_the_flow_are_off(
     tmp_path: Path, clusters: FlowClusters, settings: Mapping[str, str]
 ) -> None:
     """C266, C268, C474."""
-    await run_checkpoints(_config(tmp_path, settings), clusters)
+    await run_checkpoints(config_of(settings), clusters)
 
 
 async def test_a_refused_connector_says_why_and_ends(
@@ -79,7 +70,7 @@ async def test_a_refused_connector_says_why_and_ends(
     """C106, C112."""
     settings = {"A->B.enabled": "true", "A->B.emit.offset-syncs.enabled": "false"}
     with capture_logs() as events:
-        await run_checkpoints(_config(tmp_path, settings), clusters)
+        await run_checkpoints(config_of(settings), clusters)
     ((event, connector, reason),) = [(e["event"], e["connector"], e["reason"]) for e in events]
     assert (event, connector) == ("connector.refused", "MirrorCheckpointConnector")
     assert "emit.offset-syncs.enabled" in reason

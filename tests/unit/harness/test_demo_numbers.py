@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.protocol.progress_records import BundleProgress, PartitionProgress
 from tests.harness.bench.throughput import numbers_of
 from tests.harness.demo.flows import FlowNumbers
 from tests.harness.demo.verify import Verification
 from tests.harness.demo.view import line
-
-FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+from tests.support.configs import A_TO_B
 
 
 def _report(*partitions: PartitionProgress) -> BundleProgress:
@@ -21,7 +19,7 @@ def _partition(number: int = 0, **fields: object) -> PartitionProgress:
 
 
 def test_partitions_add_up_and_the_last_report_of_each_counts() -> None:
-    numbers = FlowNumbers(FLOW)
+    numbers = FlowNumbers(A_TO_B)
     numbers.add(_report(_partition(0, records=5, bytes=50, lag=9), _partition(1, records=1)), 1.0)
     numbers.add(_report(_partition(0, records=8, bytes=80, lag=2)), 2.0)
     assert (numbers.topics, numbers.records, numbers.bytes, numbers.lag) == (1, 9, 80, 2)
@@ -29,14 +27,14 @@ def test_partitions_add_up_and_the_last_report_of_each_counts() -> None:
 
 
 def test_what_a_task_copied_before_it_started_again_still_counts() -> None:
-    numbers = FlowNumbers(FLOW)
+    numbers = FlowNumbers(A_TO_B)
     for records in (10, 3, 7, 2):
         numbers.add(_report(_partition(records=records, bytes=records)), 1.0)
     assert (numbers.records, numbers.bytes) == (19, 19)
 
 
 def test_errors_and_silence_show() -> None:
-    numbers = FlowNumbers(FLOW)
+    numbers = FlowNumbers(A_TO_B)
     numbers.add(_report(_partition(error="no")), 1.0)
     assert numbers.errors == ["t-0: no"]
     assert not numbers.is_silent(2.0)
@@ -44,9 +42,9 @@ def test_errors_and_silence_show() -> None:
 
 
 def test_a_line_says_it_all() -> None:
-    numbers = FlowNumbers(FLOW)
+    numbers = FlowNumbers(A_TO_B)
     numbers.add(_report(_partition(records=1_000, latency_ms=7, lag=2)), 1.0)
-    verification = Verification(flow=FLOW, topics={"t": 1}, equal=998)
+    verification = Verification(flow=A_TO_B, topics={"t": 1}, equal=998)
     assert line(numbers, verification) == (
         "A->B: 1 topics, 1,000 records, 0 records/s, 0.00 MB/s, lag 2, latency 7 ms,"
         " 998 proved equal"

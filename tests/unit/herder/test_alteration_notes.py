@@ -6,7 +6,7 @@ import pytest
 
 from mm2.config.flow_config import FlowConfig
 from mm2.herder.control.config_alteration import alteration
-from tests.support.seen_flow import flow_of
+from tests.support.configs import flow_of
 
 _NONE = "the flow gets no {} until the process is started with more"
 _CORES = "spark.master = local[*] runs as many tasks of all flows at the same time as the node has"

@@ -9,13 +9,12 @@ from mm2.driver.flows_of_file import load_flows
 from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.topics.internal_topics import internal_topics
 from mm2.protocol.bundle_spec import BundleSpec
-
-_CLUSTERS = "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\n"
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
 
 def _spec(folder: Path, text: str = "") -> BundleSpec:
     path = folder / "mm2.properties"
-    path.write_text(f"{_CLUSTERS}A->B.enabled = true\n{text}")
+    path.write_text(f"{TWO_CLUSTERS_TEXT}A->B.enabled = true\n{text}")
     (flow,) = load_flows(path, ["B"])
     return bundle_spec(flow, 3, 1, "syncs")
 

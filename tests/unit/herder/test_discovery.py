@@ -10,9 +10,7 @@ from typing import cast
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.config.flow_config import flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 from mm2.core.topics.acls import AclBinding, AclOperation
 from mm2.core.topics.remote_configs import ConfigEntry
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
@@ -21,6 +19,7 @@ from mm2.herder.topics.discovery import Assigned, Discovery
 from mm2.herder.topics.topic_sync import TopicSync
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters
+from tests.support.configs import config_of
 from tests.support.eventually import eventually_async
 
 
@@ -110,17 +109,12 @@ class _Flow:
     ) -> None:
         self.source, self.target = _Cluster("A", source), _Cluster("B", target or {})
         raw = {
-            "clusters": "A, B",
-            "A.bootstrap.servers": "a:1",
-            "B.bootstrap.servers": "b:1",
             "A->B.topics": "orders.*",
             "A->B.sync.topic.acls.enabled": "false",
             "A->B.sync.topic.configs.enabled": "false",
             **{f"A->B.{key.replace('_', '.')}": value for key, value in of_flow.items()},
         }
-        self.config = flow_config(
-            MirrorMakerConfig(raw=raw), SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-        )
+        self.config = config_of(raw)
         self.clusters = FlowClusters(cast("Admin", self.source), cast("Admin", self.target))
         self.discovery = Discovery(self.config, self.clusters)
 

@@ -9,14 +9,14 @@ from typing import cast
 
 import pytest
 
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
+from mm2.config.flow_config import FlowConfig
+from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import NotAuthorized
 from mm2.herder.bundles.task_fencing import end_earlier_tasks
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.control_records import Assignment, BundleState, decode
+from tests.support.configs import config_of
 
 _SOURCE = TopicPartition(TopicName("t"), 2)
 _REMOTE = TopicPartition(TopicName("A.t"), 2)
@@ -70,12 +70,6 @@ class _Control:
         )
 
 
-def _config() -> FlowConfig:
-    raw = {"clusters": "A, B", "A.bootstrap.servers": "nowhere:1", "B.bootstrap.servers": "n:2"}
-    maker = MirrorMakerConfig(raw=raw, lines=dict.fromkeys(raw, 1), environment={})
-    return flow_config(maker, SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")))
-
-
 def _assignment(index: int, *, is_drained: bool) -> Assignment:
     return Assignment(
         index=index,
@@ -90,7 +84,7 @@ def _assignment(index: int, *, is_drained: bool) -> Assignment:
 @pytest.mark.parametrize("is_allowed", [True, False])
 def test_what_was_fenced_has_ended_and_what_was_not_may_still_be_written(is_allowed: bool) -> None:
     control = _Control(_assignment(0, is_drained=True), _assignment(5, is_drained=False))
-    writable = control.end(_config(), is_allowed=is_allowed)
+    writable = control.end(config_of(), is_allowed=is_allowed)
     assert writable == ({} if is_allowed else {5: {_REMOTE}})
     ended = control.bundles[5]
     assert ended.is_drained is is_allowed

@@ -12,16 +12,8 @@ from mm2.herder.view.view_builder import build_view
 from mm2.protocol.checkpoint_progress import CheckpointProgress, encode_checkpoint_progress
 from mm2.protocol.heartbeat_progress import HeartbeatProgress, encode_heartbeats
 from mm2.protocol.progress_records import GapReport
-from tests.support.seen_flow import (
-    CHECKPOINT,
-    HEARTBEAT,
-    NOW,
-    PLACES,
-    SOURCE,
-    SeenFlow,
-    flow_of,
-    place,
-)
+from tests.support.configs import flow_of
+from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, PLACES, SOURCE, SeenFlow, place
 
 
 @pytest.fixture

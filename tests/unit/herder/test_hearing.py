@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import ConnectorKey, TaskKey
-from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
+from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
 from mm2.errors import Unavailable
 from mm2.herder.status.failure_reporting import ReportingRunner, reporting_flow
 from mm2.herder.status.status_topic import worker_id_of
@@ -18,9 +17,9 @@ from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.slot_allocation import Slots
+from tests.support.configs import A_TO_B, flow_of
 from tests.support.specs import sample_spec
 
-_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 _TASK = TaskKey(SOURCE_CONNECTOR, 3)
 
 
@@ -45,16 +44,6 @@ class _Runner:
         if self.failure is not None:
             raise self.failure
         return {"index": spec.index}
-
-
-def _config() -> FlowConfig:
-    raw = {
-        "clusters": "A, B",
-        "A.bootstrap.servers": "a:1",
-        "B.bootstrap.servers": "b:1",
-        "A->B.enabled": "true",
-    }
-    return flow_config(MirrorMakerConfig(raw=raw), _FLOW)
 
 
 async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
@@ -88,13 +77,13 @@ async def test_how_a_small_flow_goes_is_heard(*, fails: bool) -> None:
     clusters = FlowClusters(Admin("A", {}), Admin("B", {}))
     if fails:
         with pytest.raises(ExceptionGroup):
-            await heard(_config(), clusters)
+            await heard(flow_of(), clusters)
         assert ear.heard == [(key, None), (key, "Unavailable: cluster B: no answer")]
     else:
-        await heard(_config(), clusters)
+        await heard(flow_of(), clusters)
         assert ear.heard == [(key, None)]
 
 
 def test_a_worker_is_named_as_connect_names_it() -> None:
-    assert worker_id_of("host/1-2/B", _FLOW) == "host/A->B/1-2"
-    assert worker_id_of("node", _FLOW) == "node/A->B"
+    assert worker_id_of("host/1-2/B", A_TO_B) == "host/A->B/1-2"
+    assert worker_id_of("node", A_TO_B) == "node/A->B"

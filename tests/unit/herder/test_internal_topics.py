@@ -8,14 +8,13 @@ from typing import cast
 import pytest
 from structlog.testing import capture_logs
 
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.config.flow_config import FlowConfig
 from mm2.core.policy import build_policy
 from mm2.herder.topics.internal_topics import create_internal_topics, internal_topics
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import Refused
 from mm2.kafka.flow_clusters import FlowClusters
+from tests.support.configs import config_of
 
 _ALWAYS = {
     "mm2-configs.A.internal",
@@ -28,14 +27,7 @@ _ALWAYS = {
 
 
 def _config(**settings: str) -> FlowConfig:
-    raw = {
-        "clusters": "A, B",
-        "A.bootstrap.servers": "a:1",
-        "B.bootstrap.servers": "b:1",
-        **{f"A->B.{key}": value for key, value in settings.items()},
-    }
-    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
-    return flow_config(MirrorMakerConfig(raw=raw), flow)
+    return config_of({f"A->B.{key}": value for key, value in settings.items()})
 
 
 def _topics(**settings: str) -> tuple[set[str], set[str]]:

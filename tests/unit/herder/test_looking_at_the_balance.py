@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from mm2.config.flow_config import flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.herder.election.group_election import Election, NodeAssignments
 from mm2.protocol.member_metadata import Decision, decode_member, encode_decision
-
-_RAW = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
+from tests.support.configs import config_of
 
 
 def _election(share: NodeAssignments, *, may_lead: bool = True) -> Election:
-    maker = MirrorMakerConfig(raw=_RAW, lines=dict.fromkeys(_RAW, 1), environment={})
     return Election(
-        flow_config(maker, SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))),
+        config_of(),
         "topic",
         node="n1",
         share=share,

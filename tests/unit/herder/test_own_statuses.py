@@ -11,7 +11,8 @@ from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
 from mm2.protocol.control_records import Lease, encode_lease
-from tests.support.seen_flow import NOW, SOURCE, flow_of
+from tests.support.configs import flow_of
+from tests.support.seen_flow import NOW, SOURCE
 
 
 class _Cluster(Writer):

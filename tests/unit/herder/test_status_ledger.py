@@ -36,7 +36,8 @@ from mm2.protocol.control_records import (
 )
 from mm2.protocol.heartbeat_progress import HeartbeatProgress, encode_heartbeats
 from mm2.protocol.progress_records import BundleProgress, PartitionProgress, encode_progress
-from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE, flow_of
+from tests.support.configs import flow_of
+from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE
 
 
 @dataclass

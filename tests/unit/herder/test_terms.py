@@ -13,7 +13,7 @@ from mm2.herder.status.status_diff import StatusDiff, Written
 from mm2.herder.status.status_keeper import StatusKeeper
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.writer import Writer
-from tests.support.seen_flow import flow_of
+from tests.support.configs import flow_of
 
 
 def _term() -> LeadershipTerm:

@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from flows.source.send.producer_id import bundle_identity
-from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.config.flow_config import FlowConfig
 from mm2.errors import ClusterError
 from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.bundles.task_fencing import fence_earlier_tasks
 from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
+from tests.support.configs import config_of
 
 _IDENTITY = ProducerIdentity(7, 1, "A-mm2-MirrorSourceConnector-0")
 _USERS_MS = 30_000
@@ -54,15 +53,11 @@ class _Target(WireClient):
 
 
 def _config(mode: str, timeout_ms: int = _USERS_MS) -> FlowConfig:
-    raw = {
-        "clusters": "A, B",
-        "A.bootstrap.servers": "nowhere:1",
-        "B.bootstrap.servers": "nowhere:2",
+    more = {
         "B.exactly.once.source.support": mode,
         "B.producer.transaction.timeout.ms": str(timeout_ms),
     }
-    maker = MirrorMakerConfig(raw=raw, lines=dict.fromkeys(raw, 1), environment={})
-    return flow_config(maker, SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")))
+    return config_of(more)
 
 
 @pytest.mark.parametrize("mode", ["enabled", "disabled"])
