@@ -41,10 +41,6 @@ class ClusterClient:
     """
     Sends requests to the brokers of a cluster.
 
-    Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties.
-
     Attributes:
         nodes: the coordinators of groups as far as they are known; forgotten with the connection.
     """
@@ -86,11 +82,6 @@ class ClusterClient:
     async def retry(self, what: str, attempt: Callable[[], Awaitable[T]], *, within_s: float) -> T:
         """
         Asks until there is an answer that will not be another one in a moment.
-
-        Args:
-            what: for messages.
-            attempt: asks once.
-            within_s: the time for all attempts.
 
         Raises:
             Unavailable: the reason of the last attempt, when the time is over.

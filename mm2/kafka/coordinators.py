@@ -50,10 +50,6 @@ class Coordinators:
 
     Each call finds the coordinator, also when it moves or is restarted, and gives up after the
     timeout. Any number of calls may be under way. Nothing is connected before the first.
-
-    Args:
-        link: to the cluster.
-        timeout_s: of each call.
     """
 
     def __init__(self, link: ClusterClient, timeout_s: float) -> None:
@@ -76,9 +72,7 @@ class Coordinators:
     async def offsets_of_groups(
         self, group_ids: Iterable[str]
     ) -> dict[str, Offsets | ClusterError]:
-        """
-        What many groups have committed, or why that of one is not known.
-        """
+        """What many groups have committed, or why that of one is not known."""
         read = partial(offsets_of_groups, self.alias)
         found = await self._batches.ask(group_ids, "list offsets of groups", OffsetsRequest, read)
         # Brokers before 3.0 take one group at a time only.

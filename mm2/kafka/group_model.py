@@ -55,8 +55,6 @@ class Group:
     A consumer group.
 
     Attributes:
-        group_id: its name.
-        state: as of the answer.
         type: by which protocol its members agree.
         epoch: of a group of the new protocol that was described; grows whenever a member comes or
             goes. -1 if not known.
@@ -95,7 +93,6 @@ class GroupMembers:
     Who is in a group.
 
     Attributes:
-        state: as of the answer.
         protocol_type: ``consumer`` for consumers, ``connect`` for Connect's workers, also after
             the last of them has left, until the broker removes the group; empty if there is no
             such group, or nobody was ever in it.

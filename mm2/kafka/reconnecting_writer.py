@@ -10,13 +10,7 @@ from mm2.kafka.writer import Writer
 
 
 class ReconnectingWriter:
-    """
-    Connects when there is something to write, and again when the cluster was away.
-
-    Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties.
-    """
+    """Connects when there is something to write, and again when the cluster was away."""
 
     def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
         self._alias = alias

@@ -26,10 +26,6 @@ class TopicMetadataClient:
     The topics of a cluster.
 
     A broker that knows of no broker which serves clients, itself among them, is asked again.
-
-    Args:
-        link: to the cluster.
-        timeout_s: of each call.
     """
 
     def __init__(self, link: ClusterClient, timeout_s: float) -> None:

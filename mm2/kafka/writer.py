@@ -64,7 +64,6 @@ class Stamped(NamedTuple):
     A record to be written.
 
     Attributes:
-        key: its key.
         value: its value; None for a tombstone.
         timestamp_ms: its time; None for now.
         headers: its headers.

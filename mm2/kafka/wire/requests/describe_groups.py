@@ -57,9 +57,7 @@ class DescribedGroup:
     A group of the new protocol.
 
     Attributes:
-        group_id: its name.
         error: Kafka's error code; 0 is none.
-        state: Kafka's word.
         epoch: grows whenever a member comes or goes.
     """
 

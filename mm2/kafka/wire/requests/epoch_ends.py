@@ -24,8 +24,6 @@ class EpochEnd:
     Where a leader epoch ends in a partition's log.
 
     Attributes:
-        topic: its name.
-        partition: its number.
         error: Kafka's error code; 0 is none.
         leader_epoch: the asked epoch, or the largest smaller one that the log has; -1 if it has
             none.

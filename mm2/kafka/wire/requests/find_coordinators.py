@@ -30,7 +30,6 @@ class CoordinatorFound:
     Who coordinates a group.
 
     Attributes:
-        group_id: the group.
         node: the coordinator; -1 with an error.
         error: Kafka's error code; 0 is none.
     """

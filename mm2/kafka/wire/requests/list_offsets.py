@@ -45,8 +45,6 @@ class OffsetFound:
     What a leader answers for a partition.
 
     Attributes:
-        topic: its name.
-        partition: its number.
         error: Kafka's error code; 0 is none.
         timestamp_ms: of the record at the offset, if a time was asked for; otherwise -1.
         offset: the offset; -1 if there is none.

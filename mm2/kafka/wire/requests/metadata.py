@@ -58,7 +58,6 @@ class PartitionMetadata:
     Who serves a partition.
 
     Attributes:
-        partition: its number.
         error: Kafka's error code; 0 is none.
         leader: node of the leader; -1 if nobody leads it.
         leader_epoch: grows with each change of the leader; -1 if unknown.

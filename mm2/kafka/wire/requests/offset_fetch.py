@@ -39,8 +39,6 @@ class FetchedOffset(NamedTuple):
     An offset that a group has committed.
 
     Attributes:
-        topic: its name.
-        partition: its number.
         offset: of the next record to read; -1 for none.
         metadata: what the consumer added.
         error: Kafka's error code; 0 is none.

@@ -27,8 +27,6 @@ class ProducedPartition(NamedTuple):
     What a broker says of one appended batch.
 
     Attributes:
-        topic: its name.
-        partition: its number.
         error: Kafka's error code; 0 is none.
         base_offset: offset of the batch's first record; -1 with an error.
     """
