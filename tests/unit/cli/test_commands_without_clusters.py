@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.herder.flow_clusters import check_reachable
+from mm2.kafka.flow_clusters import check_reachable
 
 
 @pytest.fixture(autouse=True)
