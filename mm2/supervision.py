@@ -53,7 +53,7 @@ async def keep_running(
         FatalError: from ``run``, alone or in a group, because running again would not help.
         CancelledError: who waits is cancelled, also if ``run`` fails while it ends.
     """
-    backoff, told = Backoff(), ""
+    backoff, logged = Backoff(), ""
     while True:
         started = time.monotonic()
         try:
@@ -63,9 +63,9 @@ async def keep_running(
                 raise
             ran_for_s = time.monotonic() - started
             delay, reason = backoff.next_delay(ran_for_s), _reason(error)
-            if reason != told or ran_for_s >= _STEADY_S:
+            if reason != logged or ran_for_s >= _STEADY_S:
                 log.error("part.failed", part=part, error=reason, retry_in_s=round(delay, 1))
-            told = reason
+            logged = reason
             if await is_set_within(stopping, delay):
                 return
         else:
@@ -142,3 +142,36 @@ async def run_periodically(
         except Exception as error:  # noqa: BLE001 - a periodic job outlives its failures (C334)
             log.warning("job.failed", job=name, error=_reason(error))
         due = max(due + interval_s, now())
+
+
+class Restartable:
+    """
+    Runs something that goes on for ever, or until there is nothing to do.
+
+    Args:
+        name: of the task, for the log.
+        work: what runs; it is cancelled when it is to begin again.
+    """
+
+    def __init__(self, name: str, work: Callable[[], Coroutine[object, object, object]]) -> None:
+        self._name = name
+        self._work = work
+        self._is_due = asyncio.Event()
+
+    def restart(self) -> None:
+        """Has the work begin again; if it does not run yet, it begins once."""
+        self._is_due.set()
+
+    async def run(self) -> None:
+        """
+        Runs until cancelled.
+
+        Raises:
+            BaseExceptionGroup: of the work.
+        """
+        while True:
+            self._is_due.clear()
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(self._work(), name=self._name)
+                await self._is_due.wait()
+                task.cancel()

@@ -37,27 +37,27 @@ class ConnectorStatusStore:
         """Whether the worker has such a topic; standalone workers have none."""
         return self._board.is_there
 
-    async def look(self, picture: FlowSnapshot) -> None:
-        """Has the picture show what the topic says, once it was read."""
+    async def look(self, snapshot: FlowSnapshot) -> None:
+        """Has the snapshot show what the topic says, once it was read."""
         await self._board.loaded()
         connector = self._connector
-        picture.statuses = self._board.table_of(connector.name, connector.kind.part)
+        snapshot.statuses = self._board.table_of(connector.name, connector.kind.part)
 
-    def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
+    def last_words(self, snapshot: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
         """Final status records: the target state, or UNASSIGNED."""
         wanted = self._wanted()
         if wanted is TargetState.STARTED:
-            return ledger.ends(picture)
-        return statuses_when_idle(picture.statuses, wanted)
+            return ledger.ends(snapshot)
+        return statuses_when_idle(snapshot.statuses, wanted)
 
-    async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
+    async def write(self, snapshot: FlowSnapshot, records: Iterable[Written]) -> None:
         """
         Writes under the connector's own name.
 
         Raises:
             ClusterError: the worker's cluster does not answer, or refuses.
         """
-        del picture  # which shows it at the next look
+        del snapshot  # which shows it at the next look
         await self._board.write(self._connector.name, records)
 
     async def close(self) -> None:

@@ -56,14 +56,14 @@ class SinkGroup:
         override = connector.config.get("consumer.override.group.id", "")
         return cls(connector, override or f"connect-{connector.name}")
 
-    async def keep(self, picture: FlowSnapshot) -> None:
+    async def keep(self, snapshot: FlowSnapshot) -> None:
         """Commits what tasks report, until cancelled; what fails is tried again the next time."""
         admin = Admin(self._flow.flow.source, self._flow.source.source_admin("lag-group"))
         told = ""
         try:
             while True:
                 try:
-                    await self.commit(admin, _positions(picture))
+                    await self.commit(admin, _positions(snapshot))
                     told = ""
                 except ClusterError as error:
                     if str(error) != told:
@@ -117,15 +117,15 @@ class SinkGroup:
         }
 
 
-def _positions(picture: FlowSnapshot) -> dict[TopicPartition, int]:
+def _positions(snapshot: FlowSnapshot) -> dict[TopicPartition, int]:
     """
     The offsets of the next records, as groups commit them, of all that is copied now.
 
     A topic that is gone, or is not copied any more, would have a position that stands.
     """
     return {
-        where: picture.partitions[where].last.position + 1
-        for assignment in picture.assigned()
+        where: snapshot.partitions[where].last.position + 1
+        for assignment in snapshot.assigned()
         for where in assignment.partitions
-        if where in picture.partitions and picture.partitions[where].last.position != NO_OFFSET
+        if where in snapshot.partitions and snapshot.partitions[where].last.position != NO_OFFSET
     }

@@ -49,7 +49,7 @@ def worker_server_setup(config: WorkerConfig) -> ServerSetup | None:
 
 class ConnectWorker:
     """
-    Runs the connectors of a store until told to stop (Java: ``Connect``, ``Worker``).
+    Runs the connectors of a store until it is stopped (Java: ``Connect``, ``Worker``).
 
     Args:
         config: the worker's configuration.
@@ -91,7 +91,7 @@ class ConnectWorker:
 
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            # Spark takes seconds to start; connectors and topics are looked at meanwhile.
+            # Spark takes seconds to start; connectors and topics are read meanwhile.
             spark = group.create_task(self._engine.start(), name="spark")
             warm = group.create_task(self._become_warm(after=spark), name="warm")
             store = group.create_task(keep_running("connectors", self._store.run), name="store")

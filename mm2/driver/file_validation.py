@@ -103,7 +103,7 @@ def _of_spark(maker: MirrorMakerConfig) -> list[ConfigError]:
     try:
         return [maker.located(each) for each in spark_mistakes(spark_properties(maker))]
     except ConfigErrors:
-        return []  # An expression without a value is told by those who read all keys.
+        return []  # An expression without a value is reported by those who read all keys.
 
 
 def _of_rest(maker: MirrorMakerConfig) -> list[ConfigError]:

@@ -73,7 +73,7 @@ async def run_to_the_end(work: Callable[[], Awaitable[None]], engine: Engine) ->
 
 class MirrorMaker:
     """
-    Runs flows until told to stop (Java: ``MirrorMaker``).
+    Runs flows until it is stopped (Java: ``MirrorMaker``).
 
     Args:
         flows: what to run.
@@ -124,7 +124,7 @@ class MirrorMaker:
 
     async def _run_herder(self) -> None:
         async with asyncio.TaskGroup() as group:
-            # Spark takes seconds to start; topics are looked at and created meanwhile.
+            # Spark takes seconds to start; topics are read and created meanwhile.
             group.create_task(self._start_engine(), name="spark")
             warming = group.create_task(self._become_warm(), name="warm")
             rest = group.create_task(
@@ -229,7 +229,7 @@ def run_flows(
     """
     Runs flows in the foreground; returns the exit status.
 
-    Those of the file that have failed are told once, and shown as failed by REST.
+    Those of the file that have failed are logged once, and shown as failed by REST.
 
     SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once. SIGHUP
     has it read its file again.
@@ -246,7 +246,7 @@ def run_flows(
 
 
 class Program(Protocol):
-    """What runs until it is told to stop."""
+    """What runs until it is stopped."""
 
     def stop(self) -> None:
         """Asks ``run`` to drain and end; may be called more than once."""

@@ -42,7 +42,7 @@ class SmallFlow(Protocol):
 
 
 class StatusWriter(Protocol):
-    """Says where others look what a flow does, as long as this node leads it."""
+    """Writes where others read it what a flow does, as long as this node leads it."""
 
     def report_failure(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
         """Learns that a connector or task begins (None), or why it has failed."""

@@ -56,7 +56,7 @@ class _Client(NamedTuple):
 
 
 class FlowValidation:
-    """Looks at flows of one configuration; what they share is made once."""
+    """Validates flows of one configuration; what they share is made once."""
 
     def __init__(self) -> None:
         self._known: dict[frozenset[tuple[str, str]], list[ConfigError]] = {}

@@ -191,7 +191,7 @@ class FlowHerder:
             await keep_running("flow", self._attempts, stopping=self._stop)
 
     async def _attempts(self) -> None:
-        """One after the other: with other connections, everything begins anew."""
+        """One after the other: with other connections, everything begins again."""
         while not self._stop.is_set():
             config = self.config
             self._is_news.clear()

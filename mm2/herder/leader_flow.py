@@ -30,7 +30,6 @@ from mm2.errors import ConfigError, Mm2Error
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses, loading_problem
 from mm2.herder.flow_protocols import BundleRunner, SmallFlow
-from mm2.herder.restartable import Restartable
 from mm2.herder.source_controller import SourceController
 from mm2.herder.status.failure_reporting import Hear
 from mm2.herder.topics.internal_topics import create_internal_topics
@@ -43,7 +42,7 @@ from mm2.protocol.command_records import (
     RestartCommand,
 )
 from mm2.protocol.control_records import Entry
-from mm2.supervision import keep_running, run_unless_set
+from mm2.supervision import Restartable, keep_running, run_unless_set
 
 log = structlog.get_logger()
 
@@ -58,7 +57,7 @@ class LeaderFlow:
         heartbeats: the heartbeat flow.
         checkpoints: the checkpoint flow.
         term: of this leader.
-        hear: is told of connectors that cannot begin.
+        hear: is called for connectors that cannot begin.
         classes: of the flow; goes on holding the last ones when the term is over.
     """
 
@@ -114,7 +113,7 @@ class LeaderFlow:
                     await self._run(clusters)
 
     async def _run(self, clusters: FlowClusters) -> None:
-        """Runs until the term ends, or until the whole flow is to start anew."""
+        """Runs until the term ends, or until the whole flow is to start again."""
         async with asyncio.TaskGroup() as group:
             jobs = [
                 group.create_task(self._end_with_term(), name="stopping"),
@@ -254,7 +253,7 @@ class LeaderFlow:
             try:
                 config = await self._usable()
             except ConfigError as error:
-                # It is drained, and told of when it is to begin again.
+                # It is drained, and reported when it is to begin again.
                 log.error("config.rejected", problems=[str(error)])
                 self._is_over.set()
                 return

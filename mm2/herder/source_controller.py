@@ -25,7 +25,6 @@ from mm2.herder.bundles.task_fencing import end_earlier_tasks
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses
 from mm2.herder.flow_protocols import BundleRunner
-from mm2.herder.restartable import Restartable
 from mm2.herder.status.failure_reporting import Hear
 from mm2.herder.topics.discovery import Assigned
 from mm2.herder.topics.topic_sync import TopicSync
@@ -47,7 +46,7 @@ from mm2.protocol.control_records import (
 )
 from mm2.protocol.rate_records import RateDivision, encode_division
 from mm2.slot_allocation import FlowSlots
-from mm2.supervision import keep_running, run_unless_set, wait_any
+from mm2.supervision import Restartable, keep_running, run_unless_set, wait_any
 
 log = structlog.get_logger()
 
@@ -61,7 +60,7 @@ class SourceController:
         clusters: its admin clients.
         runner: runs bundles.
         term: of this leader.
-        hear: is told of tasks that cannot begin.
+        hear: is called for tasks that cannot begin.
         stopping: set when everything is to be committed and to end; the term's if not given.
     """
 
@@ -111,7 +110,7 @@ class SourceController:
 
     def restart(self, tasks: Collection[int] | None = None) -> None:
         """
-        Has tasks drain and start anew, one after the other.
+        Has tasks drain and start again, one after the other.
 
         Args:
             tasks: their numbers; None: all.
@@ -196,7 +195,7 @@ class SourceController:
 
     @contextmanager
     def _share_of_slots(self) -> Iterator[FlowSlots]:
-        """The flow's slots in Spark; whenever it may have more or fewer, it is to divide anew."""
+        """The flow's slots in Spark; whenever it may have more or fewer, it divides again."""
         slots = self._runner.slots.join(
             changed=lambda: self._changes.put_nowait(frozenset({Effect.SHARES})),
             refused=lambda task, why: self._hear_of(TaskKey(SOURCE_CONNECTOR, task), why),

@@ -32,7 +32,7 @@ class SeenFlow:
     """A flow of two tasks, led by the node ``n`` with epoch 7, that are all right."""
 
     config: FlowConfig = field(default_factory=flow_of)
-    picture: FlowSnapshot = field(default_factory=FlowSnapshot)
+    snapshot: FlowSnapshot = field(default_factory=FlowSnapshot)
     offsets: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class SeenFlow:
 
     def control(self, key: bytes, value: bytes | None, at_ms: int = NOW) -> None:
         """Something is written to the control topic."""
-        self.picture.apply_control(self.record(key, value, at_ms))
+        self.snapshot.apply_control(self.record(key, value, at_ms))
 
     def report(
         self,
@@ -78,16 +78,16 @@ class SeenFlow:
             partitions=partitions,
             is_last=is_last,
         )
-        self.picture.apply_progress(self.record(*encode_progress(progress)))
+        self.snapshot.apply_progress(self.record(*encode_progress(progress)))
 
     def says(self, key: ConnectorKey | TaskKey, state: RunState, generation: int = 7) -> None:
         """A leader writes to the status topic."""
         status = Status(state=state, worker_id="n", generation=generation, trace="why")
-        self.picture.apply_status(self.record(*encode_status(key, status)))
+        self.snapshot.apply_status(self.record(*encode_status(key, status)))
 
     def view(self, now_ms: int = NOW) -> FlowView:
         """How the flow is."""
-        return build_view(self.config, self.picture, now_ms)
+        return build_view(self.config, self.snapshot, now_ms)
 
     def connector(self, name: str = SOURCE, now_ms: int = NOW) -> ConnectorView:
         """How one of its connectors is."""

@@ -210,7 +210,7 @@ class Bundles:
         return sorted(each for each, n in wanted.items() if holder.get(each, n) != n)
 
     async def _publish(self) -> None:
-        """Writes the assignments that changed; what could not be written stays to be told."""
+        """Writes the assignments that changed; what could not be written is written next time."""
         async with self._telling:
             if self._stopping.is_set():
                 return
@@ -282,7 +282,7 @@ class Bundles:
         self._writable.setdefault(index, set()).update(remotes)
 
     async def _begin(self, index: int) -> None:
-        """From now on the bundle copies; what it is told to must have been written by then."""
+        """From now on the bundle copies; its assignment must have been written by then."""
         async with self._telling:
             if index in self._untold:
                 await self._write(index, BundleState.RUNNING)

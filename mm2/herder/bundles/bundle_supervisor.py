@@ -1,8 +1,8 @@
 """
 Keeps one bundle running.
 
-A bundle whose job ends without being told to is submitted again; one that is told to rest, so that
-it starts anew with other settings, is submitted once it may go on.
+A bundle whose job ends without a stop is submitted again; one that is suspended, to start again
+with other settings, is submitted when it is resumed.
 """
 
 from __future__ import annotations

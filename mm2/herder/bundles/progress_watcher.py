@@ -1,4 +1,4 @@
-"""What the leader of a flow learns from its tasks' reports: who carried out what, and the loads."""
+"""What the leader of a flow reads in its tasks' reports: who carried out what, and the loads."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class ProgressWatcher:
     Follows the progress topic on behalf of a leader.
 
     Args:
-        bundles: is told what was carried out, and asked to rebalance.
+        bundles: of the flow; gets what was carried out, and rebalances.
         target: alias of the cluster that holds the topic.
         consumer: Java client keys of a consumer of it.
         topic: the progress topic.
         epoch: of the leader; reports of others do not count.
-        look_every: how often loads are looked at, and how far back they are averaged; None: never.
+        look_every: how often loads are compared, and how far back they are averaged; None: never.
         shares: divides the flow's byte rate.
     """
 

@@ -12,10 +12,10 @@ import asyncio
 from typing import Final
 
 from mm2.config.flow_config import FlowConfig
+from mm2.core.connect.run_states import LOST_MS
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.errors import SchemaError
-from mm2.herder.status.final_reports import active_tasks, all_tasks_ended
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, PROGRESS, FlowTopics, now_ms
 from mm2.kafka.admin import Admin
@@ -62,51 +62,51 @@ async def why_offsets_are_locked(config: FlowConfig, target: Admin) -> str | Non
     Raises:
         ClusterError: the target does not answer, or refuses.
     """
-    picture = await _look(config, target)
-    is_paused = picture.desired_state_of(SOURCE_CONNECTOR) is RunState.PAUSED
-    if is_paused and (picture.members.members or picture.is_led(now_ms())):
+    snapshot = await _look(config, target)
+    is_paused = snapshot.desired_state_of(SOURCE_CONNECTOR) is RunState.PAUSED
+    if is_paused and (snapshot.members.members or snapshot.is_led(now_ms())):
         return "the flow is only paused, which keeps its positions"
-    return await _reason(config, target, picture)
+    return await _reason(config, target, snapshot)
 
 
-def describe_owner(picture: FlowSnapshot, group: str, now_ms: int) -> str | None:
+def describe_owner(snapshot: FlowSnapshot, group: str, now_ms: int) -> str | None:
     """
     A sentence that says who runs a flow, or would do so at once; None if nobody can be seen.
 
     Args:
-        picture: of the flow; who is in its group, too.
+        snapshot: of the flow; who is in its group, too.
         group: name of that.
         now_ms: the time here.
     """
-    if picture.is_run_by_java:
+    if snapshot.is_run_by_java:
         return f"the group {group} has members: Kafka's MirrorMaker runs the flow"
-    tasks = active_tasks(picture, now_ms)
-    if picture.desired_state_of(SOURCE_CONNECTOR) is not RunState.RUNNING:
+    tasks = active_tasks(snapshot, now_ms)
+    if snapshot.desired_state_of(SOURCE_CONNECTOR) is not RunState.RUNNING:
         # Whoever leads it only waits.
         named = ", ".join(map(str, tasks))
         return f"of its tasks, {named} have not said that they have ended" if tasks else None
     if tasks:
         return _RUNS
-    if picture.lease is not None and picture.is_led(now_ms):
-        return f"{picture.lease.owner} leads the flow"
-    if count := len(picture.members.members):
+    if snapshot.lease is not None and snapshot.is_led(now_ms):
+        return f"{snapshot.lease.owner} leads the flow"
+    if count := len(snapshot.members.members):
         return f"{count} of its nodes are there, and one of them leads it at once"
     return None
 
 
 async def _look(config: FlowConfig, target: Admin) -> FlowSnapshot:
     topics = FlowTopics(config, target)
-    topics.picture.members = await target.group_members(config.herder.names.election_group)
+    topics.snapshot.members = await target.group_members(config.herder.names.election_group)
     known = await target.list_topics()
     for kind in (CONTROL, PROGRESS):
         if topics.names[kind] in known:
             await topics.read(kind)
-    return topics.picture
+    return topics.snapshot
 
 
-async def _reason(config: FlowConfig, target: Admin, picture: FlowSnapshot) -> str | None:
-    reason = describe_owner(picture, config.herder.names.election_group, now_ms())
-    if reason is not None or all_tasks_ended(picture):
+async def _reason(config: FlowConfig, target: Admin, snapshot: FlowSnapshot) -> str | None:
+    reason = describe_owner(snapshot, config.herder.names.election_group, now_ms())
+    if reason is not None or all_tasks_ended(snapshot):
         return reason
     return _RUNS if await _a_task_reports(config, target) else None
 
@@ -140,3 +140,39 @@ def _is_of_task(record: Record) -> bool:
         return is_of_bundle(record.key) and not decode_progress(record.value).is_last
     except SchemaError:
         return False
+
+
+def all_tasks_ended(snapshot: FlowSnapshot) -> bool:
+    """
+    Whether every task of the flow's last leader has said that it has ended, and none will start.
+
+    A flow that is wanted to run may be led by the next node at once.
+
+    Args:
+        snapshot: of the flow.
+    """
+    lease, reports = snapshot.lease, snapshot.reported()
+    is_wanted = snapshot.desired_state_of(SOURCE_CONNECTOR) is RunState.RUNNING
+    if lease is None or (is_wanted and (snapshot.members.members or not lease.is_released)):
+        return False
+    bundles = [each.index for each in snapshot.assigned()]
+    return bool(bundles) and all(n in reports and reports[n].is_last for n in bundles)
+
+
+def active_tasks(snapshot: FlowSnapshot, now_ms: int) -> list[int]:
+    """
+    Numbers of tasks that have reported not long ago, but no last word.
+
+    Those of a former leader count, too: they may commit until they know that another one leads. A
+    task that has been silent for longer than its leader's lease counts commits nothing any more.
+
+    Args:
+        snapshot: of the flow.
+        now_ms: the time here.
+    """
+    now_ms = snapshot.clock_ms(now_ms)
+    return sorted(
+        number
+        for number, report in snapshot.reports.items()
+        if not report.is_last and now_ms - report.time_ms < LOST_MS
+    )

@@ -15,7 +15,7 @@ from mm2.protocol.bundle_spec import BundleSpec
 from mm2.slot_allocation import Slots
 
 Hear: TypeAlias = Callable[[ConnectorKey | TaskKey, str | None], None]
-"""Told that a connector or task begins (None), or why it has failed."""
+"""Called when a connector or task begins (None), or why it has failed."""
 
 
 class ReportingRunner:
@@ -24,7 +24,7 @@ class ReportingRunner:
 
     Args:
         runner: runs them.
-        hear: is told.
+        hear: is called.
     """
 
     def __init__(self, runner: BundleRunner, hear: Hear) -> None:
@@ -58,7 +58,7 @@ def reporting_flow(flow: SmallFlow, connector: str, hear: Hear) -> SmallFlow:
     Args:
         flow: checkpoints or heartbeats.
         connector: simple name of Java's class.
-        hear: is told.
+        hear: is called.
     """
     key = TaskKey(connector, 0)
 

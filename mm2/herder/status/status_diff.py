@@ -55,7 +55,7 @@ class StatusDiff:
         config: the flow, as this node's file has it now.
         owner: of this node's leases; under others' there is nothing to write.
         worker_id: how Connect names this node (C480).
-        release: what is told as the connectors' version.
+        release: what is reported as the connectors' version.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class StatusDiff:
 
     def heard(self, key: Key, reason: str | None, now_ms: int) -> None:
         """
-        Learns that a connector or task has failed, or begins.
+        Notes that a connector or task has failed, or begins.
 
         Args:
             key: which.
@@ -82,34 +82,34 @@ class StatusDiff:
         elif before is not None:
             self._failures[key] = replace(before, until_ms=now_ms + _STEADY_MS)
 
-    def changes(self, picture: FlowSnapshot, now_ms: int) -> list[Written]:
+    def changes(self, snapshot: FlowSnapshot, now_ms: int) -> list[Written]:
         """
         All that has to be written now, tombstones first.
 
         Args:
-            picture: what the flow's topics say, the status topic among them.
+            snapshot: what the flow's topics say, the status topic among them.
             now_ms: the time.
         """
-        if not self._leads(picture):
+        if not self._leads(snapshot):
             return []
-        picture.failures = self._standing(now_ms)
-        wanted = dict(self._statuses(own_connectors(self._config(), picture, now_ms)))
-        table = picture.statuses
+        snapshot.failures = self._standing(now_ms)
+        wanted = dict(self._statuses(own_connectors(self._config(), snapshot, now_ms)))
+        table = snapshot.statuses
         gone = [k for k in table.statuses if k not in wanted and k.connector in CONNECTORS]
         return [
             *(encode_status(key, None) for key in gone),
             *(encode_status(k, s) for k, s in wanted.items() if table.statuses.get(k) != s),
-            *(encode_topic(k, found) for k, found in self._used(picture) if k not in table.topics),
+            *(encode_topic(k, found) for k, found in self._used(snapshot) if k not in table.topics),
         ]
 
-    def ends(self, picture: FlowSnapshot) -> list[Written]:
+    def ends(self, snapshot: FlowSnapshot) -> list[Written]:
         """What to write when this node gives the flow up, which then nobody runs."""
-        if not self._leads(picture):
+        if not self._leads(snapshot):
             return []
-        return list(statuses_on_worker_stop(own_words(picture)))
+        return list(statuses_on_worker_stop(own_words(snapshot)))
 
-    def _leads(self, picture: FlowSnapshot) -> bool:
-        lease = picture.lease
+    def _leads(self, snapshot: FlowSnapshot) -> bool:
+        lease = snapshot.lease
         return lease is not None and lease.owner == self._owner
 
     def _standing(self, now_ms: int) -> dict[Key, str]:
@@ -121,20 +121,20 @@ class StatusDiff:
         }
         return {key: failure.reason for key, failure in self._failures.items()}
 
-    def _used(self, picture: FlowSnapshot) -> Iterator[tuple[TopicKey, ActiveTopic]]:
+    def _used(self, snapshot: FlowSnapshot) -> Iterator[tuple[TopicKey, ActiveTopic]]:
         """Topics that connectors write to."""
-        yield from picture.used.items()
-        config = picture.altered(self._config())
+        yield from snapshot.used.items()
+        config = snapshot.altered(self._config())
         try:
             policy = build_policy(config.source.properties)
         except ConfigError:
             return  # nothing of the flow runs then, and its connectors say why
-        if beats := picture.heartbeats:
+        if beats := snapshot.heartbeats:
             found = ActiveTopic(task=0, discovered_ms=beats.time_ms)
             yield TopicKey(HEARTBEAT_CONNECTOR, policy.heartbeats_topic()), found
-        if picture.checkpoints and picture.checkpoints.latencies:
+        if snapshot.checkpoints and snapshot.checkpoints.latencies:
             topic = policy.checkpoints_topic(config.flow.source)
-            found = ActiveTopic(task=0, discovered_ms=picture.checkpoints.time_ms)
+            found = ActiveTopic(task=0, discovered_ms=snapshot.checkpoints.time_ms)
             yield TopicKey(CHECKPOINT_CONNECTOR, topic), found
 
     def _statuses(self, connectors: Iterable[ConnectorView]) -> Iterator[tuple[Key, Status]]:
@@ -153,13 +153,13 @@ class StatusDiff:
         )
 
 
-def own_words(picture: FlowSnapshot) -> StatusTable:
+def own_words(snapshot: FlowSnapshot) -> StatusTable:
     """What the status topic says of the flow's connectors, by its last leader or earlier ones."""
-    epoch = picture.lease.epoch if picture.lease else 0
+    epoch = snapshot.lease.epoch if snapshot.lease else 0
     return StatusTable(
         {
             key: status
-            for key, status in picture.statuses.statuses.items()
+            for key, status in snapshot.statuses.statuses.items()
             if key.connector in CONNECTORS and status.generation <= epoch
         }
     )

@@ -21,10 +21,10 @@ from mm2.config.text.expressions import hide
 from mm2.errors import ClusterError
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.status.status_diff import Key, StatusDiff, Written
-from mm2.herder.status.status_interval import AdaptiveInterval
 from mm2.herder.view.flow_follower import FlowFollower
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import now_ms
+from mm2.protocol.desired_state import DesiredState
 from mm2.stop_deadlines import STATUS_S
 from mm2.supervision import keep_running
 
@@ -32,6 +32,13 @@ log = structlog.get_logger()
 
 _BEGIN_AFTER_S: Final = 5.0
 """A node that has just started has better things to do: its first records wait for Spark."""
+
+_EVERY_S: Final = 1.0
+_PARTITIONS_IN_A_SECOND: Final = 500
+"""Thousands of partitions are evaluated less often."""
+
+_LIVELY_LOOKS: Final = 20
+"""As long as it may take until tasks have drained, or have begun."""
 
 
 class StatusStore(Protocol):
@@ -41,13 +48,13 @@ class StatusStore(Protocol):
     def is_there(self) -> bool:
         """Whether there is such a place."""
 
-    async def look(self, picture: FlowSnapshot) -> None:
-        """Has the picture show what stands there, once that is known."""
+    async def look(self, snapshot: FlowSnapshot) -> None:
+        """Has the snapshot show what stands there, once that is known."""
 
-    def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
+    def last_words(self, snapshot: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
         """What to write when this node has given the flow up."""
 
-    async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
+    async def write(self, snapshot: FlowSnapshot, records: Iterable[Written]) -> None:
         """
         Writes, and knows it at once.
 
@@ -68,7 +75,7 @@ class StatusKeeper:
         store: where it stands.
         owner: of this node's leases; under others' it writes nothing.
         worker_id: how Connect names this node (C480).
-        also: what else is told of the flow meanwhile, from its picture; runs until cancelled.
+        also: what else runs meanwhile, given the snapshot; until cancelled.
     """
 
     def __init__(
@@ -88,7 +95,7 @@ class StatusKeeper:
 
     def report_failure(self, key: Key, reason: str | None) -> None:
         """
-        Learns that a connector or task begins, or why it has failed.
+        Notes that a connector or task begins, or why it has failed.
 
         Args:
             key: which.
@@ -124,31 +131,70 @@ class StatusKeeper:
         if not self._store.is_there and self._also is None:
             return
         await asyncio.sleep(_BEGIN_AFTER_S)
-        picture = follower.snapshot
+        snapshot = follower.snapshot
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(follower.run(), name="status-follower")
             await follower.until_ready()
             if self._also is not None:
-                tasks.create_task(self._also(picture), name="also-told")
+                tasks.create_task(self._also(snapshot), name="also-told")
             while True:
-                await self._store.look(picture)
-                await self._write(picture, self._ledger.changes(picture, now_ms()))
-                await self._looks.until_due(picture)
+                await self._store.look(snapshot)
+                await self._write(snapshot, self._ledger.changes(snapshot, now_ms()))
+                await self._looks.until_due(snapshot)
 
-    async def _end(self, picture: FlowSnapshot) -> None:
+    async def _end(self, snapshot: FlowSnapshot) -> None:
         """Takes no longer than some seconds; if the cluster is away, others see that themselves."""
         if not self._store.is_there:
             return
         try:
             async with asyncio.timeout(STATUS_S):
-                await self._store.look(picture)
-                await self._write(picture, self._store.last_words(picture, self._ledger))
+                await self._store.look(snapshot)
+                await self._write(snapshot, self._store.last_words(snapshot, self._ledger))
                 await self._store.close()
         except TimeoutError as error:
             log.warning("status.not_written", error=str(error))
 
-    async def _write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
+    async def _write(self, snapshot: FlowSnapshot, records: Iterable[Written]) -> None:
         try:
-            await self._store.write(picture, records)
+            await self._store.write(snapshot, records)
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
+
+
+class AdaptiveInterval:
+    """
+    Once a second while something happens, and less often for large flows that just go on.
+
+    Something happens when operators want something else, and when something fails or begins.
+    """
+
+    def __init__(self) -> None:
+        self._steering: DesiredState | None = None
+        self._lively = 0
+
+    def news(self) -> None:
+        """Notes that something has failed, or begins."""
+        self._lively = _LIVELY_LOOKS
+
+    async def until_due(self, snapshot: FlowSnapshot) -> None:
+        """
+        Waits until states are to be evaluated again.
+
+        Args:
+            snapshot: of the flow.
+        """
+        await asyncio.sleep(_EVERY_S)
+        waited_s = _EVERY_S
+        while (
+            not self._is_lively(snapshot)
+            and waited_s < len(snapshot.partitions) / _PARTITIONS_IN_A_SECOND
+        ):
+            await asyncio.sleep(_EVERY_S)
+            waited_s += _EVERY_S
+        self._lively = max(0, self._lively - 1)
+
+    def _is_lively(self, snapshot: FlowSnapshot) -> bool:
+        if snapshot.steering is not self._steering:
+            self._steering = snapshot.steering
+            self.news()
+        return self._lively > 0

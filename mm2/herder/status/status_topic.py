@@ -37,16 +37,16 @@ class StatusTopic:
         """Whether the flow has one."""
         return bool(self._config().herder.status_topic)
 
-    async def look(self, picture: FlowSnapshot) -> None:
+    async def look(self, snapshot: FlowSnapshot) -> None:
         """Nothing is to be done: pictures of flows follow their status topics."""
 
-    def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
+    def last_words(self, snapshot: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
         """What Connect's workers write when they end."""
-        return ledger.ends(picture)
+        return ledger.ends(snapshot)
 
-    async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
+    async def write(self, snapshot: FlowSnapshot, records: Iterable[Written]) -> None:
         """
-        Writes, and has the picture show it at once.
+        Writes, and has the snapshot show it at once.
 
         Raises:
             ClusterError: the target does not answer, or refuses.
@@ -58,7 +58,7 @@ class StatusTopic:
                     self._config().flow.target, _producer(self._config())
                 )
             await self._writer.send(self._config().herder.status_topic, key, value)
-            picture.statuses.take(key, value)
+            snapshot.statuses.take(key, value)
 
     async def close(self) -> None:
         """Closes the connection."""
@@ -82,15 +82,15 @@ async def mark_unassigned(config: FlowConfig, target: Admin) -> None:
         ClusterError: the target does not answer, or refuses.
     """
     topics = FlowTopics(config, target)
-    topics.picture.members = await target.group_members(config.herder.names.election_group)
-    if topics.picture.members.members:
+    topics.snapshot.members = await target.group_members(config.herder.names.election_group)
+    if topics.snapshot.members.members:
         return
     known = await target.list_topics()
     for kind in (CONTROL, STATUS):
         if topics.names.get(kind) in known:
             await topics.read(kind)
-    words = list(statuses_on_worker_stop(own_words(topics.picture)))
-    if words and not topics.picture.is_led(now_ms()):
+    words = list(statuses_on_worker_stop(own_words(topics.snapshot)))
+    if words and not topics.snapshot.is_led(now_ms()):
         async with Writer(config.flow.target, _producer(config)) as writer:
             for key, value in words:
                 await writer.send(config.herder.status_topic, key, value)

@@ -50,7 +50,7 @@ class TopicSettings:
         """
         Makes the settings of remote topics follow those of their sources (C175-C182).
 
-        A target that is too old for that is told of once, and not asked again (C183).
+        A target that is too old for that is logged once, and not asked again (C183).
 
         Args:
             remotes: source topics, each with its copy, which must exist.

@@ -42,7 +42,7 @@ Assigned = dict[TopicPartition, TopicName]
 
 class Discovery:
     """
-    Looks at both clusters on behalf of one flow.
+    Reads the topics of both clusters for one flow.
 
     Args:
         config: the flow.

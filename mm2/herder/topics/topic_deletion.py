@@ -1,9 +1,9 @@
 """
 Deletes the copy of a topic that was deleted on the source (``source.topic.deleted.policy=delete``).
 
-A copy may be all that is left of the data, so it goes only when there is no doubt: this flow made
+A copy may be all that is left of the data, so it goes only when it is certain: this flow made
 it, the source is still the same cluster, answers, and says of the topic by name that it does not
-exist, for a while and in several looks.
+exist, for a while and in several refreshes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 _KIND: Final = "topics"
 _GRACE_INTERVALS: Final = 2
-"""Intervals of ``refresh.topics.interval.seconds``: a topic may be on its way to be made anew."""
+"""Intervals of ``refresh.topics.interval.seconds``: a topic may be about to be created again."""
 
 
 class TopicDeletion:

@@ -1,4 +1,4 @@
-"""What a leader looks after beside the bundles: topics, their settings and their ACLs."""
+"""What a leader keeps in step beside the bundles: topics, their settings and their ACLs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import structlog
 from mm2.config.flow_config import FlowConfig
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.missing_topics import MissedOnce
-from mm2.herder.restartable import Restartable
 from mm2.herder.topics.discovery import Assigned, Discovery
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.flow_clusters import FlowClusters
-from mm2.supervision import run_periodically
+from mm2.supervision import Restartable, run_periodically
 
 log = structlog.get_logger()
 
@@ -30,7 +29,7 @@ missing is given up when it is missed again.
 
 class TopicSync:
     """
-    Looks at the topics of one flow again and again.
+    Refreshes the topics of one flow periodically.
 
     Args:
         config: the flow.
@@ -52,12 +51,12 @@ class TopicSync:
         return self._discovery.policy
 
     def look(self) -> None:
-        """Has the topics looked at now: a task misses a remote one."""
+        """Refreshes the topics now: a task misses a remote one."""
         self._is_wanted.set()
 
     def change(self, config: FlowConfig) -> None:
         """
-        Goes on with other settings, and looks at once.
+        Goes on with other settings, and refreshes at once.
 
         Raises:
             ConfigError: a filter cannot be made; everything stays as it is.
@@ -69,10 +68,10 @@ class TopicSync:
 
     async def run(self, assign: Callable[[Assigned], Awaitable[None]]) -> None:
         """
-        Looks until cancelled.
+        Refreshes until cancelled.
 
         Args:
-            assign: is told of everything that can be copied, whenever that has changed.
+            assign: is called with everything that can be copied, whenever that has changed.
         """
         self._renewed = Restartable("upkeep", lambda: self._look_after(assign))
         await self._renewed.run()

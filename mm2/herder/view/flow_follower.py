@@ -50,7 +50,7 @@ _LOOK_EVERY_S: Final = 0.05
 
 async def view_flow(config: FlowConfig) -> FlowView:
     """
-    Looks at a flow once; takes about a second.
+    Reads a flow once; takes about a second.
 
     Args:
         config: the flow; only its target is asked.
@@ -63,18 +63,18 @@ async def view_flow(config: FlowConfig) -> FlowView:
     try:
         await check_reachable(admin)
         await _read_all(topics)
-        return build_view(config, topics.picture, now_ms())
+        return build_view(config, topics.snapshot, now_ms())
     finally:
         await admin.close()
 
 
 class FlowFollower:
     """
-    Looks at a flow all the time, so that a view costs nothing.
+    Follows a flow, so that a view costs nothing.
 
     Args:
         config: the flow; only its target is asked.
-        nodes: whether the flow's group is looked at, too.
+        nodes: whether the flow's group is described, too.
         board: says what is in the control topic; None: it is read.
 
     Attributes:
@@ -112,11 +112,11 @@ class FlowFollower:
     @property
     def snapshot(self) -> FlowSnapshot:
         """What has been seen so far."""
-        return self._topics.picture
+        return self._topics.snapshot
 
     def view(self) -> FlowView:
         """The flow as it is now; before ``until_ready``, only what has been seen so far."""
-        return build_view(self._config, self._topics.picture, now_ms())
+        return build_view(self._config, self._topics.snapshot, now_ms())
 
     @property
     def _is_ready(self) -> bool:
@@ -141,16 +141,16 @@ class FlowFollower:
         if kind == CONTROL and self._board is not None:
             await self._follow_board(self._board)
             return
-        topic, told = self._topics.names[kind], ""
+        topic, logged = self._topics.names[kind], ""
         while True:
             try:
                 if topic in await self._topics.admin.list_topics():
                     await self._read_on(kind)
                 self._tails[kind] = None
             except ClusterError as error:
-                if str(error) != told:
+                if str(error) != logged:
                     log.warning("kafka.log_interrupted", topic=topic, error=str(error))
-                told = str(error)
+                logged = str(error)
             await asyncio.sleep(_ASK_EVERY_S)
 
     async def _follow_board(self, board: ControlTopicState) -> None:

@@ -30,7 +30,7 @@ _LAST_RECORDS: Final = 1000
 
 class FlowTopics:
     """
-    The topics of one flow on its target, and the picture that their records make.
+    The topics of one flow on its target, and the snapshot that their records make.
 
     Args:
         config: the flow.
@@ -38,14 +38,14 @@ class FlowTopics:
 
     Attributes:
         admin: the same.
-        picture: what was read.
+        snapshot: what was read.
         names: of the topics, by what they are for.
     """
 
     def __init__(self, config: FlowConfig, admin: Admin) -> None:
         self._config = config
         self.admin = admin
-        self.picture = FlowSnapshot()
+        self.snapshot = FlowSnapshot()
         names = {
             CONTROL: config.herder.names.control_topic,
             PROGRESS: config.herder.names.progress_topic,
@@ -54,9 +54,9 @@ class FlowTopics:
         # Connectors of a Connect worker have no status topic of their own.
         self.names: Mapping[str, str] = {kind: name for kind, name in names.items() if name}
         self._takes: Mapping[str, Callable[[Record], None]] = {
-            CONTROL: self.picture.apply_control,
-            PROGRESS: self.picture.apply_progress,
-            STATUS: self.picture.apply_status,
+            CONTROL: self.snapshot.apply_control,
+            PROGRESS: self.snapshot.apply_progress,
+            STATUS: self.snapshot.apply_status,
         }
 
     async def read_group(self) -> None:
@@ -67,7 +67,7 @@ class FlowTopics:
             ClusterError: the target does not answer.
         """
         with suppress(NotAuthorized):
-            self.picture.members = await self.admin.group_members(
+            self.snapshot.members = await self.admin.group_members(
                 self._config.herder.names.election_group
             )
 

@@ -179,7 +179,7 @@ class FlowView:
 
     Attributes:
         flow: its name.
-        time_ms: when it was looked at.
+        time_ms: when it was read.
         leader: who leads it, or led it last; None if nobody ever has.
         nodes: that are there for it.
         steering: what operators want: of the flow, of its connectors, and over its settings.

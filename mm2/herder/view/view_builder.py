@@ -1,7 +1,7 @@
 """
-Says of a flow, from a picture of its topics, what its connectors, tasks and partitions do.
+Says of a flow, from a snapshot of its topics, what its connectors, tasks and partitions do.
 
-The leader writes what this says to the status topic, and whoever looks at the flow through Kafka
+The leader writes what this says to the status topic, and whoever reads the flow through Kafka
 sees the same.
 """
 
@@ -32,24 +32,24 @@ from mm2.kafka.group_model import GroupMember
 from mm2.protocol.control_records import Assignment
 
 
-def build_view(config: FlowConfig, picture: FlowSnapshot, now_ms: int) -> FlowView:
+def build_view(config: FlowConfig, snapshot: FlowSnapshot, now_ms: int) -> FlowView:
     """
     The flow's view from outside; a live leader's own report takes precedence.
 
     Args:
         config: says which connectors there are to be.
-        picture: what was read.
+        snapshot: what was read.
         now_ms: the time here; clocks of others may differ.
     """
-    look = _ViewBuilder(config, picture, now_ms, is_own=False)
-    heartbeats, checkpoints = picture.heartbeats, picture.checkpoints
+    look = _ViewBuilder(config, snapshot, now_ms, is_own=False)
+    heartbeats, checkpoints = snapshot.heartbeats, snapshot.checkpoints
     return FlowView(
         flow=config.flow,
         time_ms=now_ms,
         leader=look.leader(),
-        config_digest=picture.lease.digest or None if picture.lease else None,
+        config_digest=snapshot.lease.digest or None if snapshot.lease else None,
         nodes=tuple(look.nodes()),
-        steering=picture.steering,
+        steering=snapshot.steering,
         connectors=tuple(look.connectors()),
         partitions=tuple(sorted(look.partitions(), key=lambda each: each.source)),
         heartbeat_ms=None if heartbeats is None else heartbeats.last_ms,
@@ -57,16 +57,16 @@ def build_view(config: FlowConfig, picture: FlowSnapshot, now_ms: int) -> FlowVi
     )
 
 
-def own_connectors(config: FlowConfig, picture: FlowSnapshot, now_ms: int) -> list[ConnectorView]:
+def own_connectors(config: FlowConfig, snapshot: FlowSnapshot, now_ms: int) -> list[ConnectorView]:
     """
     The connectors as the leader itself knows them.
 
     Args:
         config: says which connectors there are to be.
-        picture: what it has read, and what failed in its own process.
+        snapshot: what it has read, and what failed in its own process.
         now_ms: the time.
     """
-    return list(_ViewBuilder(config, picture, now_ms, is_own=True).connectors())
+    return list(_ViewBuilder(config, snapshot, now_ms, is_own=True).connectors())
 
 
 def connectors_of(config: FlowConfig) -> list[str]:
@@ -80,21 +80,21 @@ def connectors_of(config: FlowConfig) -> list[str]:
 
 
 class _ViewBuilder:
-    """One look at a picture."""
+    """One look at a snapshot."""
 
     def __init__(
-        self, config: FlowConfig, picture: FlowSnapshot, now_ms: int, *, is_own: bool
+        self, config: FlowConfig, snapshot: FlowSnapshot, now_ms: int, *, is_own: bool
     ) -> None:
-        self._config = picture.altered(config)
-        self._picture = picture
+        self._config = snapshot.altered(config)
+        self._picture = snapshot
         self._is_own = is_own
-        self._is_java = picture.is_run_by_java
-        lease = picture.lease
+        self._is_java = snapshot.is_run_by_java
+        lease = snapshot.lease
         self._epoch, self._worker = (lease.epoch, lease.owner) if lease else (0, "")
-        self._age_ms = max(0, now_ms - picture.last_contact_ms())
-        self._is_led = is_own or picture.is_led(now_ms)
-        self._now_ms = now_ms if is_own else picture.clock_ms(now_ms)
-        self._reported = picture.reported()
+        self._age_ms = max(0, now_ms - snapshot.last_contact_ms())
+        self._is_led = is_own or snapshot.is_led(now_ms)
+        self._now_ms = now_ms if is_own else snapshot.clock_ms(now_ms)
+        self._reported = snapshot.reported()
 
     def leader(self) -> LeaderView | None:
         """Who leads, or led last."""

@@ -50,7 +50,7 @@ def test_only_connectors_that_are_configured_are_there() -> None:
 
 
 def test_a_task_that_has_not_begun_is_unassigned(flow: SeenFlow) -> None:
-    flow.picture.reports.clear()
+    flow.snapshot.reports.clear()
     assert flow.states() == ["RUNNING", "UNASSIGNED", "UNASSIGNED"]
 
 
@@ -106,7 +106,7 @@ def test_how_far_partitions_are(flow: SeenFlow) -> None:
 
 
 def test_a_partition_that_nobody_has_spoken_of_is_unknown(flow: SeenFlow) -> None:
-    del flow.picture.partitions[PLACES[1]]
+    del flow.snapshot.partitions[PLACES[1]]
     view = flow.view()
     assert (view.partitions[1].lag, view.partitions[1].reported_ms) == (None, None)
     assert view.totals.unknown == 1
@@ -120,11 +120,11 @@ def test_clocks_of_the_flow_and_of_who_looks_may_differ(flow: SeenFlow) -> None:
 
 def test_heartbeats_groups_and_topics_are_shown(flow: SeenFlow) -> None:
     beats = HeartbeatProgress(time_ms=NOW, last_ms=NOW - 5, ways=())
-    flow.picture.apply_progress(flow.record(*encode_heartbeats(beats)))
+    flow.snapshot.apply_progress(flow.record(*encode_heartbeats(beats)))
     checkpoints = CheckpointProgress(time_ms=NOW, groups=3)
-    flow.picture.apply_progress(flow.record(*encode_checkpoint_progress(checkpoints)))
+    flow.snapshot.apply_progress(flow.record(*encode_checkpoint_progress(checkpoints)))
     active = encode_topic(TopicKey(SOURCE, "A.t"), ActiveTopic(task=0, discovered_ms=1))
-    flow.picture.apply_status(flow.record(*active))
+    flow.snapshot.apply_status(flow.record(*active))
     view = flow.view()
     assert (view.heartbeat_ms, view.groups) == (NOW - 5, 3)
     assert flow.connector().topics == ("A.t",)
@@ -137,10 +137,10 @@ def test_records_that_cannot_be_read_or_are_of_a_newer_release_change_nothing(
     flow.control(b"lease", b"{")
     flow.control(b"moon-phase", b"{}")
     for key in (b"bundle-0", b"heartbeat", b"checkpoint"):
-        flow.picture.apply_progress(flow.record(key, b"{"))
-    flow.picture.apply_progress(flow.record(b"moon", b"{}"))
-    flow.picture.apply_status(flow.record(b"status-connector-c", b"{"))
-    flow.picture.apply_status(flow.record(b"moon", b"{}"))
+        flow.snapshot.apply_progress(flow.record(key, b"{"))
+    flow.snapshot.apply_progress(flow.record(b"moon", b"{}"))
+    flow.snapshot.apply_status(flow.record(b"status-connector-c", b"{"))
+    flow.snapshot.apply_status(flow.record(b"moon", b"{}"))
     assert flow.view() == before
 
 

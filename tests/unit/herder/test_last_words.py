@@ -8,8 +8,7 @@ import pytest
 
 from mm2.core.leadership.placement import Member
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
-from mm2.herder.election.liveness import describe_owner
-from mm2.herder.status.final_reports import active_tasks, all_tasks_ended
+from mm2.herder.election.liveness import active_tasks, all_tasks_ended, describe_owner
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
@@ -37,7 +36,7 @@ class _Flow:
     """A flow of two bundles, led by the node ``n`` with epoch 2; a former leader had three."""
 
     def __init__(self, *wanted: DesiredFlowState | DesiredConnectorState) -> None:
-        self.picture = FlowSnapshot()
+        self.snapshot = FlowSnapshot()
         for index, epoch in ((2, 1), (0, 2), (1, 2)):
             self.assign(index, epoch)
         self.lease()
@@ -50,7 +49,7 @@ class _Flow:
             self.control(encoded)
 
     def control(self, entry: tuple[bytes, bytes], at_ms: int = NOW) -> None:
-        self.picture.apply_control(_record(entry, at_ms))
+        self.snapshot.apply_control(_record(entry, at_ms))
 
     def assign(self, index: int, epoch: int) -> None:
         where = TopicPartition(TopicName("t"), index)
@@ -71,7 +70,7 @@ class _Flow:
     def say(self, *words: tuple[int, bool], epoch: int = 2, at_ms: int = NOW) -> None:
         for bundle, is_last in words:
             progress = _said(bundle, is_last=is_last, epoch=epoch, at_ms=at_ms)
-            self.picture.apply_progress(_record(encode_progress(progress), at_ms))
+            self.snapshot.apply_progress(_record(encode_progress(progress), at_ms))
 
     def group(self, *nodes: str) -> None:
         members = tuple(
@@ -85,10 +84,10 @@ class _Flow:
         )
         state = GroupState.STABLE if nodes else GroupState.EMPTY
         # Brokers forget what a group is for only with the group itself.
-        self.picture.members = GroupMembers(state=state, protocol_type="consumer", members=members)
+        self.snapshot.members = GroupMembers(state=state, protocol_type="consumer", members=members)
 
     def runs(self, now_ms: int = NOW) -> str | None:
-        return describe_owner(self.picture, "A-mm2", now_ms)
+        return describe_owner(self.snapshot, "A-mm2", now_ms)
 
 
 def _record(entry: tuple[bytes, bytes], at_ms: int) -> Record:
@@ -115,21 +114,21 @@ def test_a_flow_is_over_when_every_bundle_of_the_last_leader_has_ended(
     flow = _Flow(wanted)
     flow.group("n")
     flow.say((0, False), (0, True))
-    assert not all_tasks_ended(flow.picture), "one has not said so"
+    assert not all_tasks_ended(flow.snapshot), "one has not said so"
     flow.say((1, True))
-    assert all_tasks_ended(flow.picture)
+    assert all_tasks_ended(flow.snapshot)
     assert flow.runs() is None
     flow.say((1, False))
-    assert not all_tasks_ended(flow.picture), "one was started again"
+    assert not all_tasks_ended(flow.snapshot), "one was started again"
     flow.say((1, True), epoch=1)
-    assert not all_tasks_ended(flow.picture), "of a former leader"
+    assert not all_tasks_ended(flow.snapshot), "of a former leader"
 
 
 def test_a_leader_that_has_not_given_anything_to_do_may_be_about_to() -> None:
     flow = _Flow(STOPPED)
     flow.say((0, True), (1, True))
     flow.lease(epoch=3)
-    assert not all_tasks_ended(flow.picture)
+    assert not all_tasks_ended(flow.snapshot)
     assert not all_tasks_ended(FlowSnapshot())
 
 
@@ -139,10 +138,10 @@ def test_a_flow_that_is_handed_over_is_led_at_once_while_nodes_are_there() -> No
     flow.say((0, True), (1, True))
     flow.lease(released=True)
     flow.group("n", "m")
-    assert not all_tasks_ended(flow.picture)
+    assert not all_tasks_ended(flow.snapshot)
     assert flow.runs() == "2 of its nodes are there, and one of them leads it at once"
     flow.group()
-    assert all_tasks_ended(flow.picture), "the last node has handed it over to nobody"
+    assert all_tasks_ended(flow.snapshot), "the last node has handed it over to nobody"
     assert flow.runs() is None
 
 
@@ -163,11 +162,11 @@ def test_java_runs_a_flow_only_while_its_workers_are_in_the_group() -> None:
     flow.say((0, True), (1, True))
     worker = GroupMember(member_id="m", client_id="connect-1", host="/h")
     java = GroupMembers(state=GroupState.STABLE, protocol_type="connect", members=(worker,))
-    flow.picture.members = java
+    flow.snapshot.members = java
     assert flow.runs() == "the group A-mm2 has members: Kafka's MirrorMaker runs the flow"
-    flow.picture.members = replace(java, state=GroupState.EMPTY, members=())
+    flow.snapshot.members = replace(java, state=GroupState.EMPTY, members=())
     assert flow.runs() is None
-    assert not flow.picture.is_run_by_java
+    assert not flow.snapshot.is_run_by_java
 
 
 def test_a_task_that_fell_silent_without_a_last_word_may_come_back_for_a_while() -> None:
@@ -175,7 +174,7 @@ def test_a_task_that_fell_silent_without_a_last_word_may_come_back_for_a_while()
     flow = _Flow(STOPPED)
     flow.group()
     flow.say((0, True), (1, False))
-    assert active_tasks(flow.picture, NOW + 14_999) == [1]
+    assert active_tasks(flow.snapshot, NOW + 14_999) == [1]
     assert flow.runs(NOW + 14_999) == "of its tasks, 1 have not said that they have ended"
     assert flow.runs(NOW + 15_000) is None, "it was killed, or its lease has ended"
     flow.say((1, True))
@@ -199,9 +198,9 @@ def test_how_long_a_task_has_been_silent_is_told_by_its_leaders_clock() -> None:
     flow.group("n")
     flow.say((0, True), (1, False))
     an_hour = 3_600_000
-    assert active_tasks(flow.picture, NOW + an_hour) == [1], "the node's clock is behind"
+    assert active_tasks(flow.snapshot, NOW + an_hour) == [1], "the node's clock is behind"
     flow.lease(at_ms=NOW + 15_000)
-    assert not active_tasks(flow.picture, NOW - an_hour), "the node's clock is ahead"
+    assert not active_tasks(flow.snapshot, NOW - an_hour), "the node's clock is ahead"
 
 
 def test_a_last_word_is_read_as_it_was_written() -> None:

@@ -30,16 +30,16 @@ async def test_a_node_that_ends_takes_back_what_it_has_written_just_now(
 ) -> None:
     """It was RUNNING for good in the eyes of others if nobody came after it."""
     monkeypatch.setattr("mm2.kafka.reconnecting_writer.Writer", _Cluster)
-    picture = FlowSnapshot()
+    snapshot = FlowSnapshot()
     key, value = encode_lease(Lease(epoch=7, owner="n"))
-    picture.apply_control(
+    snapshot.apply_control(
         Record(topic="t", partition=0, offset=0, timestamp_ms=NOW, key=key, value=value)
     )
     ledger = StatusDiff(flow_of, owner="n", worker_id="w", release="0.1")
     topic, task = StatusTopic(flow_of), TaskKey(SOURCE, 0)
     status = Status(state=RunState.RUNNING, worker_id="w", generation=7)
-    await topic.write(picture, [encode_status(task, status)])
-    assert picture.statuses.statuses == {task: status}
-    ((left, _),) = topic.last_words(picture, ledger)
+    await topic.write(snapshot, [encode_status(task, status)])
+    assert snapshot.statuses.statuses == {task: status}
+    ((left, _),) = topic.last_words(snapshot, ledger)
     assert left == str(task).encode()
     await topic.close()

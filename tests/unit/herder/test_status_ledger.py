@@ -44,12 +44,12 @@ from tests.support.seen_flow import CHECKPOINT, HEARTBEAT, NOW, SOURCE
 class _Leader:
     """A leader, its ledger and the topics that it reads."""
 
-    picture: FlowSnapshot = field(default_factory=FlowSnapshot)
+    snapshot: FlowSnapshot = field(default_factory=FlowSnapshot)
     offsets: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
         self.ledger = StatusDiff(flow_of, owner="n", worker_id="h/A->B/1", release="0.1")
-        self.picture.apply_control(self.record(*encode_lease(Lease(epoch=7, owner="n"))))
+        self.snapshot.apply_control(self.record(*encode_lease(Lease(epoch=7, owner="n"))))
         self.assign(0, 1)
 
     def record(self, key: bytes, value: bytes | None) -> Record:
@@ -72,7 +72,7 @@ class _Leader:
                 state=BundleState.RUNNING,
                 partitions=places if index in bundles else {},
             )
-            self.picture.apply_control(self.record(*encode_assignment(assignment)))
+            self.snapshot.apply_control(self.record(*encode_assignment(assignment)))
             self.report(index)
 
     def report(self, bundle: int, *, records: int = 0, error: str | None = None) -> None:
@@ -82,17 +82,17 @@ class _Leader:
         report = BundleProgress(
             bundle=bundle, epoch=7, generation=1, time_ms=NOW, pid=1, partitions=(partition,)
         )
-        self.picture.apply_progress(self.record(*encode_progress(report)))
+        self.snapshot.apply_progress(self.record(*encode_progress(report)))
 
     def stands(self, key: ConnectorKey | TaskKey, status: Status | None) -> None:
         """Somebody has written this to the status topic."""
-        self.picture.apply_status(self.record(*encode_status(key, status)))
+        self.snapshot.apply_status(self.record(*encode_status(key, status)))
 
     def written(self, now_ms: int = NOW) -> list[Written]:
         """What is written now; it is read back before the next look."""
-        found = self.ledger.changes(self.picture, now_ms)
+        found = self.ledger.changes(self.snapshot, now_ms)
         for key, value in found:
-            self.picture.apply_status(self.record(key, value))
+            self.snapshot.apply_status(self.record(key, value))
         return found
 
     def states(self, now_ms: int = NOW) -> dict[str, str | None]:
@@ -118,7 +118,7 @@ def test_a_new_leader_says_everything_once(leader: _Leader) -> None:
         "status-connector-MirrorCheckpointConnector": "RUNNING",
         "status-task-MirrorCheckpointConnector-0": "RUNNING",
     }
-    status = leader.picture.statuses.statuses[TaskKey(SOURCE, 0)]
+    status = leader.snapshot.statuses.statuses[TaskKey(SOURCE, 0)]
     assert (status.worker_id, status.generation, status.version) == ("h/A->B/1", 7, "0.1")
     assert leader.written() == []
 
@@ -139,8 +139,8 @@ def test_who_does_not_lead_is_silent(leader: _Leader) -> None:
     leader.written()
     leader.report(0, error="no")
     lease = encode_lease(Lease(epoch=8, owner="other"))
-    leader.picture.apply_control(leader.record(*lease))
-    assert leader.written() == leader.ledger.ends(leader.picture) == []
+    leader.snapshot.apply_control(leader.record(*lease))
+    assert leader.written() == leader.ledger.ends(leader.snapshot) == []
     assert leader.ledger.changes(FlowSnapshot(), NOW) == [], "nobody leads yet"
 
 
@@ -148,7 +148,7 @@ def test_a_partition_that_stands_and_goes_on(leader: _Leader) -> None:
     leader.written()
     leader.report(1, error="too large")
     assert leader.states() == {"status-task-MirrorSourceConnector-1": "FAILED"}
-    assert leader.picture.statuses.statuses[TaskKey(SOURCE, 1)].trace == "t-1: too large"
+    assert leader.snapshot.statuses.statuses[TaskKey(SOURCE, 1)].trace == "t-1: too large"
     assert leader.states() == {}
     leader.report(1)
     assert leader.states() == {"status-task-MirrorSourceConnector-1": "RUNNING"}
@@ -189,7 +189,7 @@ def test_a_topic_that_was_reset_is_named_again_when_it_is_written_to_again(leade
     leader.report(1, records=3)
     leader.written()
     reset = encode_topic(TopicKey(SOURCE, "A.t"), None)
-    leader.picture.apply_status(leader.record(*reset))
+    leader.snapshot.apply_status(leader.record(*reset))
     assert leader.written() == []
     leader.report(1, records=3)
     assert leader.written() == []
@@ -200,9 +200,9 @@ def test_a_topic_that_was_reset_is_named_again_when_it_is_written_to_again(leade
 def test_topics_of_heartbeats_and_checkpoints_are_named(leader: _Leader) -> None:
     leader.written()
     beats = HeartbeatProgress(time_ms=NOW, last_ms=NOW, ways=())
-    leader.picture.apply_progress(leader.record(*encode_heartbeats(beats)))
+    leader.snapshot.apply_progress(leader.record(*encode_heartbeats(beats)))
     idle = CheckpointProgress(time_ms=NOW, groups=1)
-    leader.picture.apply_progress(leader.record(*encode_checkpoint_progress(idle)))
+    leader.snapshot.apply_progress(leader.record(*encode_checkpoint_progress(idle)))
     assert [key for key, _ in leader.written()] == [
         b"status-topic-heartbeats:connector-MirrorHeartbeatConnector"
     ]
@@ -210,7 +210,7 @@ def test_topics_of_heartbeats_and_checkpoints_are_named(leader: _Leader) -> None
         group="g", topic="A.t", partition=0, last_ms=1, min_ms=1, max_ms=1, avg_ms=1.0
     )
     busy = CheckpointProgress(time_ms=NOW, groups=1, latencies=(latency,))
-    leader.picture.apply_progress(leader.record(*encode_checkpoint_progress(busy)))
+    leader.snapshot.apply_progress(leader.record(*encode_checkpoint_progress(busy)))
     assert [key for key, _ in leader.written()] == [
         b"status-topic-A.checkpoints.internal:connector-MirrorCheckpointConnector"
     ]
@@ -227,7 +227,7 @@ def test_a_node_that_gives_the_flow_up_says_that_nobody_runs_it(leader: _Leader)
     leader.stands(TaskKey(CHECKPOINT, 0), later)
     stopped = Status(state=RunState.STOPPED, worker_id="h/A->B/1", generation=7)
     leader.stands(ConnectorKey(CHECKPOINT), stopped)
-    ends = {key: decode_status(value or b"") for key, value in leader.ledger.ends(leader.picture)}
+    ends = {key: decode_status(value or b"") for key, value in leader.ledger.ends(leader.snapshot)}
     assert {each.state for each in ends.values()} == {RunState.UNASSIGNED}
     assert sorted(ends) == [
         b"status-connector-MirrorCheckpointConnector",

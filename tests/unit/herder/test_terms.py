@@ -78,13 +78,13 @@ class _Store:
     def __init__(self) -> None:
         self.writes = 0
 
-    async def look(self, picture: FlowSnapshot) -> None:
+    async def look(self, snapshot: FlowSnapshot) -> None:
         """Nothing is to be done."""
 
-    def last_words(self, picture: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
+    def last_words(self, snapshot: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
         return ()
 
-    async def write(self, picture: FlowSnapshot, records: Iterable[Written]) -> None:
+    async def write(self, snapshot: FlowSnapshot, records: Iterable[Written]) -> None:
         self.writes += 1
 
     async def close(self) -> None:

@@ -43,9 +43,9 @@ def test_an_older_lease_that_comes_late_does_not_count(flow: SeenFlow) -> None:
 
 
 def test_what_its_own_process_knows_is_for_the_leader_to_say(flow: SeenFlow) -> None:
-    flow.picture.failures[TaskKey(SOURCE, 1)] = "the JVM is gone"
-    flow.picture.failures[ConnectorKey(CHECKPOINT)] = "no answer"
-    source, checkpoint, _ = own_connectors(flow.config, flow.picture, NOW)
+    flow.snapshot.failures[TaskKey(SOURCE, 1)] = "the JVM is gone"
+    flow.snapshot.failures[ConnectorKey(CHECKPOINT)] = "no answer"
+    source, checkpoint, _ = own_connectors(flow.config, flow.snapshot, NOW)
     assert (source.tasks[1].state, source.tasks[1].trace) == (RunState.FAILED, "the JVM is gone")
     assert (checkpoint.state, checkpoint.trace) == (RunState.FAILED, "no answer")
 
@@ -58,7 +58,7 @@ def test_the_leaders_word_counts_while_it_leads(flow: SeenFlow) -> None:
     assert flow.connector().tasks[0].trace == "why"
     assert flow.connector(CHECKPOINT).state is RunState.FAILED
     assert flow.states(NOW + 60_000) == ["UNASSIGNED"] * 3
-    assert own_connectors(flow.config, flow.picture, NOW)[0].tasks[0].state is RunState.RUNNING
+    assert own_connectors(flow.config, flow.snapshot, NOW)[0].tasks[0].state is RunState.RUNNING
 
 
 def test_a_connector_of_the_leaders_that_our_file_does_not_have_is_shown(flow: SeenFlow) -> None:
@@ -71,7 +71,7 @@ def test_what_java_says_counts_when_java_runs_the_flow(flow: SeenFlow) -> None:
     flow.says(ConnectorKey(SOURCE), RunState.RUNNING, generation=3)
     flow.says(TaskKey(SOURCE, 4), RunState.PAUSED, generation=3)
     member = GroupMember(member_id="m", client_id="connect-1", host="/10.1.1.1")
-    flow.picture.members = GroupMembers(
+    flow.snapshot.members = GroupMembers(
         state=GroupState.STABLE, protocol_type="connect", members=(member,)
     )
     view = flow.view(NOW + 60_000)
@@ -101,7 +101,7 @@ def _group(*nodes: str, state: GroupState = GroupState.STABLE) -> GroupMembers:
 def test_nodes_are_shown_with_what_they_say_of_themselves(flow: SeenFlow) -> None:
     lease = Lease(epoch=7, owner="n", lasts_ms=10_000, digest="of n")
     flow.control(*encode_lease(lease))
-    flow.picture.members = _group("n", "m")
+    flow.snapshot.members = _group("n", "m")
     view = flow.view()
     n = NodeView(node="n", host="10.0.0.1", release="0.2", config_digest="of n", leads=True)
     m = replace(n, node="m", config_digest="of m", leads=False)
@@ -125,14 +125,14 @@ def test_the_broker_knows_who_lives_and_else_the_lease_tells(
     flow: SeenFlow, group: GroupMembers, age_ms: int, *, is_alive: bool
 ) -> None:
     flow.control(*encode_lease(Lease(epoch=7, owner="n", lasts_ms=10_000)))
-    flow.picture.members = group
+    flow.snapshot.members = group
     assert flow.view(NOW + age_ms).is_led is is_alive
 
 
 def test_a_leader_that_has_released_the_flow_does_not_lead(flow: SeenFlow) -> None:
     lease = Lease(epoch=7, owner="n", lasts_ms=10_000, state=LeaseState.RELEASED)
     flow.control(*encode_lease(lease))
-    flow.picture.members = _group("n")
+    flow.snapshot.members = _group("n")
     assert not flow.view().is_led
 
 
