@@ -4,15 +4,12 @@ What the checkpoint flow reports in the progress topic, ``mm2-progress.<source>.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from mm2.core.json_text import read_json
-from mm2.errors import SchemaError
+from mm2.protocol.codec import decode, encode
 
 CHECKPOINT_KEY: Final = b"checkpoint"
-_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,39 +60,16 @@ class CheckpointProgress:
     latencies: tuple[CheckpointLatency, ...] = ()
 
 
-_FIELDS: Final = CheckpointProgress.__slots__
-_LATENCY_FIELDS: Final = CheckpointLatency.__slots__
-
-
 def encode_checkpoint_progress(progress: CheckpointProgress) -> tuple[bytes, bytes]:
     """Key and value of the record."""
-    # Not asdict, which copies each value: there may be a hundred thousand latencies.
-    fields = {"version": _VERSION, **{name: getattr(progress, name) for name in _FIELDS}}
-    fields["latencies"] = [
-        {name: getattr(each, name) for name in _LATENCY_FIELDS} for each in progress.latencies
-    ]
-    return CHECKPOINT_KEY, json.dumps(fields, separators=(",", ":")).encode()
+    return CHECKPOINT_KEY, encode(progress, ascii_only=True)
 
 
 def decode_checkpoint_progress(value: bytes | None) -> CheckpointProgress:
     """
-    The report in a record; fields that a newer release added are passed over.
+    The report in a record.
 
     Raises:
         SchemaError: the record is damaged.
     """
-    try:
-        fields: Any = read_json(value or b"null")
-        return CheckpointProgress(
-            time_ms=fields["time_ms"],
-            groups=fields["groups"],
-            other_types=tuple(fields.get("other_types", ())),
-            active=tuple(fields.get("active", ())),
-            latencies=tuple(_latency(each) for each in fields.get("latencies", ())),
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise SchemaError(f"progress record cannot be read: {error!r}") from error
-
-
-def _latency(fields: dict[str, Any]) -> CheckpointLatency:
-    return CheckpointLatency(**{name: fields[name] for name in _LATENCY_FIELDS})
+    return decode(CheckpointProgress, value, "progress record")

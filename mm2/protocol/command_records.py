@@ -8,20 +8,27 @@ in that topic (``mm2.protocol.control_records``).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
-from mm2.protocol.control_records import VERSION, NewerRecord
+from mm2.protocol.codec import IN_KEY, VERSION, encode, from_json
+from mm2.protocol.control_records import NewerRecord
 
 CONFIG_KEY: Final = b"config"
 SETTINGS_KEY: Final = b"settings"
 _CONNECTOR: Final = "connector-"
 _RESTART: Final = "restart-"
+
+
+def _texts(changes: Mapping[str, object]) -> dict[str, str | None]:
+    # Settings are texts, also those that somebody wrote there as numbers.
+    if not isinstance(changes, dict):
+        raise TypeError("changes are no object")
+    return {key: None if value is None else str(value) for key, value in changes.items()}
 
 
 class ConnectorState(StrEnum):
@@ -44,7 +51,7 @@ class DesiredConnectorState:
         time_ms: since when, by the operator's clock.
     """
 
-    connector: str
+    connector: str = field(metadata=IN_KEY)
     state: ConnectorState
     reason: str = ""
     time_ms: int = 0
@@ -61,7 +68,9 @@ class Alterations:
         time_ms: of the last change, by the operator's clock.
     """
 
-    changes: Mapping[str, str | None] = field(default_factory=dict)
+    changes: Mapping[str, str | None] = field(
+        metadata={"decode": _texts, "is_required": True}, default_factory=dict
+    )
     time_ms: int = 0
 
 
@@ -77,7 +86,7 @@ class RestartCommand:
         time_ms: when, by the operator's clock.
     """
 
-    connector: str
+    connector: str = field(metadata=IN_KEY)
     task: int | None = None
     id: str
     time_ms: int = 0
@@ -108,18 +117,16 @@ CommandRecord: TypeAlias = DesiredConnectorState | Alterations | RestartCommand 
 
 def encode_command(entry: CommandRecord) -> tuple[bytes, bytes]:
     """Key and value of a record."""
-    fields = asdict(entry)
     match entry:
         case DesiredConnectorState():
-            key = f"{_CONNECTOR}{fields.pop('connector')}"
+            key = f"{_CONNECTOR}{entry.connector}".encode()
         case RestartCommand():
-            key = f"{_RESTART}{fields.pop('connector')}"
+            key = f"{_RESTART}{entry.connector}".encode()
         case Alterations():
-            key = CONFIG_KEY.decode()
+            key = CONFIG_KEY
         case LiveSettings():
-            key = SETTINGS_KEY.decode()
-    value = json.dumps({"version": VERSION, **fields}, separators=(",", ":"), ensure_ascii=False)
-    return key.encode(), value.encode()
+            key = SETTINGS_KEY
+    return key, encode(entry)
 
 
 def decode_command(key: bytes | None, value: bytes | None) -> CommandRecord | None:
@@ -152,38 +159,12 @@ def _check_version(name: str, version: int) -> None:
 
 
 def _decoded(name: str, fields: dict[str, Any]) -> CommandRecord:
-    time_ms = int(fields.get("time_ms", 0))
     match name.partition("-"):
         case "connector", _, connector:
-            return DesiredConnectorState(
-                connector=connector,
-                state=ConnectorState(fields["state"]),
-                reason=str(fields.get("reason", "")),
-                time_ms=time_ms,
-            )
+            return from_json(DesiredConnectorState, fields, connector=connector)
         case "restart", _, connector:
-            task = fields.get("task")
-            return RestartCommand(
-                connector=connector,
-                task=None if task is None else int(task),
-                id=str(fields["id"]),
-                time_ms=time_ms,
-            )
+            return from_json(RestartCommand, fields, connector=connector)
         case "config", _, _:
-            return Alterations(
-                changes={str(key): _text(value) for key, value in fields["changes"].items()},
-                time_ms=time_ms,
-            )
+            return from_json(Alterations, fields)
         case _:
-            transaction_s = fields.get("transaction_s")
-            return LiveSettings(
-                epoch=int(fields["epoch"]),
-                byte_rate_limit=int(fields["byte_rate_limit"]),
-                flush_interval_s=float(fields["flush_interval_s"]),
-                transaction_s=None if transaction_s is None else float(transaction_s),
-                number=int(fields.get("number", 0)),
-            )
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+            return from_json(LiveSettings, fields)

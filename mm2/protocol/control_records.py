@@ -8,17 +8,16 @@ of different releases can tell what they do not understand.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from mm2.core.json_text import read_json
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
+from mm2.protocol.codec import IN_KEY, VERSION, encode, from_json
 
-VERSION: Final = 1
 LEASE_KEY: Final = b"lease"
 FLOW_KEY: Final = b"flow"
 _BUNDLE_PREFIX: Final = "bundle-"
@@ -94,6 +93,35 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _AssignedTopic:
+    topic: TopicName
+    remote: TopicName
+    partitions: tuple[int, ...]
+
+
+def _by_topic(assigned: Mapping[TopicPartition, TopicName]) -> list[dict[str, object]]:
+    """One entry for each topic: thousands of partitions have to fit into a record."""
+    topics: dict[tuple[str, str], list[int]] = {}
+    for source, remote in sorted(assigned.items()):
+        topics.setdefault((source.topic, remote), []).append(source.partition)
+    return [
+        {"topic": topic, "remote": remote, "partitions": partitions}
+        for (topic, remote), partitions in topics.items()
+    ]
+
+
+def _partitions(topics: object) -> dict[TopicPartition, TopicName]:
+    if not isinstance(topics, list):
+        raise TypeError("topics is not a list")
+    read = [from_json(_AssignedTopic, each) for each in topics]
+    return {
+        TopicPartition(each.topic, number): each.remote
+        for each in read
+        for number in each.partitions
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """
     What one bundle shall do.
@@ -103,16 +131,24 @@ class Assignment:
         epoch: of the leader that wrote this.
         generation: grows with each assignment of an epoch; tasks report the one they carry out.
         state: whether to run or to drain, commit and end.
-        partitions: source partition and the remote topic that it is copied to.
         is_drained: whether its task has ended as it should, and no earlier one may still write.
+        partitions: source partition and the remote topic that it is copied to.
     """
 
-    index: int
+    index: int = field(metadata=IN_KEY)
     epoch: int
     generation: int
     state: BundleState
-    partitions: Mapping[TopicPartition, TopicName] = field(default_factory=dict)
-    is_drained: bool = False
+    is_drained: bool = field(metadata={"json": "drained"}, default=False)
+    partitions: Mapping[TopicPartition, TopicName] = field(
+        metadata={
+            "json": "topics",
+            "encode": _by_topic,
+            "decode": _partitions,
+            "is_required": True,
+        },
+        default_factory=dict,
+    )
 
     @property
     def remotes(self) -> set[TopicPartition]:
@@ -126,12 +162,12 @@ class MissingTopic:
     A task's wish for a remote topic that is not there any more.
 
     Attributes:
-        topic: its name.
         epoch: of the leader that started the task.
+        topic: its name.
     """
 
-    topic: TopicName
     epoch: int
+    topic: TopicName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,37 +195,22 @@ class DesiredFlowState:
 
 def encode_desired_state(wanted: DesiredFlowState) -> tuple[bytes, bytes]:
     """Key and value of what an operator wants of the flow."""
-    return FLOW_KEY, _dump({"version": VERSION, **asdict(wanted)})
+    return FLOW_KEY, encode(wanted)
 
 
 def encode_lease(lease: Lease) -> tuple[bytes, bytes]:
     """Key and value of a lease record."""
-    return LEASE_KEY, _dump({"version": VERSION, **asdict(lease)})
+    return LEASE_KEY, encode(lease)
 
 
 def encode_assignment(assignment: Assignment) -> tuple[bytes, bytes]:
     """Key and value of an assignment record."""
-    topics: dict[tuple[str, str], list[int]] = {}
-    for source, remote in sorted(assignment.partitions.items()):
-        topics.setdefault((source.topic, remote), []).append(source.partition)
-    value = {
-        "version": VERSION,
-        "epoch": assignment.epoch,
-        "generation": assignment.generation,
-        "state": assignment.state.value,
-        "drained": assignment.is_drained,
-        "topics": [
-            {"topic": topic, "remote": remote, "partitions": partitions}
-            for (topic, remote), partitions in topics.items()
-        ],
-    }
-    return f"{_BUNDLE_PREFIX}{assignment.index}".encode(), _dump(value)
+    return f"{_BUNDLE_PREFIX}{assignment.index}".encode(), encode(assignment)
 
 
 def encode_missing(missing: MissingTopic) -> tuple[bytes, bytes]:
     """Key and value of a wish for a remote topic."""
-    value = {"version": VERSION, "epoch": missing.epoch, "topic": missing.topic}
-    return f"{_MISSING_PREFIX}{missing.topic}".encode(), _dump(value)
+    return f"{_MISSING_PREFIX}{missing.topic}".encode(), encode(missing)
 
 
 Entry: TypeAlias = Lease | Assignment | MissingTopic | DesiredFlowState
@@ -232,58 +253,15 @@ def _newer_lease(fields: dict[str, Any]) -> Lease | None:
 def _decoded(name: str, fields: dict[str, Any]) -> Entry | None:
     match name.partition("-"):
         case "lease", "", _:
-            return _lease(fields)
+            return from_json(Lease, fields)
         case "flow", "", _:
-            return _wanted(fields)
+            return from_json(DesiredFlowState, fields)
         case "bundle", "-", index:
-            return _assignment(int(index), fields)
+            return from_json(Assignment, fields, index=int(index))
         case "missing", "-", _:
-            return MissingTopic(topic=TopicName(fields["topic"]), epoch=int(fields["epoch"]))
+            return from_json(MissingTopic, fields)
         case _:
             return None
-
-
-def _lease(fields: dict[str, Any]) -> Lease:
-    return Lease(
-        epoch=int(fields["epoch"]),
-        owner=str(fields["owner"]),
-        state=LeaseState(fields.get("state", LeaseState.LEADING)),
-        time_ms=int(fields.get("time_ms", 0)),
-        lasts_ms=int(fields.get("lasts_ms", 0)),
-        digest=str(fields.get("digest", "")),
-        release=str(fields.get("release", "")),
-    )
-
-
-def _wanted(fields: dict[str, Any]) -> DesiredFlowState:
-    return DesiredFlowState(
-        state=FlowState(fields["state"]),
-        reason=str(fields.get("reason", "")),
-        time_ms=int(fields.get("time_ms", 0)),
-        by=str(fields.get("by", "")),
-    )
-
-
-def _assignment(index: int, fields: dict[str, object]) -> Assignment:
-    topics = fields["topics"]
-    if not isinstance(topics, list):
-        raise TypeError("topics is not a list")
-    return Assignment(
-        index=index,
-        epoch=int(str(fields["epoch"])),
-        generation=int(str(fields["generation"])),
-        state=BundleState(str(fields["state"])),
-        partitions={
-            TopicPartition(TopicName(topic["topic"]), number): TopicName(topic["remote"])
-            for topic in topics
-            for number in topic["partitions"]
-        },
-        is_drained=fields.get("drained") is True,
-    )
-
-
-def _dump(fields: Mapping[str, object]) -> bytes:
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def earlier_bundles(assignments: Iterable[Assignment]) -> list[list[TopicPartition]]:

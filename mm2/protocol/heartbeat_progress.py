@@ -4,16 +4,13 @@ The record ``heartbeat`` of the progress topic: what heartbeats say of a flow, a
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from mm2.core.json_text import read_json
 from mm2.core.model import NO_OFFSET
-from mm2.errors import SchemaError
+from mm2.protocol.codec import decode, encode
 
 KEY: Final = b"heartbeat"
-VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,28 +51,14 @@ class HeartbeatProgress:
 
 def encode_heartbeats(progress: HeartbeatProgress) -> tuple[bytes, bytes]:
     """Key and value of a record."""
-    fields = {"version": VERSION, **asdict(progress)}
-    return KEY, json.dumps(fields, separators=(",", ":")).encode()
+    return KEY, encode(progress, ascii_only=True)
 
 
 def decode_heartbeats(value: bytes | None) -> HeartbeatProgress:
     """
-    The report in a record; fields that a newer release added are passed over.
+    The report in a record.
 
     Raises:
         SchemaError: the record is damaged.
     """
-    try:
-        fields: Any = read_json(value or b"null")
-        return HeartbeatProgress(
-            time_ms=int(fields["time_ms"]),
-            last_ms=int(fields["last_ms"]),
-            ways=tuple(_way(item) for item in fields["ways"]),
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise SchemaError(f"progress record of heartbeats cannot be read: {error!r}") from error
-
-
-def _way(item: dict[str, object]) -> WayProgress:
-    known = {name: item[name] for name in WayProgress.__slots__ if name in item}
-    return WayProgress(**{**known, "way": tuple(known["way"])})  # type: ignore[arg-type]  # JSON
+    return decode(HeartbeatProgress, value, "progress record of heartbeats")

@@ -8,17 +8,13 @@ those of the small flows, see ``heartbeat_progress``.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from mm2.core.json_text import read_json
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
-from mm2.errors import SchemaError
+from mm2.protocol.codec import decode, encode
 
-VERSION: Final = 1
 _BUNDLE: Final = b"bundle-"
 _REMEMBERED: Final = 4
 
@@ -136,14 +132,13 @@ class BundleProgress:
 
 def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:
     """Key and value of a progress record."""
-    fields = {"version": VERSION, **_fields(progress)}
-    value = json.dumps(fields, separators=(",", ":"), default=_fields)
-    return _BUNDLE + b"%d" % progress.bundle, value.encode()
+    return _BUNDLE + b"%d" % progress.bundle, encode(progress, ascii_only=True)
 
 
-def _fields(part: BundleProgress | PartitionProgress | GapReport | PaceProgress) -> dict[str, Any]:
-    """As ``asdict``, which takes several times as long; thousands of partitions are told of."""
-    return {name: getattr(part, name) for name in part.__slots__}
+def encode_gap(source: TopicPartition, report: GapReport) -> tuple[bytes, bytes]:
+    """Key and value of a record of the control topic, for operators; no part of mm2 reads it."""
+    key = f"gap-{report.kind}-{source.partition}-{source.topic}"
+    return key.encode(), encode(report, topic=source.topic, partition=source.partition)
 
 
 def is_of_bundle(key: bytes | None) -> bool:
@@ -162,21 +157,4 @@ def decode_progress(value: bytes | None) -> BundleProgress:
     Raises:
         SchemaError: the record is damaged.
     """
-    try:
-        fields: Any = read_json(value or b"null")
-        fields["partitions"] = tuple(_partition(item) for item in fields["partitions"])
-        if "pace" in fields:
-            fields["pace"] = PaceProgress(**_known(fields["pace"], PaceProgress.__slots__))
-        return BundleProgress(**_known(fields, BundleProgress.__slots__))
-    except (ValueError, KeyError, TypeError) as error:
-        raise SchemaError(f"progress record cannot be read: {error!r}") from error
-
-
-def _partition(item: dict[str, Any]) -> PartitionProgress:
-    fields = _known(item, PartitionProgress.__slots__)
-    gaps = (_known(gap, GapReport.__slots__) for gap in fields.pop("gaps", ()))
-    return PartitionProgress(**fields, gaps=tuple(GapReport(**gap) for gap in gaps))
-
-
-def _known(fields: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: fields[name] for name in names if name in fields}
+    return decode(BundleProgress, value, "progress record")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from mm2.core.json_text import read_json
-from mm2.errors import SchemaError
-from mm2.protocol.control_records import VERSION
+from mm2.protocol.codec import decode, encode
 
 _KEY: Final = b"shares"
+
+
+def _rounded(portions: Mapping[int, float]) -> dict[int, float]:
+    return {task: round(each, 4) for task, each in portions.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,20 +27,15 @@ class RateDivision:
     """
 
     epoch: int
-    portions: Mapping[int, float] = field(default_factory=dict)
+    portions: Mapping[int, float] = field(
+        metadata={"encode": _rounded, "is_required": True}, default_factory=dict
+    )
     number: int = 0
 
 
 def encode_division(division: RateDivision) -> tuple[bytes, bytes]:
     """Key and value of the record."""
-    portions = {str(task): round(each, 4) for task, each in division.portions.items()}
-    fields = {
-        "version": VERSION,
-        "epoch": division.epoch,
-        "portions": portions,
-        "number": division.number,
-    }
-    return _KEY, json.dumps(fields, separators=(",", ":")).encode()
+    return _KEY, encode(division, ascii_only=True)
 
 
 def decode_division(key: bytes | None, value: bytes | None) -> RateDivision | None:
@@ -51,11 +47,4 @@ def decode_division(key: bytes | None, value: bytes | None) -> RateDivision | No
     """
     if key != _KEY or value is None:
         return None
-    try:
-        fields: Any = read_json(value)
-        portions = {int(task): float(each) for task, each in fields["portions"].items()}
-        return RateDivision(
-            epoch=int(fields["epoch"]), portions=portions, number=int(fields.get("number", 0))
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SchemaError(f"control record 'shares' cannot be read: {error!r}") from error
+    return decode(RateDivision, value, "control record 'shares'")

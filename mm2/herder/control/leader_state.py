@@ -14,7 +14,7 @@ from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
 from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.writer import Writer
-from mm2.protocol.control_records import VERSION
+from mm2.protocol.codec import VERSION
 
 _PREFIX: Final = "memory-"
 

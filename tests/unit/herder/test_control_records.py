@@ -25,8 +25,7 @@ from mm2.protocol.control_records import (
     encode_lease,
     encode_missing,
 )
-from mm2.protocol.gap_records import encode_gap
-from mm2.protocol.progress_records import GapReport
+from mm2.protocol.progress_records import GapReport, encode_gap
 
 _topics = st.text(max_size=6).map(TopicName)
 _partitions = st.dictionaries(

@@ -1,0 +1,165 @@
+"""The bytes of each kind of record, which nodes of other releases read and have written."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.core.model import TopicName, TopicPartition
+from mm2.protocol import checkpoint_progress as checkpoints
+from mm2.protocol import command_records as commands
+from mm2.protocol import control_records as control
+from mm2.protocol import heartbeat_progress as heartbeats
+from mm2.protocol import progress_records as progress
+from mm2.protocol import rate_records as rates
+
+_LEASE = control.Lease(epoch=3, owner="nöde", time_ms=5, lasts_ms=7, digest="d", release="1.0")
+_ASSIGNMENT = control.Assignment(
+    index=4,
+    epoch=3,
+    generation=2,
+    state=control.BundleState.RUNNING,
+    partitions={
+        TopicPartition(TopicName("t"), 1): TopicName("A.t"),
+        TopicPartition(TopicName("s"), 0): TopicName("A.s"),
+        TopicPartition(TopicName("t"), 0): TopicName("A.t"),
+    },
+    is_drained=True,
+)
+_MISSING = control.MissingTopic(topic=TopicName("A.t"), epoch=3)
+_FLOW = control.DesiredFlowState(
+    state=control.FlowState.STOPPED, reason="größer", time_ms=5, by="failover"
+)
+_GAP = progress.GapReport(kind="records-expired", first=3, end=5, time_ms=7)
+_PARTITION = progress.PartitionProgress(
+    topic="t", partition=1, remote="A.t", records=2, broker=1, gaps=(_GAP,), error="größer"
+)
+_BUNDLE = progress.BundleProgress(
+    bundle=4, epoch=3, generation=2, time_ms=5, pid=9, partitions=(_PARTITION,), is_last=True
+)
+_CHECKPOINT = checkpoints.CheckpointProgress(
+    time_ms=7,
+    groups=2,
+    other_types=("ö",),
+    active=("g",),
+    latencies=(
+        checkpoints.CheckpointLatency(
+            group="g", topic="A.t", partition=1, last_ms=5, min_ms=3, max_ms=9, avg_ms=4.5
+        ),
+    ),
+)
+_HEARTBEAT = heartbeats.HeartbeatProgress(
+    time_ms=7,
+    last_ms=6,
+    ways=(heartbeats.WayProgress(topic="A.heartbeats", way=("A", "B"), hops=1),),
+)
+_CONNECTOR = commands.DesiredConnectorState(
+    connector="MirrorSourceConnector",
+    state=commands.ConnectorState.PAUSED,
+    reason="größer",
+    time_ms=5,
+)
+_ALTERATIONS = commands.Alterations(changes={"topics": "ö", "groups": None}, time_ms=5)
+_RESTART = commands.RestartCommand(connector="MirrorSourceConnector", task=2, id="x", time_ms=5)
+_SETTINGS = commands.LiveSettings(
+    epoch=3, byte_rate_limit=-1, flush_interval_s=1.5, transaction_s=None, number=2
+)
+_DIVISION = rates.RateDivision(epoch=3, portions={1: 0.333333, 0: 0.6}, number=2)
+
+_WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
+    (
+        control.encode_lease(_LEASE),
+        b"lease",
+        (
+            '{"version":1,"epoch":3,"owner":"nöde","state":"leading","time_ms":5,"l'
+            'asts_ms":7,"digest":"d","release":"1.0"}'
+        ),
+    ),
+    (
+        control.encode_assignment(_ASSIGNMENT),
+        b"bundle-4",
+        (
+            '{"version":1,"epoch":3,"generation":2,"state":"running","drained":true'
+            ',"topics":[{"topic":"s","remote":"A.s","partitions":[0]},{"topic":"t",'
+            '"remote":"A.t","partitions":[0,1]}]}'
+        ),
+    ),
+    (control.encode_missing(_MISSING), b"missing-A.t", ('{"version":1,"epoch":3,"topic":"A.t"}')),
+    (
+        control.encode_desired_state(_FLOW),
+        b"flow",
+        ('{"version":1,"state":"stopped","reason":"größer","time_ms":5,"by":"failover"}'),
+    ),
+    (
+        commands.encode_command(_CONNECTOR),
+        b"connector-MirrorSourceConnector",
+        ('{"version":1,"state":"paused","reason":"größer","time_ms":5}'),
+    ),
+    (
+        commands.encode_command(_ALTERATIONS),
+        b"config",
+        ('{"version":1,"changes":{"topics":"ö","groups":null},"time_ms":5}'),
+    ),
+    (
+        commands.encode_command(_RESTART),
+        b"restart-MirrorSourceConnector",
+        ('{"version":1,"task":2,"id":"x","time_ms":5}'),
+    ),
+    (
+        commands.encode_command(_SETTINGS),
+        b"settings",
+        (
+            '{"version":1,"epoch":3,"byte_rate_limit":-1,"flush_interval_s":1.5,"tr'
+            'ansaction_s":null,"number":2}'
+        ),
+    ),
+    (
+        rates.encode_division(_DIVISION),
+        b"shares",
+        ('{"version":1,"epoch":3,"portions":{"1":0.3333,"0":0.6},"number":2}'),
+    ),
+    (
+        progress.encode_progress(_BUNDLE),
+        b"bundle-4",
+        (
+            '{"version":1,"bundle":4,"epoch":3,"generation":2,"time_ms":5,"pid":9,"'
+            'partitions":[{"topic":"t","partition":1,"remote":"A.t","records":2,"by'
+            'tes":0,"position":-1,"end":-1,"lag":0,"broker":1,"latency_ms":0,"lost"'
+            ':0,"diverged":0,"gaps":[{"kind":"records-expired","first":3,"end":5,"t'
+            'ime_ms":7,"is_open":false}],"skipped":0,"error":"gr\\u00f6\\u00dfer","co'
+            'ntested":false}],"pace":{"byte_rate_limit":null,"source_throttled_ms":'
+            '0,"target_throttled_ms":0},"is_last":true}'
+        ),
+    ),
+    (
+        checkpoints.encode_checkpoint_progress(_CHECKPOINT),
+        b"checkpoint",
+        (
+            '{"version":1,"time_ms":7,"groups":2,"other_types":["\\u00f6"],"active":'
+            '["g"],"latencies":[{"group":"g","topic":"A.t","partition":1,"last_ms":'
+            '5,"min_ms":3,"max_ms":9,"avg_ms":4.5}]}'
+        ),
+    ),
+    (
+        heartbeats.encode_heartbeats(_HEARTBEAT),
+        b"heartbeat",
+        (
+            '{"version":1,"time_ms":7,"last_ms":6,"ways":[{"topic":"A.heartbeats","'
+            'way":["A","B"],"hops":1,"last_ms":-1,"age_ms":-1}]}'
+        ),
+    ),
+    (
+        progress.encode_gap(TopicPartition(TopicName("t"), 1), _GAP),
+        b"gap-records-expired-1-t",
+        (
+            '{"version":1,"topic":"t","partition":1,"kind":"records-expired","first'
+            '":3,"end":5,"time_ms":7,"is_open":false}'
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(("written", "key", "value"), _WRITTEN)
+def test_records_are_written_as_before(
+    written: tuple[bytes, bytes], key: bytes, value: str
+) -> None:
+    assert written == (key, value.encode())
