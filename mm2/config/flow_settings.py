@@ -60,13 +60,7 @@ class FlowConfig:
     Everything that one flow is to do.
 
     Attributes:
-        flow: source and target.
-        worker: Java's worker configuration, resolved.
-        herder: the same, typed.
-        source: the source connector's settings.
-        checkpoint: the checkpoint connector's settings.
-        heartbeat: the heartbeat connector's settings.
-        data: the clients of mirrored records.
+        worker: Java's worker configuration, resolved; ``herder`` is the same, typed.
         spark: ``spark.*`` keys for the session, which all flows share.
         warnings: a sentence for each spelling that Java 4.3 does not know, and for each key that
             has no effect.

@@ -68,7 +68,7 @@ _CLUSTERS: Final = ("source.cluster.", "target.cluster.")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowChange:
     """
-    The difference.
+    The difference between two configurations of a flow.
 
     Attributes:
         keys: whose values differ, as connectors and worker see them; sorted.

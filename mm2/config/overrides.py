@@ -69,11 +69,7 @@ def effects_of_key(key: str) -> Effects:
 
 def apply_overrides(config: FlowConfig, changes: Changes) -> FlowConfig:
     """
-    The flow with other settings.
-
-    Args:
-        config: the flow, as its file has it.
-        changes: what is different.
+    The flow of a file with other settings.
 
     Raises:
         ConfigErrors: values that cannot be read, as of a file.
@@ -85,7 +81,7 @@ def apply_overrides(config: FlowConfig, changes: Changes) -> FlowConfig:
 
 def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
     """
-    The flow with other settings, if nothing is wrong or doubtful about them.
+    The flow of a file with other settings, if nothing is wrong or doubtful about them.
 
     Returns:
         The flow, and a sentence for each older spelling that is read.

@@ -53,14 +53,7 @@ _DEFAULT_METHODS: Final = ("GET", "POST", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """
-    Where to listen.
-
-    Attributes:
-        scheme: "http" or "https".
-        host: a name or an address; empty is every interface.
-        port: 0 is any that is free.
-    """
+    """Where to listen; an empty host is every interface, port 0 any that is free."""
 
     scheme: str
     host: str
@@ -86,19 +79,16 @@ class RestSettings:
     How the REST interface is served.
 
     Attributes:
-        listeners: where.
         by_default: whether nobody has said where, so that another port will do.
         advertised_host: the host of the URL that is told to others; None is the listener's.
         advertised_port: its port; None is the listener's.
         advertised_scheme: which listener it names; None is http, if there is one.
         origins: patterns of the origins of web pages that may call it; "*" is any.
         methods: what such pages may ask.
-        headers: of every answer.
-        read_only: whether it only shows.
         read_only_by_default: whether nobody has said so, and it does because nobody logs in.
         providers: whether configurations may have new expressions of config providers; None if the
             file does not say.
-        passwords_file: who may use it; None is everybody.
+        passwords_file: None lets everybody use it.
         tls: Java's ``ssl.*`` keys of https listeners.
         client_auth: "required", "requested" or "none": certificates of clients.
     """

@@ -43,10 +43,8 @@ def foreign_classes(
     """
     A mistake for each class of a flow that is neither ours, nor free, nor allowed.
 
-    Args:
-        config: the flow.
-        free: the classes that the file itself names, by their keys.
-        file: the top-level keys of the file, resolved.
+    Free are the classes that the file itself names, by their keys; ``file`` is its top-level keys,
+    resolved.
     """
     allowed = split_list(file.get(ALLOWED_PREFIXES, ""))
     connectors = (config.source, config.checkpoint, config.heartbeat)

@@ -35,14 +35,7 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """
-    One thing found.
-
-    Attributes:
-        severity: how much it matters.
-        problem: with its key, its value (secrets hidden), its line, and a suggestion.
-        of_flow: whether it is one of ``FlowConfig.doubts``, which whoever runs the flow tells.
-    """
+    """One thing found; ``of_flow`` if it is one of ``FlowConfig.doubts``, which a start tells."""
 
     severity: Severity
     problem: ConfigError

@@ -29,11 +29,7 @@ def unobeyed(
     """
     What is to be said of each setting that asks for something which is not done.
 
-    Args:
-        settings: of a worker, or of a connector.
-        properties: their values, resolved.
-        raw: all that the user has written, by its keys.
-        of_worker: whether they are a worker's.
+    ``properties`` are their values, resolved; ``raw`` is all that the user has written.
     """
     for name, setting in settings.items():
         row = row_of(name, of_worker=of_worker)
@@ -53,13 +49,7 @@ def unobeyed_by_process(raw: Mapping[str, str]) -> Iterator[tuple[Support, Confi
 
 
 def row_of(name: str, *, of_worker: bool) -> Key | None:
-    """
-    The row of a key as a worker's or a connector's configuration has it, wherever it comes from.
-
-    Args:
-        name: the key, with the prefixes that clusters and clients have there.
-        of_worker: whether it stands in a worker's configuration, and not in a connector's.
-    """
+    """The row of a key as a worker's or a connector's configuration has it, prefixes included."""
     if name.startswith(_CLUSTERS) and not of_worker:
         name = name.split(".", 2)[2]
         if name.endswith(".converter"):

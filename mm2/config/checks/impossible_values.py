@@ -45,13 +45,7 @@ _FILTERS: Final = {
 def impossible_values(
     values: Mapping[str, Value], properties: Mapping[str, str]
 ) -> Iterator[ConfigError]:
-    """
-    What can never work.
-
-    Args:
-        values: of one connector, as they were read.
-        properties: the texts that they were read from.
-    """
+    """What can never work of one connector's values, and the texts that they were read from."""
     for name in _SCHEDULED:
         key = f"{name}.interval.seconds"
         if values.get(key) == 0 and values.get(f"{name}.enabled") is True:

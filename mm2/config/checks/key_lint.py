@@ -96,14 +96,7 @@ class KeyHint:
 
 
 def classify_key(written: str, clusters: tuple[str, ...], targets: tuple[str, ...] = ()) -> KeyHint:
-    """
-    Classifies a key as written.
-
-    Args:
-        written: the key.
-        clusters: the aliases.
-        targets: of the flows that are switched on.
-    """
+    """What to say about a key as written; ``targets`` are those of flows that are switched on."""
     for source in clusters:
         for target in clusters:
             prefix = f"{source}->{target}."
@@ -138,10 +131,6 @@ def is_open(written: str, clusters: Iterable[str]) -> bool:
     Whether everybody may know the value of a key of a mirror's file.
 
     So it is if a definition has the key, and does not call it a password; a URL may have one in it.
-
-    Args:
-        written: the key.
-        clusters: the aliases.
     """
     aliases = sorted(clusters, key=len, reverse=True)
     for prefix in [f"{source}->{target}." for source in aliases for target in aliases]:

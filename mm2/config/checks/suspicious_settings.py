@@ -74,13 +74,7 @@ def suspicious_text(file: PropertiesFile) -> Iterator[ConfigError]:
 def suspicious_flows(
     maker: MirrorMakerConfig, flows: Sequence[FlowConfig]
 ) -> Iterator[ConfigError]:
-    """
-    What the settings say that makes no sense together.
-
-    Args:
-        maker: the file.
-        flows: those of its flows that nothing is wrong with.
-    """
+    """What a file says that makes no sense together; ``flows`` are those that are not wrong."""
     pairs = maker.cluster_pairs()
     if not any(maker.is_enabled(pair) or "#" in str(pair) for pair in pairs) and pairs:
         message = (
