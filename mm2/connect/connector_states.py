@@ -10,9 +10,8 @@ from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.final_statuses import statuses_when_idle
 from mm2.core.connect.status_records import ConnectorKey, Status
-from mm2.core.connect.status_table import StatusTable
+from mm2.core.connect.status_table import StatusTable, statuses_when_idle
 from mm2.errors import ClusterError, ConfigErrors
 from mm2.herder.view.flow_follower import ConnectorView, FlowView, TaskView
 from mm2.rest.connector_protocol import ConnectorStatus, ConnectorType, State

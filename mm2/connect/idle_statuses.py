@@ -16,7 +16,7 @@ from mm2.connect.connector import Connector
 from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.final_statuses import statuses_when_idle
+from mm2.core.connect.status_table import statuses_when_idle
 from mm2.errors import Mm2Error
 from mm2.herder.status.status_diff import Written
 from mm2.herder.view.flow_follower import view_flow

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.connect.final_statuses import statuses_on_worker_stop
 from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
@@ -17,7 +16,7 @@ from mm2.core.connect.status_records import (
     encode_status,
     encode_topic,
 )
-from mm2.core.connect.status_table import StatusTable
+from mm2.core.connect.status_table import StatusTable, statuses_on_worker_stop
 from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, HEARTBEAT_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError

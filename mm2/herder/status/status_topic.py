@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.connect.final_statuses import statuses_on_worker_stop
+from mm2.core.connect.status_table import statuses_on_worker_stop
 from mm2.core.model import SourceAndTarget
 from mm2.herder.status.status_diff import StatusDiff, Written, own_words
 from mm2.herder.view.flow_snapshot import FlowSnapshot

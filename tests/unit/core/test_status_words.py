@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.final_statuses import statuses_on_worker_stop, statuses_when_idle
 from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
@@ -14,7 +13,7 @@ from mm2.core.connect.status_records import (
     TaskKey,
     TopicKey,
 )
-from mm2.core.connect.status_table import StatusTable
+from mm2.core.connect.status_table import StatusTable, statuses_on_worker_stop, statuses_when_idle
 
 _CONNECTOR, _TASK, _TOPIC = ConnectorKey("m"), TaskKey("m", 0), TopicKey("m", "t")
 
