@@ -20,8 +20,7 @@ from mm2.config.layers import CONNECTOR_LEVEL, Place, Setting, filled, plain, wi
 from mm2.config.layers import WORKER_LEVEL as _WORKER
 from mm2.config.text.redact import as_written
 from mm2.connect.connector_classes import ConnectorClass
-from mm2.connect.server_lists import is_same_cluster
-from mm2.connect.worker_config import STANDALONE_GROUP, WorkerConfig
+from mm2.connect.worker_config import STANDALONE_GROUP, WorkerConfig, is_same_cluster
 from mm2.core.flow_names import FlowNames, connector_names, topic_label
 from mm2.core.model import HEARTBEAT_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors

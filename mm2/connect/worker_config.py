@@ -40,6 +40,8 @@ _STANDALONE: Final = {
     **dict.fromkeys(_FACTORS, "-1"),
 }
 
+_HERE: Final = ("127.0.0.1", "[::1]")
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerConfig:
@@ -131,3 +133,23 @@ def _no_servers(properties: Mapping[str, str]) -> list[ConfigError]:
     if any(split_list(properties[key])):
         return []
     return [ConfigError(f"{key} is empty: write {key} = host:port", key=key)]
+
+
+def is_same_cluster(one: str, other: str) -> bool:
+    """
+    Whether the lists have a server in common: no server is in two clusters.
+
+    Lists of one cluster without a common server are not recognized; only the clusters can tell.
+    """
+    return one.strip() == other.strip() or bool(_servers(one) & _servers(other))
+
+
+def _servers(text: str) -> set[str]:
+    return {_server(each) for each in split_list(text) if each}
+
+
+def _server(text: str) -> str:
+    """Host and port as they are compared: without a protocol, this machine by one name."""
+    host, _, port = text.lower().rpartition("://")[2].rpartition(":")
+    host = host.rstrip(".")
+    return f"{'localhost' if host in _HERE else host}:{port}"

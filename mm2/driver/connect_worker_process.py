@@ -16,9 +16,8 @@ from mm2.config.connector_reading import read_shutdown_timeout
 from mm2.connect.checkpoint_sink_connector import run_checkpoint_sink
 from mm2.connect.cluster_identity import reject_same_cluster
 from mm2.connect.connector import Connector
-from mm2.connect.connector_status import ConnectorStatusStore
+from mm2.connect.connector_status import ConnectorStatusStore, IdleConnectorStatuses
 from mm2.connect.connector_store import ConnectorStore
-from mm2.connect.idle_statuses import IdleConnectorStatuses
 from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.sink_group import SinkGroup
 from mm2.connect.worker_config import WorkerConfig

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.idle_statuses import IdleConnectorStatuses
+from mm2.connect.connector_status import IdleConnectorStatuses
 from mm2.connect.memory_store import MemoryStore
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
