@@ -10,25 +10,26 @@ from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.status_records import ConnectorKey, Status
+from mm2.core.connect.status_records import ConnectorKey
 from mm2.core.connect.status_table import StatusTable, statuses_when_idle
 from mm2.errors import ClusterError, ConfigErrors
-from mm2.herder.view.flow_follower import ConnectorView, FlowView, TaskView
+from mm2.herder.view.flow_follower import FlowView
 from mm2.rest.connector_protocol import ConnectorStatus, ConnectorType, State
+from mm2.rest.flow_documents import state_of, status_of
 from mm2.rest.followed_flows import FlowViews
 from mm2.rest.rest_errors import unknown_connector
 
 
 class ConnectorStates:
     """
-    Says of connectors what they are and do.
+    States, types and topics of connectors.
 
     Args:
         worker: the worker's configuration.
         store: the connectors.
         running: what runs of them here.
-        views: how their flows are.
-        board: where it is said how those are that rest; None if nowhere.
+        views: follow their flows.
+        board: the group's status topic, for idle connectors; None for none.
     """
 
     def __init__(
@@ -120,8 +121,8 @@ class ConnectorStates:
         return ConnectorStatus(
             name=name,
             type=self.type(name),
-            connector=_state(status),
-            tasks={number: _state(task) for number, task in said.tasks(name).items()},
+            connector=state_of(status),
+            tasks={number: state_of(task) for number, task in said.tasks(name).items()},
         )
 
     async def _view(self, name: str) -> FlowView:
@@ -139,24 +140,10 @@ class ConnectorStates:
         )
 
     def _seen(self, name: str, view: FlowView) -> ConnectorStatus:
-        connector = self.known(name)
-        seen = _part(view, connector)
+        seen = view.connector(self.known(name).kind.part)
         if seen is None:
             return self._as(name, "UNASSIGNED", "")
-        return ConnectorStatus(
-            name=name,
-            type=self.type(name),
-            connector=_state(seen),
-            tasks={task.task: _state(task) for task in seen.tasks},
-        )
-
-
-def _part(view: FlowView, connector: Connector) -> ConnectorView | None:
-    return view.connector(connector.kind.part)
-
-
-def _state(of: ConnectorView | TaskView | Status) -> State:
-    return State(state=of.state.value, worker_id=of.worker_id, trace=of.trace or "")
+        return status_of(name, seen, self.type(name))
 
 
 def _failed_or(wanted: TargetState) -> str:

@@ -1,8 +1,8 @@
 """
 The connectors of a worker, as clients of REST see and steer them; implements ``Connectors``.
 
-Whatever is asked for is written to the store, which in a group is a topic that all workers follow;
-whatever is shown is seen through Kafka. So every worker answers for every connector alike.
+Requests are written to the store, which in a group is a topic that all workers read, and answers
+come from Kafka, so that any worker answers for any connector. Errors are those of ``Connectors``.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class WorkerConnectors:
         worker: the worker's configuration.
         store: the connectors.
         running: what runs of them here.
-        views: how their flows are.
-        board: where else it is said how they are; None if nowhere.
+        views: follow their flows.
+        board: the group's status topic; None for none.
     """
 
     def __init__(
@@ -83,12 +83,7 @@ class WorkerConnectors:
         self._states = ConnectorStates(worker, store, running, views, board)
 
     async def cluster_id(self) -> str:
-        """
-        The id of the worker's cluster.
-
-        Raises:
-            ClusterError: it does not answer, or refuses.
-        """
+        """The id of the worker's cluster."""
         admin = self._admin()
         try:
             return await admin.cluster_id(within_s=_ANSWERED_WITHIN_S)
@@ -96,12 +91,7 @@ class WorkerConnectors:
             await admin.close()
 
     async def readiness(self, only: str | None) -> Readiness:
-        """
-        Which connectors that are to run can, and whether the clusters answer, the worker's too.
-
-        Raises:
-            RestError: there is no such connector, or it is not to run.
-        """
+        """Which connectors that are to run can, and which clusters answer, the worker's too."""
         running, admin = self._running, self._admin()
         flows = {n: running.known[n].flow for n in sorted(running.wanted & running.known.keys())}
         found, reason = await asyncio.gather(
@@ -156,25 +146,14 @@ class WorkerConnectors:
         return await self._states.topics(name)
 
     async def reset_topics(self, name: str) -> None:
-        """
-        Cannot be done: topics are those of the assignment, and not collected.
-
-        Raises:
-            RestError: always.
-        """
+        """Cannot be done: topics are those of the assignment, and not collected."""
         self._states.config(name)
         raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
 
     async def create(
         self, name: str, config: Mapping[str, str], target: TaskTarget
     ) -> ConnectorInfo:
-        """
-        Makes a connector.
-
-        Raises:
-            RestError: there is one of that name.
-            ConfigErrors: the configuration is wrong.
-        """
+        """Makes a connector."""
         if not name or name != java_trim(name) or _CONTROL in map(category, name):
             raise bad_request(
                 f"{name!r} is no name for a connector: blanks around it, or control characters"
@@ -191,12 +170,7 @@ class WorkerConnectors:
         )
 
     async def put_config(self, name: str, config: Mapping[str, str]) -> tuple[ConnectorInfo, bool]:
-        """
-        Gives a connector a configuration; returns what it is then, and whether it is new.
-
-        Raises:
-            ConfigErrors: the configuration is wrong.
-        """
+        """Gives a connector a configuration; returns what it is then, and whether it is new."""
         before = self._store.contents.configs.get(name)
         if before is None:
             return await self.create(name, config, TaskTarget.RUNNING), True
@@ -204,12 +178,7 @@ class WorkerConnectors:
         return await self.info(name), False
 
     async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
-        """
-        Changes some keys of a connector's configuration, None for no value (KIP-477).
-
-        Raises:
-            ConfigErrors: the configuration would be wrong.
-        """
+        """Changes some keys of a connector's configuration, None for no value (KIP-477)."""
         before = self._states.config(name)
         values = {key: value for key, value in changes.items() if value is not None}
         kept = {key: value for key, value in before.items() if key not in changes}
@@ -241,12 +210,7 @@ class WorkerConnectors:
         return replace(before, connector=State(state="RESTARTING"))
 
     async def restart_task(self, name: str, task: int) -> None:
-        """
-        Has the connector of a task start anew.
-
-        Raises:
-            RestError: there is no such task.
-        """
+        """Has the connector of a task start anew."""
         if task not in (await self.status(name)).tasks:
             raise not_found(f"Unknown task: {name}-{task}")
         await self._store.add(Restart(name, include_tasks=True, only_failed=False))
@@ -260,23 +224,12 @@ class WorkerConnectors:
             return await connector_offsets.positions(repositioning, connector.flow.flow.source)
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
-        """
-        Moves a stopped connector.
-
-        Raises:
-            RestError: it is not stopped, or has not drained yet.
-            ConfigErrors: the request is wrong.
-        """
+        """Moves a stopped connector."""
         async with OffsetChanges.of(self._stopped(name).flow) as repositioning:
             return await connector_offsets.alter(repositioning, document)
 
     async def reset_offsets(self, name: str) -> str:
-        """
-        Has a stopped connector begin as a new one would.
-
-        Raises:
-            RestError: it is not stopped, or has not drained yet.
-        """
+        """Has a stopped connector begin as a new one would."""
         async with OffsetChanges.of(self._stopped(name).flow) as repositioning:
             return await connector_offsets.reset(repositioning)
 

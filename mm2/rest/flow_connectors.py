@@ -1,8 +1,8 @@
 """
 The connectors of a dedicated node: those of the flows in its file, called ``A->B.MirrorSource...``.
 
-Whatever is shown is seen through Kafka, and whatever is asked for is written to the flow's control
-topic. So every node answers for every flow alike, whoever leads it.
+Answers come from Kafka, and requests are written to the flow's control topic, so that any node
+answers for any flow. Errors are those of ``Connectors``.
 """
 
 from __future__ import annotations
@@ -76,21 +76,11 @@ class FlowConnectors:
         self._steering = FlowControl(views)
 
     async def cluster_id(self) -> str:
-        """
-        The id of the first target, where this node has its topics.
-
-        Raises:
-            ClusterError: it does not answer, or refuses.
-        """
+        """The id of the first target, where this node has its topics."""
         return await _cluster_id(self._flows()[0])
 
     async def readiness(self, only: str | None) -> Readiness:
-        """
-        Which flows of the file can do their work, and which of their clusters answer.
-
-        Raises:
-            RestError: there is no such flow.
-        """
+        """Which flows of the file can do their work, and which of their clusters answer."""
         flows = {str(config.flow): config for config in self._flows()}
         return await readiness_of(flows, self._views, only)
 
@@ -105,9 +95,6 @@ class FlowConnectors:
 
         While the target is away, as they were seen last. Never without the alterations: whoever
         sends the configuration back with one change would take them back.
-
-        Raises:
-            ClusterError: the target does not answer, and was not seen before.
         """
         config, connector = self._find(name)
         view = await self._views.last(config)
@@ -162,34 +149,19 @@ class FlowConnectors:
         return sorted(topics)
 
     async def reset_topics(self, name: str) -> None:
-        """
-        Cannot be done: topics are those of the assignment, and not collected.
-
-        Raises:
-            RestError: always.
-        """
+        """Cannot be done: topics are those of the assignment, and not collected."""
         self._find(name)
         raise RestError(HTTPStatus.FORBIDDEN, "Topic tracking reset is disabled.")
 
     async def create(
         self, name: str, config: Mapping[str, str], target: TaskTarget
     ) -> ConnectorInfo:
-        """
-        Cannot be done here.
-
-        Raises:
-            RestError: always.
-        """
+        """Cannot be done here."""
         del config, target
         self._refuse(f"Connector {name} cannot be made here", "add the flow to its file")
 
     async def delete(self, name: str) -> None:
-        """
-        Cannot be done here.
-
-        Raises:
-            RestError: always.
-        """
+        """Cannot be done here."""
         self._find(name)
         self._refuse(
             f"Connector {name} cannot be deleted here",
@@ -197,26 +169,14 @@ class FlowConnectors:
         )
 
     async def put_config(self, name: str, config: Mapping[str, str]) -> tuple[ConnectorInfo, bool]:
-        """
-        Alters the flow by what differs from its present configuration.
-
-        Raises:
-            RestError: there is no such connector.
-            ConfigErrors: the configuration is wrong.
-        """
+        """Alters the flow by what differs from its present configuration."""
         await self._steering.alter(
             *self._find(name), lambda present, altered: replace_diff(present, config, altered)
         )
         return await self.info(name), False
 
     async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
-        """
-        Alters the flow.
-
-        Raises:
-            RestError: there is no such connector.
-            ConfigErrors: the configuration would be wrong.
-        """
+        """Alters the flow."""
         await self._steering.alter(
             *self._find(name), lambda present, _: patch_diff(present, changes)
         )
@@ -235,12 +195,7 @@ class FlowConnectors:
         )
 
     async def restart_task(self, name: str, task: int) -> None:
-        """
-        Has one task start anew.
-
-        Raises:
-            RestError: there is no such task.
-        """
+        """Has one task start anew."""
         await self._steering.restart_task(*self._find(name), task)
 
     async def offsets(self, name: str) -> Sequence[Position]:
@@ -248,22 +203,11 @@ class FlowConnectors:
         return await positions_of(*self._find(name))
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
-        """
-        Moves a stopped flow.
-
-        Raises:
-            RestError: it is not stopped, or has not drained yet.
-            ConfigErrors: the request is wrong.
-        """
+        """Moves a stopped flow."""
         return await alter_positions(*self._find(name), document)
 
     async def reset_offsets(self, name: str) -> str:
-        """
-        Has a stopped flow begin as a new one would.
-
-        Raises:
-            RestError: it is not stopped, or has not drained yet.
-        """
+        """Has a stopped flow begin as a new one would."""
         return await reset_positions(*self._find(name))
 
     def _all(self) -> list[tuple[FlowConfig, str]]:

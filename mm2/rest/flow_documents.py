@@ -12,9 +12,9 @@ from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.layers import plain
 from mm2.config.overrides import apply_valid_overrides
 from mm2.config.text.redact import redacted
-from mm2.core.connect.status_records import RunState
+from mm2.core.connect.status_records import RunState, Status
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
-from mm2.herder.view.flow_follower import ConnectorView, FlowView
+from mm2.herder.view.flow_follower import ConnectorView, FlowView, TaskView
 from mm2.rest.connector_protocol import ConnectorStatus, ConnectorType, State
 from mm2.rest.rest_errors import not_found
 
@@ -60,16 +60,21 @@ def connector_of(view: FlowView, name: str, connector: str) -> ConnectorView:
     return found
 
 
-def status_of(name: str, view: ConnectorView) -> ConnectorStatus:
-    """How a connector is, for clients of Connect."""
+def state_of(seen: ConnectorView | TaskView | Status) -> State:
+    """The state of a connector or task, for clients of Connect."""
+    return State(state=seen.state.value, worker_id=seen.worker_id, trace=seen.trace or "")
+
+
+def status_of(
+    name: str, view: ConnectorView, kind: ConnectorType = ConnectorType.SOURCE
+) -> ConnectorStatus:
+    """The status of a connector, for clients of Connect."""
     return ConnectorStatus(
         name=name,
-        type=ConnectorType.SOURCE,
-        connector=State(state=view.state.value, worker_id=view.worker_id, trace=view.trace or ""),
+        type=kind,
+        connector=state_of(view),
         tasks={
-            task.task: State(
-                state=task.state.value, worker_id=task.worker_id, trace=task.trace or ""
-            )
+            task.task: state_of(task)
             # A connector that is stopped has no tasks in Connect, and clients know none such.
             for task in view.tasks
             if task.state is not RunState.STOPPED
