@@ -91,15 +91,13 @@ class LeaderFlow:
         self._is_over = asyncio.Event()
 
     def reconfigure(self, config: FlowConfig) -> None:
-        """Goes on with another file; what is altered stays so."""
+        """Goes on with another file; what is altered over REST or the command line stays so."""
         self._base = config
         self._is_news.set()
 
     async def run(self) -> None:
         """
-        Runs until the term ends.
-
-        Returns when everything under way is committed.
+        Runs until the term ends, and everything under way is committed.
 
         Raises:
             ConfigError: a class that the flow needs may not be had, or cannot.
@@ -260,7 +258,6 @@ class LeaderFlow:
             await self._change(config, clusters)
 
     async def _change(self, config: FlowConfig, clusters: FlowClusters) -> None:
-        """Goes on with other settings, and does what that takes."""
         change = change_between(self._config, config)
         effects = change.effects
         log.info(

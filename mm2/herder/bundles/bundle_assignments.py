@@ -97,7 +97,8 @@ class Bundles:
             most: most bundles from now on; as many as before if not given.
 
         Raises:
-            ClusterError: the control topic cannot be written; assign again.
+            ClusterError: the control topic cannot be written; what is missing goes with the next
+                assignment.
         """
         self._remotes |= partitions
         self._balance.bundles = most or self._balance.bundles
@@ -106,7 +107,7 @@ class Bundles:
         log.info("flow.assigned", partitions=len(partitions), tasks=tasks)
 
     def holders(self) -> set[int]:
-        """The bundles that have partitions."""
+        """Numbers of the bundles that have partitions."""
         return {number for number, held in enumerate(self._handover.held) if held}
 
     async def rebalance(self, rates: Mapping[TopicPartition, float]) -> None:
@@ -117,8 +118,7 @@ class Bundles:
             rates: bytes per second of the partitions, as far as known.
 
         Raises:
-            ClusterError: the control topic cannot be written; what is missing goes with the next
-                assignment.
+            ClusterError: as for ``assign``.
         """
         if not self._handover.is_pending and self._balance.look(rates):
             moved = self._moved()
@@ -137,8 +137,7 @@ class Bundles:
             rates: bytes per second of the partitions, as far as known.
 
         Raises:
-            ClusterError: the control topic cannot be written; what is missing goes with the next
-                assignment.
+            ClusterError: as for ``assign``.
         """
         self._balance.reshape(strategy, bundles, rates)
         if not self._remotes:  # All that is known of is what an earlier leader had.
@@ -184,8 +183,7 @@ class Bundles:
         Learns that a bundle has carried out an assignment: what it gave up is free for others.
 
         Raises:
-            ClusterError: the control topic cannot be written; what is missing goes with the next
-                assignment.
+            ClusterError: as for ``assign``.
         """
         if self._handover.carried_out(bundle, generation) or self._untold:
             await self._publish()
