@@ -250,7 +250,7 @@ class World(RuleBasedStateMachine):
                     self.start(who)
 
     def write_all(self, who: int) -> None:
-        while self.nodes[who].writing or self.nodes[who].slot.is_full:
+        while self.nodes[who].writing or self.nodes[who].slot._word is not None:
             self.write_lease(who)
 
     def teardown(self) -> None:

@@ -24,11 +24,6 @@ class PendingLeaseWrite:
         self._word: LeaseWord | None = None
         self._news = asyncio.Event()
 
-    @property
-    def is_full(self) -> bool:
-        """Whether a word waits."""
-        return self._word is not None
-
     def put(self, word: LeaseWord) -> None:
         """Has this written next, unless it is a renewal and something weightier waits."""
         if isinstance(word, Renew) and self._word is not None:
