@@ -2,9 +2,9 @@
 The slots of this node's Spark, which all flows that it leads have together.
 
 A bundle has its slot from its beginning to its end, also between two jobs: what runs is never
-pushed out by what waits. Each flow is told of how many it may have
-(``mm2.core.balancing.spark_slots``) and has no more bundles than that, so that whoever waits gets a
-slot as soon as others have drained.
+pushed out by what waits. Each flow gets a share
+(``mm2.core.balancing.spark_slots``) and has no more bundles than that, so that a bundle that waits
+gets a slot as soon as others have drained.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Slots:
         )
 
     def _tell(self, concerned: Iterable[object]) -> None:
-        # All that wait look again.
+        # All waiters check again.
         self._is_news.set()
         self._is_news = asyncio.Event()
         for flow in self._flows.intersection(concerned):

@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 class LiveTopicIds:
     """
-    The ids of topics, as they were when last looked at.
+    The ids of topics, as last read.
 
     Args:
         config: the flow; names the copies.
@@ -46,7 +46,7 @@ class LiveTopicIds:
         """
         Looks once at topics of the source; returns those that are others by now, on either side.
 
-        A cluster that does not answer has told nothing new.
+        Ids on a cluster that does not answer stay as they were.
         """
         copies = {topic: self._copy(topic) for topic in topics}
         here = await known_ids(self._source, copies)

@@ -113,7 +113,7 @@ class GapSpec:
             copies (``target.topic.deleted.policy=fail``); else it is created and filled again.
         hanging_after_s: a transaction that is open for longer is reported, in seconds
             (``source.hanging.transaction.timeout.ms``).
-        look_every_s: how often topic ids, leaders and log ends are looked at, in seconds; less
+        look_every_s: how often topic ids, leaders and log ends are read, in seconds; less
             often with thousands of partitions.
     """
 

@@ -2,7 +2,7 @@
 Records of the control topic by which operators steer a flow, and by which its leader passes it on.
 
 They hold until the next one under the same key, over restarts and changes of the leader; only a
-``Restart`` is a command, for whoever runs the flow when it comes. Values are versioned JSON, as all
+``RestartCommand`` is a command, for the leader that reads it. Values are versioned JSON, as all
 in that topic (``mm2.protocol.control_records``).
 """
 
@@ -25,7 +25,7 @@ _RESTART: Final = "restart-"
 
 
 def _texts(changes: Mapping[str, object]) -> dict[str, str | None]:
-    # Settings are texts, also those that somebody wrote there as numbers.
+    # Values of settings are strings; numbers are taken as well.
     if not isinstance(changes, dict):
         raise TypeError("changes are no object")
     return {key: None if value is None else str(value) for key, value in changes.items()}

@@ -57,7 +57,7 @@ class FlowState(StrEnum):
 
 
 class LeaseState(StrEnum):
-    """What a leader says of itself."""
+    """Whether a lease counts."""
 
     LEADING = "leading"
     RELEASED = "released"
@@ -72,8 +72,8 @@ class Lease:
         epoch: grows with each new leader.
         owner: id of the leading node.
         state: whether it leads, or has drained and leads no more.
-        time_ms: when this was written, by the owner's clock; 0 if it does not say.
-        lasts_ms: how long it counts if it is not written again; 0 if it does not say.
+        time_ms: when this was written, by the owner's clock; 0 if not known.
+        lasts_ms: how long it counts if it is not written again; 0 if not known.
         digest: of the flow's configuration as the owner's file has it.
         release: of the program that the owner runs.
     """
@@ -179,7 +179,7 @@ class DesiredFlowState:
         state: whether it is to copy.
         reason: why, for people.
         time_ms: since when, by the operator's clock.
-        by: what said so, if it was not a person.
+        by: the program that wrote it; empty for a person.
     """
 
     state: FlowState
@@ -218,7 +218,7 @@ Entry: TypeAlias = Lease | Assignment | MissingTopic | DesiredFlowState
 
 def decode(key: bytes | None, value: bytes | None) -> Entry | None:
     """
-    The record, or None for one that nobody acts on: a tombstone, a gap, a kind not known.
+    The record; None for tombstones, gaps, and kinds that are not known.
 
     Raises:
         NewerRecord: a newer release has written it, with another meaning.

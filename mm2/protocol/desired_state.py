@@ -1,7 +1,7 @@
 """
-What operators want of a flow, as they have said in its control topic.
+The desired state of a flow, from its control topic.
 
-What they said last holds over restarts and for whoever leads the flow.
+The last record of each kind applies, over restarts and under each leader.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ log = structlog.get_logger()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredState:
     """
-    Everything that operators have said about a flow and that holds.
+    The desired state of a flow and its connectors.
 
     Attributes:
-        flow: whether it is to copy at all; to run, as long as nobody has said anything.
-        connectors: what was said about single connectors, by simple name.
+        flow: whether it is to copy at all; running without a record.
+        connectors: by simple name of Java's class; without a record, a connector runs.
         alterations: settings over those of the file.
     """
 
@@ -56,7 +56,7 @@ class DesiredState:
         return ConnectorState.RUNNING if wanted is None else wanted.state
 
     def reason_of(self, connector: str) -> str:
-        """Why, in the operator's words; empty if nobody gave a reason."""
+        """The reason that the operator gave; empty without one."""
         if connector == SOURCE_CONNECTOR and self.flow.is_stopped:
             return self.flow.reason
         wanted = self.connectors.get(connector)
@@ -130,7 +130,7 @@ def desired_state_of(records: Iterable[Record]) -> DesiredState:
 
 
 def readable(record: Record) -> Entry | None:
-    """What a record says; None if nobody acts on it, or if it is damaged."""
+    """The decoded record; None for kinds without effect, and if it is damaged, which is logged."""
     try:
         return decode(record.key, record.value)
     except SchemaError as error:
@@ -139,7 +139,7 @@ def readable(record: Record) -> Entry | None:
 
 
 def readable_command(record: Record) -> CommandRecord | None:
-    """What a record of an operator or leader says; None for other kinds, or if it is damaged."""
+    """The decoded command; None for other kinds, and if it is damaged, which is logged."""
     try:
         return decode_command(record.key, record.value)
     except SchemaError as error:

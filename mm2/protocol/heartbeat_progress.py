@@ -1,5 +1,5 @@
 """
-The record ``heartbeat`` of the progress topic: what heartbeats say of a flow, as a metric.
+The record ``heartbeat`` of the progress topic: heartbeats of a flow, for metrics.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What nodes say of themselves to a flow's group, and what the group answers.
+User data of a flow's group: of its members, and of the leader's decision.
 
 Both travel as the user data of Kafka's consumer protocol: JSON with a ``version``, which anybody
 who may describe the group can read.
@@ -54,7 +54,7 @@ def encode_member(member: Member) -> bytes:
 
 
 def decode_member(data: bytes | None, member_id: str) -> Member:
-    """What a member says of itself; one that cannot be understood has only its id."""
+    """The member in its user data; only its id where they cannot be decoded."""
     try:
         fields = _load(data)
         leads = {str(flow): int(epoch) for flow, epoch in fields.get("leads", {}).items()}

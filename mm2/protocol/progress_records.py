@@ -26,7 +26,7 @@ class GapReport:
 
     Attributes:
         kind: one of ``mm2.core.positions.source_gaps.GapKind``.
-        first: first offset of the source that is in doubt.
+        first: first offset of the source that may be missing.
         end: the offset after the last; the same as ``first`` if the range is not known.
         time_ms: when it was found, by the task's clock.
         is_open: whether it goes on, as a transaction that hangs does.
@@ -60,9 +60,9 @@ class PartitionProgress:
         lost: offsets that were gone from the source before they were mirrored.
         diverged: offsets that were mirrored and that the source no longer has.
         gaps: what was found missing since the task started, the last of each kind.
-        skipped: records that were passed over, as ``errors.tolerance`` says.
+        skipped: records that were skipped (``errors.tolerance=all``).
         error: why the partition does not go on; None while it does.
-        contested: the positions topic says different things of it, in partitions of its own.
+        contested: partitions of the positions topic have different positions of it.
     """
 
     topic: str
@@ -151,7 +151,7 @@ def decode_progress(value: bytes | None) -> BundleProgress:
     """
     The report in a progress record; fields that a newer release added are passed over.
 
-    What the last records said is remembered: a leader reads each one in two places, and one of
+    The last reports are cached: a leader reads each one in two places, and one of
     thousands of partitions takes tens of milliseconds.
 
     Raises:
