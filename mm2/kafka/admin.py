@@ -18,7 +18,6 @@ from mm2.core.topics.acls import AclBinding
 from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized
-from mm2.kafka.acls import create_acls, delete_acls, topic_acls
 from mm2.kafka.client_errors import NotSupported, TopicExists
 from mm2.kafka.client_settings import milliseconds
 from mm2.kafka.cluster_client import ClusterClient
@@ -26,6 +25,7 @@ from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.group_admin import OffsetCalls
 from mm2.kafka.logs.log_ends import LogEnds
 from mm2.kafka.quotas import client_quotas
+from mm2.kafka.topic_acls import create_acls, delete_acls, topic_acls
 from mm2.kafka.topic_changes import (
     TopicFailures,
     create_partitions,

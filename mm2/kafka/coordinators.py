@@ -1,6 +1,4 @@
-"""
-Asks the brokers that coordinate consumer groups: what a group has committed, and how it is.
-"""
+"""Asks the brokers that coordinate consumer groups; ``Admin`` says what the calls raise."""
 
 from __future__ import annotations
 
@@ -59,12 +57,7 @@ class Coordinators:
         self._batches = GroupBatches(link, timeout_s)
 
     async def offsets(self, group_id: str) -> Offsets:
-        """
-        What a group has committed; empty for a group that does not exist.
-
-        Raises:
-            ClusterError: the cluster refuses, or does not answer in time.
-        """
+        """What a group has committed; empty for a group that does not exist."""
         what = f"list offsets of group {group_id}"
         request = OffsetFetchRequest(group_id, None)
         return await self._ask(group_id, what, request, partial(self._committed, what))
@@ -98,12 +91,7 @@ class Coordinators:
         return {group_id: each for group_id, each in found.items() if not _is_missing(each)}
 
     async def members(self, group_id: str) -> GroupMembers:
-        """
-        Who is in a group of the classic protocol; nobody, if there is none.
-
-        Raises:
-            ClusterError: the cluster refuses, or does not answer in time.
-        """
+        """Who is in a group of the classic protocol; nobody, if there is none."""
         what = f"describe group {group_id}"
         request = DescribeGroupsRequest([group_id])
         return await self._ask(group_id, what, request, partial(members_of_group, self.alias))
@@ -111,9 +99,6 @@ class Coordinators:
     async def consumer_groups(self) -> list[Group]:
         """
         All consumer groups that we may know of, also those that only hold offsets, by their ids.
-
-        Raises:
-            ClusterError: a broker does not answer: half a list is none.
         """
         listed = await self._list("list groups", ListGroupsRequest())
         return sorted(_listed(each) for each in listed if each.protocol_type in _OF_CONSUMERS)
@@ -121,9 +106,6 @@ class Coordinators:
     async def groups_of(self, types: Iterable[GroupType]) -> list[Group]:
         """
         All groups of some types, by their ids; none if the brokers (before 3.8) know no types.
-
-        Raises:
-            ClusterError: a broker does not answer: half a list is none.
         """
         request = ListGroupsRequest(each.value.lower() for each in types)
         try:
@@ -145,13 +127,7 @@ class Coordinators:
     async def commit(
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
     ) -> None:
-        """
-        Commits offsets for a group without members; a group that does not exist is made.
-
-        Raises:
-            GroupInUse: it has members; nothing is committed.
-            ClusterError: any other failure, maybe for some of the partitions only.
-        """
+        """Commits offsets for a group without members; a group that does not exist is made."""
         what = f"alter offsets of group {group_id}"
         ordered = groupby(sorted(offsets), key=attrgetter("topic"))
         topics = [

@@ -18,13 +18,7 @@ _DEFAULT: Final = "<default>"
 
 
 async def client_quotas(link: ClusterClient, timeout_s: float) -> dict[str, dict[str, float]]:
-    """
-    All limits by the client that they are for, such as ``client-id=x, user=y``.
-
-    Raises:
-        NotSupported: the cluster is older than this question (2.6).
-        ClusterError: any other failure.
-    """
+    """All limits by the client that they are for, such as ``client-id=x, user=y``."""
     request = DescribeClientQuotasRequest([], strict=False)
     ask = partial(link.send, None, _WHAT, request)
     answer = await link.retry(_WHAT, ask, within_s=timeout_s)

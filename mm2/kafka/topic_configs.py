@@ -29,9 +29,6 @@ async def topic_configs(
 ) -> dict[TopicName, list[ConfigEntry]]:
     """
     All settings of the topics, with where each comes from; topics that are gone are left out.
-
-    Raises:
-        ClusterError: the first failure.
     """
     found: dict[TopicName, list[ConfigEntry]] = {}
     for names in chunks(sorted(topics), NAMES_PER_REQUEST):
@@ -73,12 +70,7 @@ def _entry(
 async def alter_topic_configs(
     link: ClusterClient, changes: Iterable[AlterConfig], timeout_s: float
 ) -> dict[TopicName, ClusterError]:
-    """
-    Sets and deletes settings of topics, leaving all others; returns what failed, by topic.
-
-    Raises:
-        NotSupported: the cluster is older than this operation (C183).
-    """
+    """Sets and deletes settings of topics, leaving all others; returns what failed, by topic."""
     ordered = groupby(sorted(changes, key=attrgetter("topic")), key=attrgetter("topic"))
     by_topic = [(topic, list(each)) for topic, each in ordered]
     failed: dict[TopicName, ClusterError] = {}

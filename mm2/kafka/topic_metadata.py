@@ -38,30 +38,17 @@ class TopicMetadataClient:
 
         Args:
             within_s: the time that it may take; None for that of other calls.
-
-        Raises:
-            ClusterError: it does not answer, or refuses us.
         """
         answer = await self._insist("ask for its id", MetadataRequest([]), within_s)
         return str(answer.metadata.cluster_id)
 
     async def names(self) -> set[TopicName]:
-        """
-        Of all topics that we may know of.
-
-        Raises:
-            ClusterError: it does not answer, or refuses us.
-        """
+        """Of all topics that we may know of."""
         answer: TopicNamesResponse = await self._insist("list topics", TopicNamesRequest())
         return set(map(TopicName, await asyncio.to_thread(answer.names)))
 
     async def describe(self, names: Iterable[TopicName]) -> dict[TopicName, TopicMetadata]:
-        """
-        The topics that exist among ``names``; others are left out.
-
-        Raises:
-            ClusterError: it does not answer, or refuses us, if only for one of them.
-        """
+        """The topics that exist among ``names``; others are left out."""
         asked = frozenset(names)
         return await self._link.retry(_DESCRIBE, lambda: self.look(asked), within_s=self._timeout_s)
 

@@ -57,13 +57,7 @@ class _DeleteAcls(Request[DeleteAclsRequest_v1]):
 
 
 async def topic_acls(link: ClusterClient, timeout_s: float) -> list[AclBinding]:
-    """
-    All rules about topics, of every pattern type, in order.
-
-    Raises:
-        SecurityDisabled: the cluster has no authorizer.
-        ClusterError: any other failure.
-    """
+    """All rules about topics, of every pattern type, in order."""
     request = DescribeAclsRequest(_TOPICS, None, _ANY, None, None, _ANY, _ANY)
     answer = await link.retry(_WHAT, partial(link.send, None, _WHAT, request), within_s=timeout_s)
     if answer.error_code != Code.NONE:
