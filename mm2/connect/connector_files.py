@@ -20,12 +20,10 @@ from mm2.errors import ConfigError
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorFile:
     """
-    What one file says.
+    A connector's configuration, its name included, and its initial state.
 
     Attributes:
-        config: the connector's configuration, its name included.
         lines: line of each key; none for JSON.
-        state: what is wanted of it at first.
     """
 
     config: Mapping[str, str]

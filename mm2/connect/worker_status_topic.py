@@ -40,7 +40,7 @@ _ROLE: Final = "statuses"
 
 class WorkerStatusTopic:
     """
-    What the status topic says of all connectors, and a way to say more.
+    Reads and writes the status topic of a worker.
 
     Args:
         worker: the worker's configuration.
@@ -84,15 +84,15 @@ class WorkerStatusTopic:
             await self._writer.close()
 
     async def loaded(self) -> None:
-        """Waits until what was in the topic at the start is known."""
+        """Waits until the topic was read to the end that it had at the start."""
         await self._loaded.wait()
 
     def connectors(self) -> list[str]:
-        """The names of all of which something is said."""
+        """The names of all connectors with statuses."""
         return sorted(name for name, table in self._tables.items() if table.statuses)
 
     def table_of(self, connector: str, part: str) -> StatusTable:
-        """What is said of one connector, under another name."""
+        """The entries of one connector, under another name."""
         said = self._tables.get(connector, StatusTable())
         return StatusTable(
             statuses={replace(k, connector=part): each for k, each in said.statuses.items()},
@@ -101,7 +101,7 @@ class WorkerStatusTopic:
 
     async def write(self, connector: str, records: Iterable[Written]) -> None:
         """
-        Says something of one connector, whatever name the records have for it.
+        Writes records of one connector, under its name instead of the one in their keys.
 
         Raises:
             ClusterError: the cluster does not answer, or refuses.
@@ -112,7 +112,7 @@ class WorkerStatusTopic:
             self._take(key, value)
 
     async def forget(self, connector: str) -> None:
-        """Takes back what is said of a connector that was deleted, if the cluster answers."""
+        """Deletes the entries of a connector, if the cluster answers."""
         said = self.table_of(connector, connector)
         records = [encode_status(key, None) for key in said.statuses]
         records += [encode_topic(key, None) for key in said.topics]
@@ -147,7 +147,7 @@ class WorkerStatusTopic:
 
 
 def _of(connector: str, key: bytes, value: bytes | None) -> Written:
-    """The same record about a connector of another name."""
+    """The same record for a connector of another name."""
     match decode_key(key):
         case ConnectorKey() | TaskKey() as about:
             return str(replace(about, connector=connector)).encode(), value

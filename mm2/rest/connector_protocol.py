@@ -1,8 +1,7 @@
 """
-What the REST interface asks of whoever has connectors.
+``Connectors``, which dedicated nodes and Connect workers implement for the REST interface.
 
-Dedicated mode and Connect's workers each implement ``Connectors``; everything that is about HTTP,
-JSON and error bodies stands on this side of it. Names are those that clients use.
+HTTP, JSON and error bodies are left to the interface.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from enum import StrEnum
 from typing import Protocol
 
 JsonObject = Mapping[str, object]
-"""An object of JSON whose values are not looked at here."""
+"""A JSON object that is not validated."""
 
 
 class ConnectorType(StrEnum):
-    """Which way a connector carries records, as Connect sees it."""
+    """Connect's type of a connector."""
 
     SOURCE = "source"
     SINK = "sink"
 
 
 class TaskTarget(StrEnum):
-    """What an operator can want of a connector."""
+    """Connect's target states."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -34,7 +33,7 @@ class TaskTarget(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
     """
-    How a connector or a task is.
+    The state of a connector or a task.
 
     Attributes:
         state: RUNNING, PAUSED, STOPPED, FAILED, UNASSIGNED or RESTARTING.
@@ -49,15 +48,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorStatus:
-    """
-    How a connector and its tasks are.
-
-    Attributes:
-        name: the connector's.
-        type: its type.
-        connector: how it is itself.
-        tasks: how its tasks are, by their numbers, which need not be dense.
-    """
+    """States of a connector and of its tasks, whose numbers need not be dense."""
 
     name: str
     type: ConnectorType
@@ -67,15 +58,7 @@ class ConnectorStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorInfo:
-    """
-    What a connector is.
-
-    Attributes:
-        name: the connector's.
-        type: its type.
-        config: its configuration as it may be shown: secrets are hidden.
-        tasks: the numbers of its tasks.
-    """
+    """A connector's configuration, secrets hidden, and the numbers of its tasks."""
 
     name: str
     type: ConnectorType
@@ -85,13 +68,7 @@ class ConnectorInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """
-    One Connect source offset: partition map and offset map.
-
-    Attributes:
-        partition: what the position is about.
-        offset: the position.
-    """
+    """One Connect source offset: partition map and offset map."""
 
     partition: JsonObject
     offset: JsonObject
@@ -100,11 +77,11 @@ class Position:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
     """
-    What can do its work, and why the rest cannot; None is no reason.
+    Why flows and clusters are not ready; None for those that are.
 
     Attributes:
-        flows: by their names, or those of connectors.
-        clusters: by alias and addresses.
+        flows: by the names of flows or connectors.
+        clusters: by alias and bootstrap servers.
     """
 
     flows: Mapping[str, str | None] = field(default_factory=dict)
@@ -124,10 +101,7 @@ class Connectors(Protocol):
 
     async def readiness(self, only: str | None) -> Readiness:
         """
-        Which flows and clusters are ready; takes some seconds, whoever does not answer.
-
-        Args:
-            only: the name of the only flow that is asked about.
+        Checks flows and clusters, or one flow and its clusters; takes some seconds at most.
 
         Raises:
             RestError: there is no such flow.
@@ -137,16 +111,16 @@ class Connectors(Protocol):
         """The names of all connectors."""
 
     async def info(self, name: str) -> ConnectorInfo:
-        """What a connector is."""
+        """A connector's configuration and tasks."""
 
     async def info_quickly(self, name: str) -> ConnectorInfo:
-        """What a connector is, as far as that is known soon: to be looked at, not sent back."""
+        """As ``info``, but within seconds: may lack alterations, so it must not be sent back."""
 
     async def config(self, name: str) -> Mapping[str, str]:
         """A connector's configuration, secrets hidden."""
 
     async def status(self, name: str) -> ConnectorStatus:
-        """How a connector is."""
+        """A connector's status."""
 
     async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """The configurations of a connector's tasks by their numbers, secrets hidden."""
@@ -155,7 +129,7 @@ class Connectors(Protocol):
         """The topics that a connector writes or reads."""
 
     async def reset_topics(self, name: str) -> None:
-        """Forgets these topics, until they are used again."""
+        """Resets the active topics."""
 
     async def create(
         self, name: str, config: Mapping[str, str], target: TaskTarget
@@ -197,26 +171,22 @@ class Connectors(Protocol):
     async def restart(
         self, name: str, *, include_tasks: bool, only_failed: bool
     ) -> ConnectorStatus:
-        """Has a connector start anew, with or without its tasks; returns how it is meanwhile."""
+        """Restarts a connector, with or without its tasks; returns its status meanwhile."""
 
     async def restart_task(self, name: str, task: int) -> None:
         """
-        Has one task start anew.
+        Restarts one task.
 
         Raises:
             RestError: there is no such task.
         """
 
     async def offsets(self, name: str) -> Sequence[Position]:
-        """Where a connector is."""
+        """A connector's source offsets."""
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
         """
-        Moves a stopped connector (KIP-875); returns a sentence for people.
-
-        Args:
-            name: the connector's.
-            document: the request's body.
+        Alters the offsets of a stopped connector (KIP-875); returns the message of the response.
 
         Raises:
             RestError: the connector is not stopped, or the request is wrong.
@@ -224,7 +194,7 @@ class Connectors(Protocol):
 
     async def reset_offsets(self, name: str) -> str:
         """
-        Makes a stopped connector forget where it is; returns a sentence for people.
+        Resets the offsets of a stopped connector; returns the message of the response.
 
         Raises:
             RestError: the connector is not stopped.

@@ -1,7 +1,5 @@
 """
-What clients of REST have connectors of a dedicated node do.
-
-All of it is written to the flow's control topic, which whoever leads the flow obeys.
+Changes connectors of a dedicated node, by commands in the control topic for the flow's leader.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of a flow's connectors, as clients of Connect are told it."""
+"""Renders views of flows as Connect's documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ASSIGNED: Final = "task.assigned.partitions"
 
 
 def connector_name(config: FlowConfig, connector: str) -> str:
-    """How a flow's connector is called here."""
+    """The name of a flow's connector over REST."""
     return f"{config.flow}.{connector}"
 
 
@@ -83,12 +83,12 @@ def status_of(
 
 
 def names_of(failed: FailedFlow) -> list[str]:
-    """What the connectors of a flow that cannot run are called."""
+    """The names of the connectors of a flow that cannot run."""
     return [f"{failed.flow}.{connector}" for connector in CONNECTORS]
 
 
 def failed_status(name: str, failed: FailedFlow) -> ConnectorStatus:
-    """How a connector of a flow that cannot run is; nobody runs it."""
+    """FAILED, the status of a connector of a flow that cannot run."""
     state = State(state=RunState.FAILED.value, worker_id="", trace=trace_of(failed))
     return ConnectorStatus(name=name, type=ConnectorType.SOURCE, connector=state)
 

@@ -1,4 +1,4 @@
-"""Views of flows for whoever asks: a flow is followed while somebody does, and not otherwise."""
+"""Views of flows on demand: a flow is followed while clients ask for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mm2.herder.view.flow_follower import FlowFollower, FlowView
 log = structlog.get_logger()
 
 IDLE_S: Final = 60.0
-"""A flow that nobody has asked about for so long is not followed any more."""
+"""A flow is followed for so long after the last request."""
 
 READY_WITHIN_S: Final = 30.0
 """A first view takes no longer than this."""

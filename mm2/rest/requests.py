@@ -21,9 +21,8 @@ class Request:
     One request.
 
     Attributes:
-        path: the parts of the path that vary, decoded.
-        query: what stands behind the question mark.
-        body: the JSON that came with it; None if none was asked for.
+        path: the path's parameters, decoded.
+        body: the JSON; None for routes without a body.
     """
 
     path: Mapping[str, str] = field(default_factory=dict)
@@ -111,12 +110,11 @@ def parse_body(data: bytes) -> object:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """
-    What a request is answered with.
+    A response.
 
     Attributes:
-        status: of HTTP.
-        body: what becomes JSON; None for no body.
-        location: where that is which the request has made.
+        body: becomes JSON; None for no body.
+        location: path of what was created.
     """
 
     status: HTTPStatus = HTTPStatus.OK
@@ -127,12 +125,9 @@ class Response:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
     """
-    What handlers work on.
+    What handlers use.
 
     Attributes:
-        connectors: those that are shown and steered.
-        plugins: their classes.
-        levels: of this node's logs.
         starting: why the connectors are not known yet; None if they are.
     """
 

@@ -1,4 +1,4 @@
-"""What a request is refused with: a status, and Connect's error body."""
+"""Errors that become a status and Connect's error body."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from mm2.errors import Mm2Error
 
 
 class RestError(Mm2Error):
-    """
-    A request that is not granted.
-
-    Args:
-        status: of the answer.
-        message: what is wrong and what to do about it, for the body of the answer.
-    """
+    """A request that is refused, with the status and message of the response."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -38,5 +32,5 @@ def conflict(message: str) -> RestError:
 
 
 def unknown_connector(name: str) -> RestError:
-    """The connector is not there, in Connect's words."""
+    """There is no such connector; the message is Connect's."""
     return not_found(f"Connector {name} not found")

@@ -1,4 +1,4 @@
-"""What connectors and tasks of a flow are said to do, from what is known of them."""
+"""Derives the states of a flow's connectors and tasks."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from mm2.core.model import TopicPartition
 
 LOST_MS: Final = 15_000
 """
-A task reports each few seconds, and says so when it ends; one that is silent for so long is gone.
+A task without a report for so long is gone; tasks report every few seconds, and when they end.
 
-That is longer than it may write without a word of its leader
+That is longer than it may write without hearing from its leader
 (``mm2.core.leadership.state_machine``).
 """
 
 _MOST_NAMED: Final = 20
-"""Errors in one trace: a thousand partitions that stand for one reason make no better reading."""
+"""Errors in one trace."""
 
 
 def connector_state(
     wanted: RunState, *, is_led: bool, failure: str | None = None, still_runs: bool = False
 ) -> RunState:
     """
-    What a connector does.
+    The state of a connector.
 
     Args:
         wanted: what operators want of it: RUNNING, PAUSED or STOPPED.

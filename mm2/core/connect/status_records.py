@@ -1,9 +1,9 @@
 """
 Records of Kafka Connect's status topic, ``mm2-status.<source>.internal`` (C343, C347, C480).
 
-What connectors and tasks do, and which topics a connector has to do with, as Connect's workers
-write it (``KafkaStatusBackingStore``): keys are text, values JSON without schemas, and a tombstone
-takes back what stood under its key.
+Statuses of connectors and tasks, and the topics that a connector uses, as Connect's workers write
+them (``KafkaStatusBackingStore``): keys are text, values JSON without schemas, and a tombstone
+deletes the record of its key.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OF_CONNECTOR: Final = ":connector-"
 
 
 class RunState(StrEnum):
-    """What a connector or a task does, in Connect's words."""
+    """States of Connect."""
 
     UNASSIGNED = "UNASSIGNED"
     RUNNING = "RUNNING"
@@ -37,12 +37,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ConnectorKey:
-    """
-    A connector.
-
-    Attributes:
-        connector: its name.
-    """
+    """A connector, by its name."""
 
     connector: str
 
@@ -52,13 +47,7 @@ class ConnectorKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TaskKey:
-    """
-    A task of a connector.
-
-    Attributes:
-        connector: the connector's name.
-        task: its number.
-    """
+    """A task of a connector, by its number."""
 
     connector: str
     task: int
@@ -69,13 +58,7 @@ class TaskKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TopicKey:
-    """
-    A topic that a connector has to do with.
-
-    Attributes:
-        connector: the connector's name.
-        topic: of a source connector, where it writes.
-    """
+    """A topic to which a source connector writes, or from which a sink connector reads."""
 
     connector: str
     topic: str
@@ -87,12 +70,11 @@ class TopicKey:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """
-    What a connector or a task does.
+    The status of a connector or a task.
 
     Attributes:
-        state: in one word.
-        worker_id: who says so.
-        generation: grows when others take over; what an older one says late does not count.
+        worker_id: the worker that wrote it.
+        generation: grows with each new worker; late records of an older one do not count.
         trace: why it has failed; None unless it has.
         version: of the plugin; None if not known, as before Connect 4.2.
     """
@@ -106,13 +88,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveTopic:
-    """
-    Since when a connector has had to do with a topic.
-
-    Attributes:
-        task: which of its tasks came upon it first.
-        discovered_ms: when.
-    """
+    """The first use of a topic by a connector: which task, and when in ms since the epoch."""
 
     task: int
     discovered_ms: int
@@ -122,7 +98,7 @@ Key: TypeAlias = ConnectorKey | TaskKey | TopicKey
 
 
 def encode_status(key: ConnectorKey | TaskKey, status: Status | None) -> tuple[bytes, bytes | None]:
-    """Key and value of what a connector or a task does; None says that there is none any more."""
+    """Key and value of a connector's or task's status; None writes a tombstone."""
     if status is None:
         return str(key).encode(), None
     fields = {
@@ -136,7 +112,7 @@ def encode_status(key: ConnectorKey | TaskKey, status: Status | None) -> tuple[b
 
 
 def encode_topic(key: TopicKey, found: ActiveTopic | None) -> tuple[bytes, bytes | None]:
-    """Key and value of a topic of a connector; None takes it back."""
+    """Key and value of a topic of a connector; None writes a tombstone."""
     if found is None:
         return str(key).encode(), None
     fields = {
@@ -150,7 +126,7 @@ def encode_topic(key: TopicKey, found: ActiveTopic | None) -> tuple[bytes, bytes
 
 def decode_key(key: bytes | None) -> Key | None:
     """
-    What a record is about; None for a key of another kind.
+    Reads a key; None for a key of another kind.
 
     Names of connectors may contain hyphens and end in numbers; names of topics have no colon.
     """
@@ -169,7 +145,7 @@ def decode_key(key: bytes | None) -> Key | None:
 
 def decode_status(value: bytes) -> Status:
     """
-    What a connector or a task does; fields that are not known are passed over.
+    Reads the status of a connector or a task; unknown fields are ignored.
 
     Raises:
         SchemaError: the record is damaged.
@@ -189,7 +165,7 @@ def decode_status(value: bytes) -> Status:
 
 def decode_topic(value: bytes) -> ActiveTopic:
     """
-    Since when a connector has had to do with a topic.
+    Reads when a connector first used a topic.
 
     Raises:
         SchemaError: the record is damaged.

@@ -26,23 +26,17 @@ _IS_NO_PAUSE: Final = (RunState.FAILED, RunState.PAUSED)
 
 @dataclass(slots=True)
 class StatusTable:
-    """
-    What a status topic says, from its records in the order of each partition.
-
-    Attributes:
-        statuses: of connectors and tasks.
-        topics: that connectors have to do with.
-    """
+    """Statuses and topics of connectors, from the records in the order of each partition."""
 
     statuses: dict[ConnectorKey | TaskKey, Status] = field(default_factory=dict)
     topics: dict[TopicKey, ActiveTopic] = field(default_factory=dict)
 
     def take(self, key: bytes | None, value: bytes | None) -> None:
         """
-        Takes the next record; one with a key of another kind is passed over.
+        Applies the next record; keys of other kinds are ignored.
 
         Raises:
-            SchemaError: the record is damaged; what stood under its key stands.
+            SchemaError: the record is damaged; the one before it under its key stays.
         """
         about = decode_key(key)
         if isinstance(about, TopicKey):
@@ -55,7 +49,7 @@ class StatusTable:
         return sorted(key.connector for key in self.statuses if isinstance(key, ConnectorKey))
 
     def tasks(self, connector: str) -> dict[int, Status]:
-        """What the tasks of a connector do, by their numbers."""
+        """Statuses of a connector's tasks by their numbers, sorted."""
         found = {
             key.task: status
             for key, status in self.statuses.items()
@@ -103,13 +97,12 @@ class StatusTable:
 
 def statuses_on_worker_stop(said: StatusTable) -> Iterator[tuple[bytes, bytes | None]]:
     """
-    Keys and values of what a worker writes that ends, as Connect's do (``WorkerConnector``).
+    Keys and values that a worker writes when it ends, as Connect's do (``WorkerConnector``).
 
-    Nobody has them then, whatever is wanted of them; but a task that has failed has ended before,
-    and why it did is not forgotten.
+    All become UNASSIGNED, but tasks that have failed keep their trace.
 
     Args:
-        said: what is said of connectors that no other worker runs.
+        said: the statuses of connectors that no other worker runs.
     """
     for key, status in said.statuses.items():
         has_failed = isinstance(key, TaskKey) and status.state is RunState.FAILED
@@ -121,13 +114,13 @@ def statuses_when_idle(
     said: StatusTable, wanted: TargetState | None
 ) -> Iterator[tuple[bytes, bytes | None]]:
     """
-    Keys and values of what to write of a connector that is to rest, and does.
+    Keys and values to write of a connector that no worker runs, and none is to run.
 
-    What has failed is not paused: Connect goes on saying why, until it is started or stopped.
+    FAILED does not become PAUSED: as in Connect it stays until the connector is started or stopped.
 
     Args:
-        said: what is said of it.
-        wanted: what is wanted of it, but not that it runs; None if it was deleted.
+        said: the present statuses.
+        wanted: the target state, not STARTED; None if the connector was deleted.
     """
     state = RunState.STOPPED if wanted is None else RunState[wanted.name]
     for key, status in said.statuses.items():
