@@ -7,23 +7,14 @@ user's cache folder. The JVM checks that it fits the jars and itself, and goes w
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-_CACHE: Final = "mm2"
+from flows.spark.installed import archive_of, java_launcher
+from flows.spark.jvm import DEFAULTS, Jvm, sparks_jars
+
 _WRITTEN_WITHIN_S: Final = 120.0
-
-
-def archive_of(java: Path, jars: Sequence[Path]) -> Path:
-    """Where the archive of these jars for this Java lies, if it is there."""
-    files = [java.resolve(), *jars]
-    stats = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    digest = hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / _CACHE / f"spark-{digest}.jsa"
 
 
 def make(archive: Path) -> None:
@@ -33,9 +24,8 @@ def make(archive: Path) -> None:
     Raises:
         OSError: the cache folder cannot be written to.
     """
-    # PySpark is large; whoever only asks for the path does without.
+    # PySpark takes long to import, and is not needed where the archive is there.
     from flows.spark.engine import context_of  # noqa: PLC0415
-    from flows.spark.jvm import DEFAULTS, Jvm  # noqa: PLC0415
 
     archive.parent.mkdir(parents=True, exist_ok=True)
     made = archive.with_suffix(f".{os.getpid()}")
@@ -55,9 +45,6 @@ def make(archive: Path) -> None:
 
 def main() -> None:
     """Makes the archive if there is none."""
-    from flows.spark.installed import java_launcher  # noqa: PLC0415
-    from flows.spark.jvm import sparks_jars  # noqa: PLC0415
-
     java = java_launcher()
     if java is not None and not (archive := archive_of(java, sparks_jars())).exists():
         make(archive)

@@ -6,16 +6,19 @@ Imports nothing of PySpark, which takes longer to import than the JVM takes to s
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from mm2.errors import FatalError
 
 _ANSWERS_WITHIN_S: Final = 5.0
+_CACHE: Final = "mm2"
 
 
 def spark_home() -> Path:
@@ -92,3 +95,12 @@ def java_launcher() -> Path | None:
         return Path(home) / "bin" / "java"
     found = shutil.which("java")
     return Path(found) if found else None
+
+
+def archive_of(java: Path, jars: Sequence[Path]) -> Path:
+    """Path of the class data archive of these jars for this Java; it may not exist."""
+    files = [java.resolve(), *jars]
+    stats = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    digest = hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / _CACHE / f"spark-{digest}.jsa"

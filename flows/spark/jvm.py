@@ -27,8 +27,7 @@ from typing import IO, Final
 
 import javaproperties
 
-from flows.spark.archive import archive_of
-from flows.spark.installed import java_launcher, require_java, spark_home
+from flows.spark.installed import archive_of, java_launcher, require_java, spark_home
 from mm2.errors import FatalError
 from mm2.stop_deadlines import JVM_S
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.spark.archive import archive_of
 from flows.spark.engine import with_redaction
-from flows.spark.installed import java_launcher
+from flows.spark.installed import archive_of, java_launcher
 from flows.spark.jvm import DEFAULTS, direct_command, sparks_jars
 from mm2.config.text.expressions import RESOLVED
 from mm2.core.java_regex import JavaPattern
