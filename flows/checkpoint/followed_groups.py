@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from mm2.config.flow_topics import accepted
+from mm2.config.offset_topics import accepted
 from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX

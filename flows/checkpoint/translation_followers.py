@@ -13,7 +13,7 @@ import structlog
 
 from flows.checkpoint.checkpoint_store import TOPIC_WITHIN_S
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_topics import offset_runs_topic, offset_syncs_topic
+from mm2.config.offset_topics import offset_runs_topic, offset_syncs_topic
 from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import TopicName
 from mm2.core.policy import build_policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import structlog
 
 from mm2.config.flow_settings import FlowConfig
-from mm2.config.flow_topics import accepted_topics
+from mm2.config.offset_topics import accepted_topics
 from mm2.core.mirror_records import Checkpoint
 from mm2.core.policy import build_policy
 from mm2.core.translation.returned_groups import SyncedOffsets

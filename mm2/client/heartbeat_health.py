@@ -10,8 +10,8 @@ from typing import Final
 from mm2.client.mirror_client import WINDOW, MirrorClient
 from mm2.client.query_clusters import ClusterAnswers, query_each
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_topics import accepted_topics
 from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.offset_topics import accepted_topics
 from mm2.core.heartbeats import FlowHealth, HeartbeatPath, expected_paths, flow_health
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy

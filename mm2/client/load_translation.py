@@ -13,7 +13,7 @@ import structlog
 
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.config.flow_settings import FlowConfig
-from mm2.config.flow_topics import offset_runs_topic, offset_syncs_topic
+from mm2.config.offset_topics import offset_runs_topic, offset_syncs_topic
 from mm2.core.mirror_records import OffsetSync
 from mm2.core.model import TopicName
 from mm2.core.policy import build_policy

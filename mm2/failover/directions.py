@@ -13,7 +13,7 @@ from uuid import UUID
 
 from mm2.client.load_translation import load_translation
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_topics import accepted_topics
+from mm2.config.offset_topics import accepted_topics
 from mm2.core.model import TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation

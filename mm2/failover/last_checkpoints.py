@@ -11,7 +11,7 @@ from typing import TypeAlias
 import structlog
 
 from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint, of_live_topics
-from mm2.config.flow_topics import accepted_topics
+from mm2.config.offset_topics import accepted_topics
 from mm2.core.failover.group_facts import GroupFacts, TargetOffset, WithoutCheckpoint
 from mm2.core.model import NO_OFFSET, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy

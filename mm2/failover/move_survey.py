@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from mm2.checkpoints.synced_offsets import read_synced_offsets
-from mm2.config.flow_topics import accepted
+from mm2.config.offset_topics import accepted
 from mm2.core.failover.group_facts import GroupFacts, TargetOffset
 from mm2.core.filters import build_group_filter
 from mm2.core.model import GroupId, TopicPartition

@@ -12,8 +12,8 @@ from functools import partial
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_topics import offset_syncs_topic
 from mm2.config.keys.effects import Effect, Effects
+from mm2.config.offset_topics import offset_syncs_topic
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.connect.status_records import TaskKey
 from mm2.core.model import SOURCE_CONNECTOR, TopicPartition

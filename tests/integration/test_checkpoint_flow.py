@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Consumer
 from structlog.testing import capture_logs
 
-from mm2.config.flow_topics import offset_syncs_topic
+from mm2.config.offset_topics import offset_syncs_topic
 from mm2.core.model import TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy

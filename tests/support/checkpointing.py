@@ -15,8 +15,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from flows.checkpoint.checkpoint_flow import run_checkpoints
 from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.flow_topics import offset_runs_topic, offset_syncs_topic
 from mm2.config.mirror_maker_config import load_maker
+from mm2.config.offset_topics import offset_runs_topic, offset_syncs_topic
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy

@@ -8,7 +8,7 @@ from typing import Final
 
 from mm2.config.connector_settings import ErrorSettings
 from mm2.config.flow_config import FlowConfig, data_producer
-from mm2.config.flow_topics import offset_runs_topic
+from mm2.config.offset_topics import offset_runs_topic
 from mm2.config.record_clients import DataSettings
 from mm2.config.text.expressions import RESOLVED
 from mm2.herder.bundles.task_fencing import exactly_once_spec, transactional_id

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_topics import accepted, accepted_topics
+from mm2.config.offset_topics import accepted, accepted_topics
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
 from mm2.core.json_text import read_json
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_topics import accepted, accepted_topics
+from mm2.config.offset_topics import accepted, accepted_topics
 from mm2.core.filters import build_config_property_filter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_topics import offset_runs_topic, offset_syncs_topic
+from mm2.config.offset_topics import offset_runs_topic, offset_syncs_topic
 from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
 from mm2.core.policy import ReplicationPolicy
 from mm2.errors import Mm2Error

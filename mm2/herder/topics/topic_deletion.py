@@ -15,7 +15,7 @@ from typing import Final
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.flow_topics import accepted
+from mm2.config.offset_topics import accepted
 from mm2.core.model import TopicName
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.missing_topics import Absences
