@@ -1,8 +1,8 @@
 """
-Whether a consumer group may move to another cluster, and what that costs: facts in, verdicts out.
+Whether a consumer group may move to another cluster, and what that costs.
 
-A planned move finds every offset exactly or is refused. An unplanned one, after the origin is lost,
-takes the last checkpoints and says what is read again.
+A planned move translates every offset exactly or is refused. An unplanned one, after the origin is
+lost, takes the last checkpoints and names what is read again.
 """
 
 from __future__ import annotations
@@ -10,155 +10,120 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from mm2.core.failover.group_facts import IDLE_STATES, GroupFacts, TargetOffset, WithoutCheckpoint
-from mm2.core.failover.verdicts import Outcome, Verdict, some
+from mm2.core.checks import Check, first_few
+from mm2.core.failover.moving_group import (
+    IDLE_STATES,
+    MovingGroup,
+    MovingPartition,
+    WithoutCheckpoint,
+)
 from mm2.core.translation.group_sync_rules import Order
 
 
-def group_verdicts(facts: GroupFacts, *, planned: bool) -> Iterator[Verdict]:
+def group_checks(moving: MovingGroup, *, planned: bool) -> Iterator[Check]:
     """
-    Judges one group: its state on both sides, and each of its partitions.
+    Checks one group: its state on both sides, and each of its partitions.
 
-    Args:
-        facts: what is known of it.
-        planned: whether the origin answers, so that nothing but exact offsets will do.
+    With ``planned`` the origin answers, and nothing but exact offsets will do.
     """
-    if facts.is_of_other_type:
-        yield _other_type(facts)
-    yield _origin_state(facts, planned=planned)
-    yield _destination_state(facts)
-    if not facts.places:
-        yield Verdict(
-            check="offsets",
-            subject=facts.group,
-            outcome=Outcome.NO_GO,
-            reason="has no offsets of mirrored topics" if planned else "has no checkpoints",
-            cost=None,
-        )
-    if facts.left_behind:
-        yield Verdict(
-            check="offsets",
-            subject=facts.group,
-            outcome=Outcome.CAUTION,
-            reason=f"also reads what is not mirrored: {some(map(str, facts.left_behind))}",
-        )
-    if facts.unplaced:
-        yield Verdict(
-            check="unplaced",
-            subject=facts.group,
-            outcome=_unless_refused(facts),
-            reason=f"has no checkpoint of {some(facts.unplaced)}: if it reads there, it begins "
-            "where auto.offset.reset says",
+    group = moving.group
+    if moving.is_of_other_type:
+        # Whether it has members is not known either: such groups are described otherwise.
+        sentence = "is a share or streams group: what it commits is not ours to move"
+        yield Check.no_go("type", group, sentence)
+    yield _origin_state(moving, planned=planned)
+    yield _destination_state(moving)
+    if not moving.partitions:
+        missing = "has no offsets of mirrored topics" if planned else "has no checkpoints"
+        yield Check.no_go("offsets", group, missing)
+    if moving.not_mirrored:
+        names = first_few(map(str, moving.not_mirrored))
+        yield Check.caution("offsets", group, f"also reads what is not mirrored: {names}")
+    if moving.unplaced:
+        yield _without_checkpoint(
+            moving,
+            group,
+            f"has no checkpoint of {first_few(moving.unplaced)}: if it reads there, "
+            "auto.offset.reset decides where it begins",
             cost="with latest, what is there already is never read",
         )
-    for place in facts.places:
-        if place.is_guessed:
-            yield _guess(facts, place)
+    for part in moving.partitions:
+        if part.has_no_checkpoint:
+            yield _guess(moving, part)
         else:
-            yield from _place_verdicts(facts.group, place, planned=planned)
+            yield from _partition_checks(group, part, planned=planned)
 
 
-def _unless_refused(facts: GroupFacts) -> Outcome:
-    refused = facts.without is WithoutCheckpoint.REFUSE
-    return Outcome.NO_GO if refused else Outcome.CAUTION
+def _without_checkpoint(moving: MovingGroup, subject: str, sentence: str, *, cost: str) -> Check:
+    if moving.without_checkpoint is WithoutCheckpoint.REFUSE:
+        return Check.no_go("unplaced", subject, sentence, cost=cost)
+    return Check.caution("unplaced", subject, sentence, cost=cost)
 
 
-def _guess(facts: GroupFacts, place: TargetOffset) -> Verdict:
-    count = place.end - place.start
+def _guess(moving: MovingGroup, part: MovingPartition) -> Check:
+    count = part.end - part.start
     where, cost = "start", f"up to {count} records are read again"
-    if facts.without is WithoutCheckpoint.LATEST:
+    if moving.without_checkpoint is WithoutCheckpoint.LATEST:
         where, cost = "end", f"up to {count} records are never read"
-    return Verdict(
-        check="unplaced",
-        subject=f"{facts.group} {place.destination}",
-        outcome=_unless_refused(facts),
-        reason=f"there is no checkpoint: the group begins at the {where} of the log",
-        cost=cost,
-    )
+    sentence = f"there is no checkpoint: the group begins at the {where} of the log"
+    return _without_checkpoint(moving, f"{moving.group} {part.destination}", sentence, cost=cost)
 
 
-def _other_type(facts: GroupFacts) -> Verdict:
-    """Whether it has members is not known either: such groups are described otherwise."""
-    return Verdict(
-        check="type",
-        subject=facts.group,
-        outcome=Outcome.NO_GO,
-        reason="is a share or streams group: what it commits is not ours to move",
-        cost=None,
-    )
-
-
-def _origin_state(facts: GroupFacts, *, planned: bool) -> Verdict:
-    state = facts.origin_state
-    if state is None:
-        reason = "not known: the origin does not answer" if not planned else "has no members"
-        outcome = Outcome.GO if planned else Outcome.CAUTION
-        return Verdict(check="origin", subject=facts.group, outcome=outcome, reason=reason)
-    if state in IDLE_STATES:
-        return Verdict(
-            check="origin", subject=facts.group, outcome=Outcome.GO, reason="has no members"
-        )
-    return Verdict(
-        check="origin",
-        subject=facts.group,
-        outcome=Outcome.NO_GO,
-        reason=f"is {state} where it comes from: stop its consumers first",
+def _origin_state(moving: MovingGroup, *, planned: bool) -> Check:
+    state = moving.origin_state
+    if state is None and not planned:
+        return Check.caution("origin", moving.group, "not known: the origin does not answer")
+    if state is None or state in IDLE_STATES:
+        return Check.go("origin", moving.group, "has no members")
+    return Check.no_go(
+        "origin",
+        moving.group,
+        f"is {state} where it comes from",
+        remedy="stop its consumers first",
         cost="what its members read from now on is read again",
     )
 
 
-def _destination_state(facts: GroupFacts) -> Verdict:
-    state = facts.destination_state
+def _destination_state(moving: MovingGroup) -> Check:
+    state = moving.destination_state
     if state is None or state in IDLE_STATES:
-        return Verdict(
-            check="destination", subject=facts.group, outcome=Outcome.GO, reason="has no members"
-        )
-    return Verdict(
-        check="destination",
-        subject=facts.group,
-        outcome=Outcome.NO_GO,
-        reason=f"is {state} where it goes: only its members can commit there; stop them first",
-        cost=None,
-    )
+        return Check.go("destination", moving.group, "has no members")
+    sentence = f"is {state} where it goes"
+    remedy = "only its members can commit there; stop them first"
+    return Check.no_go("destination", moving.group, sentence, remedy=remedy)
 
 
-def _place_verdicts(group: str, place: TargetOffset, *, planned: bool) -> Iterator[Verdict]:
-    subject = f"{group} {place.destination}"
-    if not place.is_there:
-        yield Verdict(
-            check="copied",
-            subject=subject,
-            outcome=Outcome.NO_GO,
-            reason="the copy is not there yet: does the flow run?",
-            cost=None,
-        )
+def _partition_checks(group: str, part: MovingPartition, *, planned: bool) -> Iterator[Check]:
+    subject = f"{group} {part.destination}"
+    if not part.exists:
+        sentence = "the copy is not there yet"
+        yield Check.no_go("copied", subject, sentence, remedy="does the flow run?")
         return
-    if place.stays:
-        yield _staying(subject, place)
+    if part.keeps_target_offset:
+        yield _keeping(subject, part)
         return
-    if place.to_copy:
-        yield Verdict(
-            check="copied",
-            subject=subject,
-            outcome=Outcome.NO_GO,
-            reason=f"up to {place.to_copy} records that the group has read are not copied yet",
-            cost=f"they are read again: up to {place.to_copy} records",
+    if part.to_copy:
+        yield Check.no_go(
+            "copied",
+            subject,
+            f"up to {part.to_copy} records that the group has read are not copied yet",
+            cost=f"they are read again: up to {part.to_copy} records",
         )
     else:
-        yield _translation(subject, place, planned=planned)
-    if place.is_known:
-        yield from _log_verdicts(subject, place)
-    if place.current is not None and place.current > place.offset:
-        yield _setting_back(subject, place, place.current)
+        yield _translation(subject, part, planned=planned)
+    if part.is_known:
+        yield from _log_checks(subject, part)
+    if part.target_offset is not None and part.target_offset > part.new_offset:
+        yield _setting_back(subject, part, part.target_offset)
 
 
-_STAYS: Final = {
+_KEEPS: Final = {
     Order.LATER: "was committed later",
     Order.UNSURE: "was committed at about the same time",
     Order.UNKNOWN: "may have been committed later",
 }
 _IS_FURTHER: Final = {
-    Order.GIVEN: "it was only carried there, and has read nothing",
+    Order.GIVEN: "a flow synced that offset, and the group has read nothing",
     Order.EARLIER: "it had committed that before it went back",
     Order.UNSURE: "both were committed at about the same time",
     Order.UNKNOWN: "whether it has read so far there, or has gone back since, is not known",
@@ -166,80 +131,64 @@ _IS_FURTHER: Final = {
 }
 
 
-def _staying(subject: str, place: TargetOffset) -> Verdict:
-    """The group goes on where it stands on the destination."""
-    why = _STAYS.get(place.order, "")
-    if place.is_carried:
-        why = "is where it has read: where it comes from, it was only carried along"
-    again = 0 if place.current is None else place.found - place.current
-    is_open = place.order in (Order.UNKNOWN, Order.UNSURE)
-    return Verdict(
-        check="progress",
-        subject=subject,
-        outcome=Outcome.NO_GO if is_open and place.origin is not None else Outcome.CAUTION,
-        reason=f"the group stays there at {place.current}, not at {place.found}: that {why}",
-        cost=f"up to {again} records are read again" if is_open else None,
-    )
+def _keeping(subject: str, part: MovingPartition) -> Check:
+    why = _KEEPS.get(part.order, "")
+    if part.is_synced:
+        why = "is where it has read: where it comes from, a flow has synced its offset"
+    offsets = f"at {part.target_offset}, not at {part.mapped_offset}"
+    sentence = f"the group stays there {offsets}: that {why}"
+    if part.order not in (Order.UNKNOWN, Order.UNSURE):
+        return Check.caution("progress", subject, sentence, cost=None)
+    again = 0 if part.target_offset is None else part.mapped_offset - part.target_offset
+    cost = f"up to {again} records are read again"
+    if part.origin is None:
+        return Check.caution("progress", subject, sentence, cost=cost)
+    return Check.no_go("progress", subject, sentence, cost=cost)
 
 
-def _setting_back(subject: str, place: TargetOffset, current: int) -> Verdict:
-    """The group stands further on the destination than where it is to go on."""
-    further = f"the group is further there, at {current}, than {place.offset}"
-    again = f"up to {current - place.offset} records are read again"
-    return Verdict(
-        check="progress",
-        subject=subject,
-        outcome=Outcome.CAUTION if place.may_go_back else Outcome.NO_GO,
-        reason=f"{further}: {_IS_FURTHER[place.order]}",
-        cost=None if place.order is Order.GIVEN else again,
-    )
+def _setting_back(subject: str, part: MovingPartition, current: int) -> Check:
+    further = f"the group is further there, at {current}, than {part.new_offset}"
+    sentence = f"{further}: {_IS_FURTHER[part.order]}"
+    again = f"up to {current - part.new_offset} records are read again"
+    if not part.may_go_back:
+        return Check.no_go("progress", subject, sentence, cost=again)
+    cost = None if part.order is Order.GIVEN else again
+    return Check.caution("progress", subject, sentence, cost=cost)
 
 
-def _translation(subject: str, place: TargetOffset, *, planned: bool) -> Verdict:
-    again = f"up to {max(0, place.end - place.offset)} records are read again"
-    if not place.is_known:
-        return Verdict(
-            check="translation",
-            subject=subject,
-            outcome=Outcome.NO_GO,
-            reason=f"offset {place.committed} cannot be translated: it is older than all that is "
-            "known of the copy, or nothing is",
-            cost=f"the group begins at the start of the log: {again}",
+def _translation(subject: str, part: MovingPartition, *, planned: bool) -> Check:
+    again = f"up to {max(0, part.end - part.new_offset)} records are read again"
+    if not part.is_known:
+        sentence = (
+            f"offset {part.committed} cannot be translated: it is older than all that is "
+            "known of the copy, or nothing is"
         )
-    if place.is_exact:
-        return Verdict(
-            check="translation",
-            subject=subject,
-            outcome=Outcome.GO,
-            reason=f"offset {place.committed} is exactly {place.offset} there",
-        )
-    reason = f"offset {place.committed} is {place.offset} there or later: not known exactly"
-    return Verdict(
-        check="translation",
-        subject=subject,
-        outcome=Outcome.NO_GO if planned else Outcome.CAUTION,
-        reason=reason,
-        cost=again,
-    )
+        cost = f"the group begins at the start of the log: {again}"
+        return Check.no_go("translation", subject, sentence, cost=cost)
+    if part.is_exact:
+        sentence = f"offset {part.committed} is exactly {part.new_offset} there"
+        return Check.go("translation", subject, sentence)
+    sentence = f"offset {part.committed} is {part.new_offset} there or later: not known exactly"
+    if planned:
+        return Check.no_go("translation", subject, sentence, cost=again)
+    return Check.caution("translation", subject, sentence, cost=again)
 
 
-def _log_verdicts(subject: str, place: TargetOffset) -> Iterator[Verdict]:
-    assert place.translated is not None  # noqa: S101 - the caller has looked
-    wanted = place.translated.offset
-    if wanted < place.start:
-        yield Verdict(
-            check="log",
-            subject=subject,
-            outcome=Outcome.NO_GO,
-            reason=f"offset {wanted} is gone: the log begins at {place.start}",
-            cost=f"up to {place.start - wanted} records are never read",
+def _log_checks(subject: str, part: MovingPartition) -> Iterator[Check]:
+    assert part.translated is not None  # noqa: S101 - the caller has checked it
+    offset = part.translated.offset
+    if offset < part.start:
+        yield Check.no_go(
+            "log",
+            subject,
+            f"offset {offset} is gone: the log begins at {part.start}",
+            cost=f"up to {part.start - offset} records are never read",
         )
-    elif wanted > place.end:
-        yield Verdict(
-            check="log",
-            subject=subject,
-            outcome=Outcome.NO_GO,
-            reason=f"offset {wanted} is not there: the log ends at {place.end}; "
-            "was the topic made anew?",
+    elif offset > part.end:
+        yield Check.no_go(
+            "log",
+            subject,
+            f"offset {offset} is not there, the log ends at {part.end}",
+            remedy="was the topic created again?",
             cost="records may be read again, or never",
         )

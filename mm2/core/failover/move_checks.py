@@ -1,220 +1,145 @@
-"""
-What surrounds a move of consumer groups: heartbeats, what is copied, and what producers will need.
-"""
+"""Checks of what surrounds a move of groups: the flow, the origin, the copy, and producers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.core.failover.group_facts import TargetOffset
-from mm2.core.failover.verdicts import Outcome, Verdict, some
+from mm2.core.checks import Check, first_few
+from mm2.core.failover.moving_group import MovingGroup
 from mm2.core.model import TopicPartition
 from mm2.core.times import age_text
 
 _EVERYBODY: Final = "User:*"
 
 
-def heartbeat_verdict(flow: str, age_ms: int | None, *, most_ms: int, is_needed: bool) -> Verdict:
+def heartbeat_check(flow: str, age_ms: int | None, *, most_ms: int, is_needed: bool) -> Check:
     """
-    Judges whether somebody runs the flow.
+    Checks the age of the flow's last heartbeat, which is None if there is none.
 
-    Args:
-        flow: its name.
-        age_ms: age of its last heartbeat; None if there is none.
-        most_ms: how old it may be.
-        is_needed: whether something is still to be copied.
+    ``is_needed``: whether something is still to be copied.
     """
+    sentence = "there are none" if age_ms is None else f"the last one is {age_text(age_ms)} old"
     if age_ms is not None and age_ms <= most_ms:
-        return Verdict(
-            check="heartbeats",
-            subject=flow,
-            outcome=Outcome.GO,
-            reason=f"the last one is {age_text(age_ms)} old",
-        )
-    found = "there are none" if age_ms is None else f"the last one is {age_text(age_ms)} old"
+        return Check.go("heartbeats", flow, sentence)
     if not is_needed:
-        return Verdict(check="heartbeats", subject=flow, outcome=Outcome.CAUTION, reason=found)
-    return Verdict(
-        check="heartbeats",
-        subject=flow,
-        outcome=Outcome.CAUTION,
-        reason=f"{found}, and there is something left to copy: does the flow run?",
-    )
+        return Check.caution("heartbeats", flow, sentence)
+    sentence = f"{sentence}, and there is something left to copy"
+    return Check.caution("heartbeats", flow, sentence, remedy="does the flow run?")
 
 
-def stopped_verdict(flow: str, reason: str, *, is_needed: bool) -> Verdict:
+def stopped_check(flow: str, reason: str, *, is_needed: bool) -> Check:
     """
-    Judges that operators have stopped the flow: nothing more is copied, however long one waits.
+    Checks a flow that operators have stopped: nothing more is copied, however long one waits.
 
-    Args:
-        flow: its name.
-        reason: theirs; may be empty.
-        is_needed: whether something is still to be copied.
+    ``reason`` is theirs and may be empty; ``is_needed`` as for ``heartbeat_check``.
     """
-    why = f"is stopped ({reason})" if reason else "is stopped"
+    sentence = f"is stopped ({reason})" if reason else "is stopped"
     if not is_needed:
-        return Verdict(check="flow", subject=flow, outcome=Outcome.CAUTION, reason=why)
-    return Verdict(
-        check="flow",
-        subject=flow,
-        outcome=Outcome.NO_GO,
-        reason=f"{why}, and there is something left to copy: mm2 flows resume has it go on",
+        return Check.caution("flow", flow, sentence)
+    return Check.no_go(
+        "flow",
+        flow,
+        f"{sentence}, and there is something left to copy",
+        remedy="mm2 flows resume has it go on",
         cost="nothing more is copied",
     )
 
 
-def drain_verdict(flow: str, lag: Mapping[TopicPartition, int]) -> Verdict:
-    """
-    Judges whether everything is copied.
-
-    Args:
-        flow: its name.
-        lag: offsets of each source partition that are not copied.
-    """
+def drain_check(flow: str, lag: Mapping[TopicPartition, int]) -> Check:
+    """Checks whether everything is copied; ``lag`` counts offsets that are not."""
     behind = {where: count for where, count in lag.items() if count > 0}
     if not behind:
-        return Verdict(
-            check="drained", subject=flow, outcome=Outcome.GO, reason="everything is copied"
-        )
+        return Check.go("drained", flow, "everything is copied")
     total = sum(behind.values())
-    return Verdict(
-        check="drained",
-        subject=flow,
-        outcome=Outcome.NO_GO,
-        reason=f"up to {total} records are not copied: {some(map(str, sorted(behind)))}; "
+    return Check.no_go(
+        "drained",
+        flow,
+        f"up to {total} records are not copied: {first_few(map(str, sorted(behind)))}; "
         "have all producers stopped?",
         cost=f"up to {total} records are missing there until the flow goes on",
     )
 
 
-def no_groups_verdict(flow: str, *, planned: bool) -> Verdict:
+def no_groups_check(flow: str, *, planned: bool) -> Check:
     """A move of all groups that finds none has not been made."""
-    where = "no group has offsets of mirrored topics" if planned else "there are no checkpoints"
-    return Verdict(
-        check="groups",
-        subject=flow,
-        outcome=Outcome.NO_GO,
-        reason=f"{where}, or none that may be seen or that the configuration asks for",
-        cost=None,
-    )
+    found = "no group has offsets of mirrored topics" if planned else "there are no checkpoints"
+    sentence = f"{found}, or none that may be seen or that the configuration asks for"
+    return Check.no_go("groups", flow, sentence)
 
 
-def origin_reachable_check(cluster: str, answer: str | None, *, given_up: bool) -> Verdict:
+def origin_reachable_check(cluster: str, answer: str | None, *, assume_lost: bool) -> Check:
     """
-    Judges an unplanned move by whether the origin is lost at all.
+    Checks, for an unplanned move, whether the origin is lost at all.
 
-    Args:
-        cluster: the origin.
-        answer: what it does when it is asked; None if it does not answer.
-        given_up: whether the user says that it is lost all the same.
+    ``answer`` is what it does when it is asked, None if it does not answer.
     """
     if answer is None:
-        return Verdict(
-            check="origin", subject=cluster, outcome=Outcome.GO, reason="does not answer"
-        )
-    if given_up:
-        return Verdict(
-            check="origin",
-            subject=cluster,
-            outcome=Outcome.CAUTION,
-            reason=f"{answer}, and is taken for lost",
-            cost="what was committed after the last checkpoints is read again",
-        )
-    return Verdict(
-        check="origin",
-        subject=cluster,
-        outcome=Outcome.NO_GO,
-        reason=f"{answer}: a planned move (without --unplanned) reads nothing again; "
-        "--lost takes the cluster for lost",
-        cost=None,
+        return Check.go("origin", cluster, "does not answer")
+    if assume_lost:
+        cost = "what was committed after the last checkpoints is read again"
+        return Check.caution("origin", cluster, f"{answer}, and is taken for lost", cost=cost)
+    remedy = (
+        "a planned move (without --unplanned) reads nothing again; --lost takes the cluster for "
+        "lost"
     )
+    return Check.no_go("origin", cluster, answer, remedy=remedy)
 
 
-def last_contact_check(cluster: str, age_ms: int | None, *, most_ms: int) -> Verdict:
+def last_contact_check(cluster: str, age_ms: int | None, *, most_ms: int) -> Check:
     """
-    Says since when a lost cluster is silent.
+    Shows how long ago something came from a lost cluster; None if that is not known.
 
-    Args:
-        cluster: the origin.
-        age_ms: how long ago it was heard; None if nothing tells.
-        most_ms: a cluster that was heard so short a time ago may live.
+    One of which something came at most ``most_ms`` ago may live.
     """
-    outcome, reason = Outcome.CAUTION, "nothing tells when it was last heard"
-    if age_ms is not None:
-        reason = f"was last heard {age_text(age_ms)} ago"
-        outcome = Outcome.GO
-        if age_ms <= most_ms:
-            outcome, reason = Outcome.CAUTION, f"{reason}: is it lost, or only out of reach?"
-    return Verdict(
-        check="heard",
-        subject=cluster,
-        outcome=outcome,
-        reason=reason,
-        cost="if it lives, what is committed there from now on is read again",
-    )
+    cost = "if it lives, what is committed there from now on is read again"
+    if age_ms is None:
+        return Check.caution("last-contact", cluster, "the last contact is not known", cost=cost)
+    sentence = f"the last contact was {age_text(age_ms)} ago"
+    if age_ms > most_ms:
+        return Check.go("last-contact", cluster, sentence)
+    remedy = "is it lost, or only out of reach?"
+    return Check.caution("last-contact", cluster, sentence, remedy=remedy, cost=cost)
 
 
-def checkpoint_verdict(group: str, places: Collection[TargetOffset]) -> Iterator[Verdict]:
-    """Says what it costs to go on at checkpoints; none if there are none."""
-    ages = [place.age_ms for place in places if place.age_ms is not None]
-    if ages:
-        yield Verdict(
-            check="checkpoint",
-            subject=group,
-            outcome=Outcome.CAUTION,
-            reason=f"the last ones are {age_text(min(ages))} to {age_text(max(ages))} old",
-            cost="what the group committed after that is read again",
-        )
+def checkpoint_checks(group: MovingGroup) -> Iterator[Check]:
+    """Shows what it costs to go on at checkpoints; nothing if there are none."""
+    ages = [each.checkpoint_age_ms for each in group.partitions]
+    known = [age_ms for age_ms in ages if age_ms is not None]
+    if known:
+        sentence = f"the last ones are {age_text(min(known))} to {age_text(max(known))} old"
+        cost = "what the group committed after that is read again"
+        yield Check.caution("checkpoint", group.group, sentence, cost=cost)
 
 
-def lost_verdict(flow: str, lag: Mapping[TopicPartition, int] | None) -> Verdict:
+def lost_records_check(flow: str, lag: Mapping[TopicPartition, int] | None) -> Check:
     """
-    Says what the destination does not have of a lost origin.
+    Shows what the destination does not have of a lost origin.
 
-    Args:
-        flow: its name.
-        lag: last known number of records of each partition that were not copied; None if nothing
-            is known.
+    ``lag`` is the last known number of records that were not copied, None if nothing is known.
     """
     if lag is None:
-        return Verdict(
-            check="copied",
-            subject=flow,
-            outcome=Outcome.CAUTION,
-            reason="how far the copy was behind is not known",
-            cost="records that were not copied are missing until the origin is back",
-        )
-    total = sum(lag.values())
-    if not total:
-        return Verdict(
-            check="copied",
-            subject=flow,
-            outcome=Outcome.CAUTION,
-            reason="nothing was behind when the cluster was last heard",
-            cost="what was written after that is missing until the origin is back",
-        )
-    return Verdict(
-        check="copied",
-        subject=flow,
-        outcome=Outcome.CAUTION,
-        reason=f"{total} records were not copied when the cluster was last heard",
-        cost="they, and what was written after that, are missing until the origin is back",
-    )
+        sentence = "how far the copy was behind is not known"
+        cost = "records that were not copied are missing until the origin is back"
+    elif total := sum(lag.values()):
+        sentence = f"{total} records were not copied at the last contact"
+        cost = "they, and what was written after that, are missing until the origin is back"
+    else:
+        sentence = "nothing was behind at the last contact"
+        cost = "what was written after that is missing until the origin is back"
+    return Check.caution("copied", flow, sentence, cost=cost)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerFacts:
     """
-    What producers of one topic find on the other side.
+    What producers of one topic find on the destination.
 
     Attributes:
-        topic: that they write to.
-        partitions: how many it has where they are now.
-        there: how many it has where they go; None if it is not there.
-        writers: who may write to it where they are now; None if there are no such rules.
-        writers_there: the same where they go; None if nobody needs leave there.
+        there: how many it has on the destination; None if it is not there.
+        writers: who may write to it on the origin; None if there are no such rules.
+        writers_there: the same on the destination.
     """
 
     topic: str
@@ -224,18 +149,12 @@ class ProducerFacts:
     writers_there: frozenset[str] | None = None
 
 
-def producer_verdicts(facts: Iterable[ProducerFacts]) -> Iterator[Verdict]:
-    """Says what producers will miss; consumers move all the same."""
+def producer_checks(facts: Iterable[ProducerFacts]) -> Iterator[Check]:
+    """Shows what producers will miss; consumers move all the same."""
     for each in facts:
-        problems = [*_topic_problems(each), *_right_problems(each)]
-        if problems:
-            yield Verdict(
-                check="producers",
-                subject=each.topic,
-                outcome=Outcome.CAUTION,
-                reason="; ".join(problems),
-                cost="producers that move cannot go on as before",
-            )
+        if problems := [*_topic_problems(each), *_right_problems(each)]:
+            cost = "producers that move cannot go on as before"
+            yield Check.caution("producers", each.topic, "; ".join(problems), cost=cost)
 
 
 def _topic_problems(facts: ProducerFacts) -> Iterator[str]:
@@ -250,19 +169,13 @@ def _right_problems(facts: ProducerFacts) -> Iterator[str]:
     if not facts.writers or there is None or _EVERYBODY in there:
         return
     if missing := facts.writers - there:
-        yield f"no right to write: {some(sorted(missing))}"
+        yield f"no right to write: {first_few(sorted(missing))}"
 
 
-def quota_verdicts(
+def quota_checks(
     here: Mapping[str, Mapping[str, float]], there: Mapping[str, Mapping[str, float]]
-) -> Iterator[Verdict]:
-    """
-    Says which client quotas are missing or different on the destination.
-
-    Args:
-        here: limits by the client that they are for, on the origin.
-        there: the same on the destination.
-    """
+) -> Iterator[Check]:
+    """Shows which quotas of the origin's clients are missing or different on the destination."""
     for client, limits in sorted(here.items()):
         found = there.get(client, {})
         different = [
@@ -271,10 +184,6 @@ def quota_verdicts(
             if found.get(name) != limit
         ]
         if different:
-            yield Verdict(
-                check="quotas",
-                subject=client,
-                outcome=Outcome.CAUTION,
-                reason=f"other quotas there; missing or different: {', '.join(different)}",
-                cost="the client is limited otherwise",
-            )
+            sentence = f"other quotas there; missing or different: {', '.join(different)}"
+            cost = "the client is limited otherwise"
+            yield Check.caution("quotas", client, sentence, cost=cost)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from mm2.core.filters import TopicFilter
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.translation.group_sync_rules import Order, TargetCommit, may_be_given
@@ -44,8 +44,6 @@ class Renaming:
     The same few topics are asked for over and over, for each group; so the answers are kept.
 
     Args:
-        flow: from where to where.
-        policy: names the topics downstream.
         topic_filter: only its topics count.
     """
 
@@ -85,6 +83,21 @@ def downstream_partition(
     return TopicPartition(topic, partition.partition)
 
 
+def upstream_partition(
+    policy: ReplicationPolicy, flow: SourceAndTarget, partition: TopicPartition
+) -> TopicPartition:
+    """
+    Names a partition of the target as the source does: the reverse of ``downstream_partition``.
+
+    What is no copy of the source's is an original of the target, whose copy the group has read.
+    """
+    if policy.topic_source(partition.topic) == flow.source:
+        topic = policy.upstream_topic(partition.topic) or partition.topic
+    else:
+        topic = policy.format_remote_topic(flow.target, partition.topic)
+    return TopicPartition(topic, partition.partition)
+
+
 def checkpoints_for_group(
     group: GroupId,
     committed: Mapping[TopicPartition, CommittedOffset | None],
@@ -96,13 +109,10 @@ def checkpoints_for_group(
     """
     Yields the checkpoints for what is new of a group's commits on the source (C284).
 
-    These are to be emitted if ``noted`` says so.
+    ``noted`` decides whether these are emitted.
 
     Args:
-        group: the consumer group.
         committed: its offsets by the source's partitions; None where there is none.
-        renaming: decides which partitions count, and names them downstream.
-        translator: translates the offsets.
         last: the group's last checkpoints by downstream partition.
     """
     for partition, commit in committed.items():
@@ -131,12 +141,11 @@ def noted(
     """
     Returns what is to be emitted of a group's commit; None if it is no news.
 
-    Where somebody has committed on the target as well, each commit is news: which one is the later
-    must be known. One that is not yet known to be further there stays where the last one was.
+    Where a member or a person has committed on the target as well, each commit is news: which one
+    is the later must be known. One that is not yet known to be further there stays where the last
+    one was.
 
     Args:
-        checkpoint: the commit.
-        last: the group's last checkpoint for that partition.
         target_commit: what stands on the target; None if that is not known.
     """
     found = replace(checkpoint, target_commit=target_commit)
@@ -154,13 +163,13 @@ def _has_committed(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
 
 def is_more_recent(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
     """
-    Tells whether a checkpoint is news (C291).
+    Whether a checkpoint is news (C291).
 
     Downstream offsets go forward only, unless the group itself went back on the source. That an
     offset which was a safe guess turns out to be exact is news too, once. An exact offset before
-    the one that was told says that the copy was made anew: what was told is of a log that is gone,
+    the last one means that the copy was created again: the last one is of a log that is gone,
     and whoever went on there would skip records (unlike C294). So is, once, which topics it is of
-    if the last one did not say so, as of earlier releases: idle groups have no other news.
+    if the last one had none, as of earlier releases: idle groups have no other news.
     """
     return (
         last is None
@@ -178,12 +187,12 @@ def _is_better(exact: Checkpoint, last: Checkpoint) -> bool:
 
 
 def _names_its_topics(checkpoint: Checkpoint, last: Checkpoint) -> bool:
-    is_told, was_told = checkpoint.logs.remote is not None, last.logs.remote is not None
+    is_named, was_named = checkpoint.logs.remote is not None, last.logs.remote is not None
     is_same = (checkpoint.upstream_offset, checkpoint.downstream_offset) == (
         last.upstream_offset,
         last.downstream_offset,
     )
-    return is_told and not was_told and is_same and checkpoint.exact >= last.exact
+    return is_named and not was_named and is_same and checkpoint.exact >= last.exact
 
 
 def group_offsets_to_sync(
@@ -193,8 +202,8 @@ def group_offsets_to_sync(
     """
     Returns the offsets to give to the target's group of the same name (C301, C309).
 
-    Forward, as Java does, but not where somebody has committed there since; and back where nobody
-    has read what the group was given there (unlike C307).
+    Forward, as Java does, but not where a member or a person has committed there since; and back
+    where none has read what the group was given there (unlike C307).
 
     Args:
         checkpoints: the group's last checkpoints, one per downstream partition.
@@ -203,11 +212,11 @@ def group_offsets_to_sync(
             which then counts as new: all its offsets are written, and the broker refuses that if
             the group has members (C304).
     """
-    stands = idle or {}
+    on_target = idle or {}
     return {
         each.partition: CommittedOffset(each.downstream_offset, each.metadata)
         for each in checkpoints
-        if may_be_given(each, offset_of(stands.get(each.partition)))
+        if may_be_given(each, offset_of(on_target.get(each.partition)))
     }
 
 

@@ -1,5 +1,5 @@
 """
-The records of ``__consumer_offsets`` as far as they say that a group has committed.
+The records of ``__consumer_offsets`` as far as they are commits of groups.
 
 Numbers are big-endian with sign; a text is its length as 16 bits and then UTF-8. Values of later
 versions add fields behind the offset, which stands first in all of them.
@@ -31,8 +31,6 @@ class GroupCommit:
     One committed offset.
 
     Attributes:
-        group: who committed it.
-        partition: for which partition.
         offset: the next one to read; None if the commit is deleted or has expired.
     """
 

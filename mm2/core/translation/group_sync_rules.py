@@ -2,11 +2,12 @@
 Which of two commits of a group is the later one: that of a flow's source, or that of its target.
 
 A flow that syncs group offsets writes into groups of its target, and so does the opposite flow at
-the source. Such an offset was read by nobody. Whoever carries a group on has to tell it from what a
-member or a person has committed; and of two such commits, the later one counts. So each checkpoint
-notes what stood on the target when it was made, and how that came about (ADR 19).
+the source. No consumer has read up to such an offset. Whoever syncs a group further has to
+distinguish it from what a member or a person has committed; and of two such commits, the later one
+counts. So each checkpoint notes what stood on the target when it was made, and how that came about
+(ADR 19).
 
-Pure: nothing here knows a clock. Later is what changed after one had looked.
+Pure: nothing here knows a clock. Later is what changed after it was read.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ _MOST: Final = 8
 """Offsets that may have been given and not been seen yet: more than attempts that overlap."""
 
 
-_SETTLED: Final = "settled"
+_CONFIRMED: Final = "settled"
+"""As headers of checkpoints have it."""
 
 
 class Order(StrEnum):
     """What a group's offset on the target is to the commit on the source."""
 
     GIVEN = "given"
-    """A flow put it there, or nothing stands there: nobody has read."""
+    """A flow put it there, or nothing stands there: no member has read."""
 
     EARLIER = "earlier"
     """A member or a person committed it, before the source's commit."""
@@ -46,31 +48,31 @@ class Order(StrEnum):
 
 class TargetCommit(NamedTuple):
     """
-    What stood on the target, as far as that was looked at when a checkpoint was made, or since.
+    What stood on the target, as far as that was read when a checkpoint was made, or since.
 
     Attributes:
         order: what it is to the commit on the source.
         offsets: any of these may stand there; more than one only of those that were given.
-        is_settled: whether the source was looked at again after that: what it commits from now on
+        is_confirmed: whether the source was read again after that: what it commits from now on
             is later.
     """
 
     order: Order
     offsets: tuple[int, ...]
-    is_settled: bool = False
+    is_confirmed: bool = False
 
     def encode(self) -> bytes:
         """The value of a header: ``given 40 -1``, ``later 50 settled``."""
-        settled = [_SETTLED] if self.is_settled else []
-        return " ".join([self.order, *map(str, self.offsets), *settled]).encode()
+        confirmed = [_CONFIRMED] if self.is_confirmed else []
+        return " ".join([self.order, *map(str, self.offsets), *confirmed]).encode()
 
     @classmethod
     def decode(cls, data: bytes | None) -> TargetCommit | None:
         """Reads what ``encode`` wrote; None for anything else."""
         try:
             order, *rest = (data or b"").decode("ascii").split()
-            offsets = tuple(int(each) for each in rest if each != _SETTLED)
-            return cls(Order(order), offsets, _SETTLED in rest)
+            offsets = tuple(int(each) for each in rest if each != _CONFIRMED)
+            return cls(Order(order), offsets, _CONFIRMED in rest)
         except ValueError:
             return None
 
@@ -88,7 +90,7 @@ class GroupCheckpoint(Protocol):
 
     @property
     def target_commit(self) -> TargetCommit | None:
-        """What stood there; None if nobody looked, as Java's MirrorMaker does not."""
+        """What stood there; None if it was not read, as by Java's MirrorMaker."""
 
 
 def order_of(last: GroupCheckpoint, current: int | None) -> Order:
@@ -96,7 +98,6 @@ def order_of(last: GroupCheckpoint, current: int | None) -> Order:
     What a group's offset on the target is to the source's commit.
 
     Args:
-        last: the group's last checkpoint.
         current: the offset; None for nothing.
     """
     if current is None:
@@ -113,10 +114,10 @@ def order_of(last: GroupCheckpoint, current: int | None) -> Order:
 
 def may_be_given(last: GroupCheckpoint, current: int | None) -> bool:
     """
-    Tells whether a sync may put a group where its last checkpoint says.
+    Whether a sync may put a group to its last checkpoint.
 
     Forward as Java does (C301), unless what stands there was committed later; back only where
-    nobody has read since a flow put it there, which Java does not do (C307).
+    no member has read since a flow put it there, which Java does not do (C307).
     """
     order = order_of(last, current)
     if current is None or order is Order.GIVEN:
@@ -124,7 +125,7 @@ def may_be_given(last: GroupCheckpoint, current: int | None) -> bool:
     return order in (Order.EARLIER, Order.UNKNOWN) and current < last.downstream_offset
 
 
-def looked(
+def new_target_commit(
     last: GroupCheckpoint | None, upstream: int, current: int | None, hint: Order | None = None
 ) -> TargetCommit:
     """
@@ -133,8 +134,8 @@ def looked(
     Args:
         last: the one before it; None if there is none.
         upstream: what the group has committed on the source by itself.
-        current: what stands on the target; looked at after ``upstream``.
-        hint: what the opposite flow's checkpoint says of both, see ``inverted``.
+        current: what stands on the target; read after ``upstream``.
+        hint: what the opposite flow's checkpoint has about both, see ``inverted``.
     """
     if last is None:
         order = Order.GIVEN if current is None else hint or Order.UNKNOWN
@@ -146,27 +147,26 @@ def looked(
     if upstream != last.upstream_offset:
         order = _after_another_commit(last, _number(current), hint)
     is_known = last.target_commit is not None and current in last.target_commit.offsets
-    return TargetCommit(order, (_number(current),), is_settled=is_known)
+    return TargetCommit(order, (_number(current),), is_confirmed=is_known)
 
 
 def seen(last: GroupCheckpoint, current: int | None) -> TargetCommit | None:
-    """What a look at the target adds to what a checkpoint notes; None: nothing."""
+    """What reading the target again adds to what a checkpoint notes; None: nothing."""
     if last.target_commit is None or current is None or current in last.target_commit.offsets:
         return None
     return TargetCommit(order_of(last, current), (current,))
 
 
-def settled(target_commit: TargetCommit | None) -> TargetCommit | None:
-    """What is known once the source has been looked at again, and has not committed meanwhile."""
-    return None if target_commit is None else target_commit._replace(is_settled=True)
+def confirmed(target_commit: TargetCommit | None) -> TargetCommit | None:
+    """What is known once the source has been read again, and has not committed meanwhile."""
+    return None if target_commit is None else target_commit._replace(is_confirmed=True)
 
 
 def is_echo(offset: int, opposite: GroupCheckpoint | None, last: GroupCheckpoint | None) -> bool:
     """
-    Tells whether the opposite flow put an offset where it stands now on the source.
+    Whether the opposite flow put an offset where it stands now on the source.
 
     Args:
-        offset: what the group has there.
         opposite: the group's last checkpoint of the opposite flow for that partition.
         last: of the flow itself, if it has made one.
     """
@@ -179,9 +179,9 @@ def is_echo(offset: int, opposite: GroupCheckpoint | None, last: GroupCheckpoint
 
 def inverted(opposite: GroupCheckpoint | None, upstream: int, current: int | None) -> Order | None:
     """
-    What the opposite flow's last checkpoint says of commits on both sides; None: nothing.
+    What the opposite flow's last checkpoint has about commits on both sides; None: nothing.
 
-    A group that stands elsewhere than that flow last told of has committed since: later than what
+    A group that stands elsewhere than that flow last noted has committed since: later than what
     that flow had seen before, and at an unknown time compared with all else.
 
     Args:
@@ -193,7 +193,7 @@ def inverted(opposite: GroupCheckpoint | None, upstream: int, current: int | Non
         return None
     if opposite.upstream_offset != current:
         is_known = upstream in opposite.target_commit.offsets
-        return Order.LATER if is_known and opposite.target_commit.is_settled else Order.UNSURE
+        return Order.LATER if is_known and opposite.target_commit.is_confirmed else Order.UNSURE
     return _INVERSE.get(order_of(opposite, upstream))
 
 
@@ -204,13 +204,13 @@ def compared(
     current: int | None,
 ) -> tuple[Order, bool]:
     """
-    Says which of a group's commits is the later one, when somebody wants to move it.
+    Which of a group's commits is the later one, when it is to move.
 
     Args:
         last: the last checkpoint of the flow that it moves along; None if there is none.
         opposite: the last one of the opposite flow.
-        upstream: what the group has committed where it comes from.
-        current: what it has where it goes.
+        upstream: what the group has committed on the origin.
+        current: what it has on the destination.
 
     Returns:
         What the latter is to the former, and whether the former was only given to the group.
@@ -218,7 +218,7 @@ def compared(
     if is_echo(upstream, opposite, last):
         return (Order.GIVEN if current is None else Order.LATER), True
     hint = inverted(opposite, upstream, current)
-    order = looked(last, upstream, current, hint).order
+    order = new_target_commit(last, upstream, current, hint).order
     return (hint or order if order in _OPEN else order), False
 
 
@@ -231,15 +231,19 @@ _INVERSE: Final = {
 
 
 def _after_another_commit(last: GroupCheckpoint, current: int, hint: Order | None) -> Order:
-    """The source has committed since; whatever had been looked at before is older than that."""
+    """The source has committed since; whatever had been read before is older than that."""
     target_commit = last.target_commit
-    if target_commit is not None and current in target_commit.offsets and target_commit.is_settled:
+    if (
+        target_commit is not None
+        and current in target_commit.offsets
+        and target_commit.is_confirmed
+    ):
         return Order.EARLIER
     return hint or (Order.UNKNOWN if last.target_commit is None else Order.UNSURE)
 
 
 def _came_after(last: GroupCheckpoint, opposite: GroupCheckpoint) -> bool:
-    """Whether the flow has seen a commit of the source after what the opposite flow tells of."""
+    """Whether the flow has seen a commit of the source after what the opposite flow noted."""
     target_commit = last.target_commit
     return (
         target_commit is not None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import NO_OFFSET, TopicPartition
 
 MAX_IN_FLIGHT: Final = 10
@@ -85,8 +85,6 @@ class PartitionState:
 
 @dataclass(slots=True)
 class _PendingRun:
-    """The due syncs of one run of records, made only when they are sent."""
-
     partition: TopicPartition
     upstream: int
     downstream: int
@@ -107,10 +105,6 @@ class OffsetSyncQueue:
     overtaken by newer syncs of its partition is dropped, and its place in the queue kept.
 
     Not safe to use from several threads.
-
-    Args:
-        max_lag: ``offset.lag.max``.
-        max_in_flight: syncs that may be sent and not yet acknowledged.
     """
 
     def __init__(self, max_lag: int, max_in_flight: int = MAX_IN_FLIGHT) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicPartition
 
 SLOTS: Final = 64

@@ -1,8 +1,8 @@
 """
-Offsets of the source as offsets of the copy, and back: exactly where runs tell, else as Java does.
+Offsets of the source as offsets of the copy, and back: exact where runs are known, else as in Java.
 
 Exact runs reach as far back as they are kept. Before that, behind their end, and where they have a
-hole, the 64 offset syncs of Java's algorithm say at least which offset is safe (``OffsetSyncStore``
+hole, the 64 offset syncs of Java's algorithm give at least a safe offset (``OffsetSyncStore``
 and behaviours section 8).
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.partition_runs import MOST_RUNS, PartitionRuns
@@ -80,20 +80,18 @@ class _Evidence(NamedTuple):
     What the runs of a partition are worth, for as long as nothing new is known of it.
 
     Attributes:
-        sync: the newest one.
-        version: of the runs.
-        live: ids of the topics.
         is_of_former: whether all that is known is about topics that are gone.
-        believed: the runs; None if syncs contradict them.
-        certain: the runs, if they are about the topics that there are, whatever syncs say.
+        trusted: the runs; None if syncs contradict them.
+        verified: the runs, if they are about the topics that there are now, even if syncs
+            contradict them.
     """
 
     sync: OffsetSync | None = None
     version: int = 0
     live: Logs | None = None
     is_of_former: bool = False
-    believed: PartitionRuns | None = None
-    certain: PartitionRuns | None = None
+    trusted: PartitionRuns | None = None
+    verified: PartitionRuns | None = None
 
 
 _NO_RUNS: Final = _Evidence()
@@ -106,10 +104,9 @@ class OffsetTranslation:
     All of it is shared with those who keep it current.
 
     Args:
-        syncs: Java's offset syncs.
         runs: exact runs; None where only Java's syncs are read.
         live: ids that topics of the source and their copies have now, by the former's names. What
-            was written down of others of these names is not believed.
+            was written down of others of these names is not used.
     """
 
     def __init__(
@@ -121,16 +118,16 @@ class OffsetTranslation:
         self._syncs = syncs
         self._runs = runs
         self._live = live
-        self._standings: dict[TopicPartition, _Evidence] = {}
+        self._evidence: dict[TopicPartition, _Evidence] = {}
 
     def translate(self, partition: TopicPartition, upstream_offset: int) -> int | None:
-        """Returns what ``explain`` finds without saying whether it is exact."""
+        """Returns what ``explain`` finds without whether it is exact."""
         found = self.explain(partition, upstream_offset)
         return None if found is None else found.offset
 
     def explain(self, partition: TopicPartition, upstream: int) -> MappedOffset | None:
         """
-        Says where a reader goes on that would read ``upstream`` next.
+        Where a reader goes on that would read ``upstream`` next.
 
         Returns:
             None if nothing is known of the partition, or the backlog is not read; the offset
@@ -140,24 +137,23 @@ class OffsetTranslation:
 
     def reverse(self, partition: TopicPartition, downstream: int) -> MappedOffset | None:
         """
-        Says where a reader of the copy goes on in the source's log.
+        Where a reader of the copy goes on in the source's log.
 
-        Java has no such thing, but its syncs tell at least which offset is safe. The answers are
+        Java has no such thing, but its syncs give at least a safe offset. The answers are
         like those of ``explain``.
 
         Args:
-            partition: the source's.
             downstream: offset in the remote log of the next record to read.
         """
         return self._answer(partition, downstream, PartitionRuns.reverse, self._syncs.reverse)
 
     def logs(self, partition: TopicPartition) -> Logs:
         """The topics that answers are about, as far as that is known."""
-        standing = self._standing(partition)
-        runs = standing.believed or standing.certain
+        evidence = self._evidence_of(partition)
+        runs = evidence.trusted or evidence.verified
         return UNKNOWN_LOGS if runs is None else runs.logs
 
-    def speaks_of(self, partition: TopicPartition, logs: Logs) -> bool:
+    def is_about(self, partition: TopicPartition, logs: Logs) -> bool:
         """Whether no run is certainly one of other topics than these."""
         runs = None if self._runs is None else self._runs.of(partition)
         return runs is None or not runs.logs.conflicts_with(logs)
@@ -168,7 +164,7 @@ class OffsetTranslation:
 
         Syncs know of no ids; those that agree with runs about a former topic are about that, too.
         """
-        return self._standing(partition).is_of_former
+        return self._evidence_of(partition).is_of_former
 
     def former(self) -> set[TopicPartition]:
         """The partitions of which only former topics are known; nearly always none of thousands."""
@@ -193,8 +189,8 @@ class OffsetTranslation:
 
     def exact_since(self, partition: TopicPartition) -> int | None:
         """The source offset from which on translations are exact; None: they are approximate."""
-        standing = self._standing(partition)
-        runs = None if standing.is_of_former else standing.believed
+        evidence = self._evidence_of(partition)
+        runs = None if evidence.is_of_former else evidence.trusted
         return None if runs is None else runs.exact_since
 
     @property
@@ -208,48 +204,48 @@ class OffsetTranslation:
         by_runs: Callable[[PartitionRuns, int], MappedOffset | None],
         by_syncs: Callable[[TopicPartition, int], int | None],
     ) -> MappedOffset | None:
-        if not self._is_read or (standing := self._standing(partition)).is_of_former:
+        if not self._is_read or (evidence := self._evidence_of(partition)).is_of_former:
             return None
-        if standing.believed is None and standing.certain is not None:
-            return _at_least(by_runs(standing.certain, offset))
-        found = None if standing.believed is None else by_runs(standing.believed, offset)
+        if evidence.trusted is None and evidence.verified is not None:
+            return _at_least(by_runs(evidence.verified, offset))
+        found = None if evidence.trusted is None else by_runs(evidence.trusted, offset)
         if found is not None and found.exact:
             return found
         return _better(found, by_syncs(partition, offset))
 
-    def _standing(self, partition: TopicPartition) -> _Evidence:
+    def _evidence_of(self, partition: TopicPartition) -> _Evidence:
         """Thousands of groups ask about the same partitions: what was found out is kept."""
         runs = None if self._runs is None else self._runs.of(partition)
         if runs is None:
             return _NO_RUNS
         sync, live = self._syncs.newest(partition), self._live.get(partition.topic)
-        known = self._standings.get(partition, _NO_RUNS)
+        known = self._evidence.get(partition, _NO_RUNS)
         if known.sync is sync and known.version == runs.version and known.live == live:
             return known
-        found = self._find_standing(partition, runs, live)
-        self._standings[partition] = found
+        found = self._find_evidence(partition, runs, live)
+        self._evidence[partition] = found
         return found
 
-    def _find_standing(
+    def _find_evidence(
         self, partition: TopicPartition, runs: PartitionRuns, live: Logs | None
     ) -> _Evidence:
         """
         What the runs of a partition are worth.
 
-        If a sync contradicts them, somebody who writes no runs has mirrored meanwhile, as Java's
+        If a sync contradicts them, a mirror that writes no runs has copied meanwhile, as Java's
         MirrorMaker does, and into another log maybe. Then syncs may be about former topics: the
-        copies that runs certainly tell of are there, whoever has copied meanwhile.
+        copies that runs certainly name are there, whoever has copied meanwhile.
         """
-        is_believed = _agree(runs, self._syncs.slots(partition))
+        is_trusted = _agree(runs, self._syncs.slots(partition))
         is_others = live is not None and runs.logs.conflicts_with(live)
-        is_certain = runs.is_of_known_logs and None not in runs.logs and runs.logs == live
+        is_verified = runs.is_of_known_logs and None not in runs.logs and runs.logs == live
         return _Evidence(
             sync=self._syncs.newest(partition),
             version=runs.version,
             live=live,
-            is_of_former=is_believed and is_others,
-            believed=runs if is_believed else None,
-            certain=runs if is_certain else None,
+            is_of_former=is_trusted and is_others,
+            trusted=runs if is_trusted else None,
+            verified=runs if is_verified else None,
         )
 
 
@@ -281,7 +277,7 @@ def _at_least(found: MappedOffset | None) -> MappedOffset | None:
 
 
 def _better(found: MappedOffset | None, bound: int | None) -> MappedOffset | None:
-    """What runs say approximately, unless the syncs know a later offset to be safe."""
+    """The approximate offset of runs, unless by the syncs a later one is safe."""
     if bound is None or (found is not None and bound <= found.offset):
         return found
     return MappedOffset(bound, exact=False)

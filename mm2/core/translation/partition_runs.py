@@ -1,6 +1,4 @@
-"""
-What the blocks of a source partition tell together: which is the last word, and where holes are.
-"""
+"""What the blocks of a source partition tell together: the last word, and where holes are."""
 
 from __future__ import annotations
 
@@ -194,7 +192,6 @@ class PartitionRuns:
             self._put(index, block.before_downstream(end))
 
     def _replace(self, block: Block) -> None:
-        """Puts a sparse block where the blocks are that it was made of."""
         for each in self._blocks:
             if each.end > block.end and each.start < block.end:
                 block = block.before(each.start)
@@ -252,7 +249,6 @@ class PartitionRuns:
 
 
 def _sparse(blocks: Sequence[Block]) -> Block:
-    """One block with some of the runs of several, of which the first has any."""
     runs = Runs(run for each in blocks for run in list(each.runs)[::_THINNED])
     logs = next(each.logs for each in reversed(blocks) if each.runs)
     return Block(blocks[0].start, blocks[-1].end, runs, logs, is_sparse=True)

@@ -3,7 +3,7 @@ The way back: groups of a target that read what a flow has copied there (KIP-109
 
 A group that moved from A to B reads on in the copies that the flow A->B has made and commits there.
 When it returns, its offsets in a copy have to become offsets of the original. What the flow A->B
-knows says so when it is read the other way round; the flow B->A, which never copies those topics,
+knows gives that when it is reversed; the flow B->A, which never copies those topics,
 knows nothing of them.
 
 Everything here is pure. ``flows.checkpoint.reverse_flow`` feeds it for the flow B->A, and failback
@@ -35,16 +35,15 @@ class Reverser(Protocol):
 
 class Copies:
     """
-    Tells which topics of a cluster may be copies that a flow has made, and of what.
+    Which topics of a cluster may be copies that a flow has made, and of what.
 
     Names alone decide. Under a policy that does not rename, every topic that the flow mirrors may
-    be one; whether it is, the flow's runs and syncs tell (``BidirectionalTranslator``). The same
+    be one; whether it is, the flow's runs and syncs decide (``BidirectionalTranslator``). The same
     few topics are asked for over and over, so the answers are kept.
 
     Args:
         source: where the originals are, the source of the flow that copies.
         policy: that flow's, configured with its aliases.
-        accepts: says which topics of the source it mirrors.
     """
 
     def __init__(
@@ -100,9 +99,7 @@ class BidirectionalTranslator:
     skip what only one of them accounts for.
 
     Args:
-        onward: translates what the flow itself copies.
         back: knows the copies that the opposite flow has made.
-        copies: says which partitions may be such copies.
     """
 
     def __init__(self, onward: Translator, back: Reverser, copies: Copies) -> None:
@@ -134,10 +131,7 @@ class BidirectionalRenaming(Renaming):
     Names the source's partitions as the target does, copies of the target's topics included.
 
     Args:
-        flow: from where to where.
-        policy: names the topics downstream.
-        topic_filter: what the flow itself mirrors; copies count whatever it says.
-        copies: says which topics are copies, and of what.
+        topic_filter: what the flow itself mirrors; copies count in any case.
     """
 
     def __init__(
@@ -161,7 +155,6 @@ class TopicOrCopyFilter(TopicFilter):
 
     Args:
         mirrored: the flow's filter; None if it mirrors nothing.
-        copies: says which topics are copies.
     """
 
     def __init__(self, mirrored: TopicFilter | None, copies: Copies) -> None:
@@ -169,7 +162,7 @@ class TopicOrCopyFilter(TopicFilter):
         self._copies = copies
 
     def should_replicate_topic(self, topic: TopicName) -> bool:
-        """Tells whether offsets for ``topic`` count."""
+        """Whether offsets for ``topic`` count."""
         if self._copies.original(topic) is not None:
             return True
         return self._mirrored is not None and self._mirrored.should_replicate_topic(topic)

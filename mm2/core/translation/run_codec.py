@@ -24,7 +24,7 @@ from operator import add, or_
 from typing import Final
 from uuid import UUID
 
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import NO_OFFSET, ClusterAlias, TopicName, TopicPartition
 from mm2.core.translation.runs import Block, BlockName, Logs, Run, Runs, TaskTenure
 from mm2.errors import SchemaError
@@ -145,7 +145,6 @@ def _begins(first: int, gaps: list[int], counts: list[int]) -> list[int]:
 
 
 def _put(out: bytearray, number: int) -> None:
-    """Adds an unsigned varint."""
     while number > _PAYLOAD:
         out.append(number & _PAYLOAD | _CONTINUES)
         number >>= 7

@@ -13,12 +13,7 @@ from mm2.core.translation.runs import Block, BlockName
 
 
 class StoredRuns:
-    """
-    The blocks of one partition that stand in the topic, and what they tell together.
-
-    Args:
-        most: runs that are kept exactly.
-    """
+    """The blocks of one partition that stand in the topic, and what they tell together."""
 
     def __init__(self, most: int = MOST_RUNS) -> None:
         self._runs = PartitionRuns(most)
@@ -46,10 +41,6 @@ class StoredRuns:
 
         The newest block stays, and so does what begins behind it: a task may be about to write
         a block of that name.
-
-        Args:
-            upstream_start: first offset that the source still has.
-            downstream_start: first offset that the copy still has.
         """
         blocks = self._runs.blocks
         if not blocks:

@@ -28,8 +28,6 @@ class RunTracker:
 
     Args:
         is_transactional: whether each commit leaves a marker on the target.
-        full: runs of a block.
-        term: since when the task has the partition.
 
     Attributes:
         given_up: runs that waited too long to be written, in all; they are in holes.
@@ -42,10 +40,10 @@ class RunTracker:
         "_is_fresh",
         "_is_transactional",
         "_logs",
+        "_published",
         "_runs",
         "_start",
         "_term",
-        "_told",
         "_written",
         "given_up",
     )
@@ -62,7 +60,7 @@ class RunTracker:
         self._runs = Runs()
         self._is_fresh = True
         self._logs = UNKNOWN_LOGS
-        self._told = self.given_up = 0
+        self._published = self.given_up = 0
 
     def begin(self, offset: int) -> None:
         """Everything from this source offset on will be told, whatever was told before."""
@@ -70,13 +68,7 @@ class RunTracker:
         self._begin(offset, is_fresh=True)
 
     def add(self, run: Run, logs: Logs) -> None:
-        """
-        Notes that the target has some records, after all that were noted before.
-
-        Args:
-            run: their offsets.
-            logs: the topics in which they have them.
-        """
+        """Notes that the target has some records, after all that were noted before."""
         if run.upstream != self._end or logs != self._logs or not self._runs.lengthen(run):
             self._append(run, logs)
         self._end = run.upstream + run.records
@@ -102,19 +94,19 @@ class RunTracker:
         blocks, self._closed = self._closed, []
         if self._start is not None and self._end > self._written and (self._has_grown or not grown):
             blocks.append(self._block())
-            self._written, self._told = self._end, len(self._runs)
+            self._written, self._published = self._end, len(self._runs)
         return blocks
 
     def give_back(self, blocks: list[Block]) -> None:
         """Notes that blocks were not written after all: they will be taken again."""
         closed = [block for block in blocks if block.start != self._start]
         if len(closed) < len(blocks):
-            self._written, self._told = NO_OFFSET, 0
+            self._written, self._published = NO_OFFSET, 0
         self._wait([*closed, *self._closed])
 
     @property
     def _has_grown(self) -> bool:
-        return len(self._runs) - self._told >= self._told // _GROWN
+        return len(self._runs) - self._published >= self._published // _GROWN
 
     def _wait(self, blocks: list[Block]) -> None:
         given_up = blocks[:-_MOST_WAITING]
@@ -126,7 +118,7 @@ class RunTracker:
         # Even before it has runs: what earlier tasks told of the offsets from there on is over.
         self._written = offset - 1 if is_fresh else offset
         self._runs = Runs()
-        self._told = 0
+        self._published = 0
         self._is_fresh = is_fresh
 
     def _close(self) -> None:

@@ -111,12 +111,7 @@ class Run(NamedTuple):
 
 
 class Runs:
-    """
-    Runs in ascending order on both sides, 24 bytes each.
-
-    Args:
-        runs: the first ones.
-    """
+    """Runs in ascending order on both sides, 24 bytes each."""
 
     __slots__ = ("_downstreams", "_records", "_upstreams")
 
@@ -214,13 +209,9 @@ class Runs:
 @dataclass(frozen=True, slots=True)
 class Block:
     """
-    What is known of the source offsets from ``start`` to ``end``.
+    What is known of the source offsets from ``start`` to the one before ``end``.
 
     Attributes:
-        start: the first source offset that it speaks of.
-        end: the offset behind the last one.
-        runs: what was copied of them.
-        logs: of which topics.
         is_fresh: whether a task began with it, which need not know all that is on the target.
         is_sparse: whether runs were left out between the first and the last; approximate there.
         is_transactional: whether a commit marker follows the last record on the target.
