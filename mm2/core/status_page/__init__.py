@@ -1,0 +1,1 @@
+"""What the status page shows, as far as it is plain arithmetic."""
