@@ -31,7 +31,6 @@ class Handover:
     another may still be copying it.
 
     Attributes:
-        held: what each bundle is told to copy.
         generation: number of the last change.
     """
 
@@ -50,20 +49,20 @@ class Handover:
         return not self.held[bundle] and not is_leaving
 
     def converge(
-        self, wanted: Sequence[Collection[TopicPartition]], idle: Collection[int] = ()
+        self, planned: Sequence[Collection[TopicPartition]], idle: Collection[int] = ()
     ) -> set[int]:
         """
-        Goes as far towards ``wanted`` as is safe now; returns the bundles that are to be told.
+        Goes as far towards ``planned`` as is safe now; returns the bundles that are to be told.
 
         Call it again whenever ``carried_out`` has freed something.
 
         Args:
-            wanted: the partitions of each bundle, each partition in one bundle only.
+            planned: the partitions of each bundle, each partition in one bundle only.
             idle: bundles that copy nothing of what they are told to, and will not begin before they
                 are told anew: what is taken from them is free at once.
         """
-        self.held += [set() for _ in range(len(wanted) - len(self.held))]
-        goals = [set(bundle) for bundle in wanted]
+        self.held += [set() for _ in range(len(planned) - len(self.held))]
+        goals = [set(bundle) for bundle in planned]
         goals += [set() for _ in range(len(self.held) - len(goals))]
         changed = {
             bundle

@@ -29,7 +29,6 @@ class FlowRate:
     What one task may take of the byte rate of its flow.
 
     Attributes:
-        task: its number.
         configured: the flow's rate as the configuration has it, in bytes per second; negative: no
             limit.
     """

@@ -14,7 +14,15 @@ from enum import StrEnum
 from math import inf
 from typing import Final
 
-from mm2.core.balancing.assignment import DEFAULT_TOLERANCE, Bundle, pack, round_robin
+from mm2.core.balancing.assignment import (
+    DEFAULT_TOLERANCE,
+    Bundle,
+    are_close,
+    is_even,
+    least_share,
+    pack,
+    round_robin,
+)
 from mm2.core.model import TopicPartition
 
 _LOOKS: Final = 2
@@ -38,14 +46,12 @@ class Balance:
     Decides on the bundles of one flow.
 
     Attributes:
-        strategy: how.
-        bundles: most bundles.
-        wanted: the decision as it stands; at the start, what an earlier leader decided.
+        planned: the decision as it stands; at the start, what an earlier leader decided.
     """
 
     strategy: Strategy
     bundles: int
-    wanted: Sequence[Collection[TopicPartition]] = ()
+    planned: Sequence[Collection[TopicPartition]] = ()
     _uneven_looks: int = 0
     _is_running: bool = field(default=False, init=False)
 
@@ -60,58 +66,79 @@ class Balance:
             packed = round_robin(partitions, self.bundles)
         else:
             tolerance = inf if self._is_running else DEFAULT_TOLERANCE
-            packed = pack(partitions, self.bundles, {}, self.wanted, tolerance=tolerance)
+            packed = pack(partitions, self.bundles, {}, self.planned, tolerance=tolerance)
         self._is_running = True
-        self.wanted = packed
+        self.planned = packed
         return packed
 
     def reshape(
         self, strategy: Strategy, bundles: int, rates: Mapping[TopicPartition, float]
     ) -> None:
         """
-        Goes on with another strategy or another number of bundles; ``wanted`` says what moves.
+        Goes on with another strategy or another number of bundles; ``planned`` says what moves.
 
         By load, what is in bundles that are too many goes to the lightest ones, and new ones get
         from the heaviest until the loads are well together.
 
         Args:
-            strategy: from now on.
-            bundles: most bundles from now on.
             rates: bytes per second of the partitions, as far as known.
         """
         self.strategy, self.bundles, self._uneven_looks = strategy, bundles, 0
-        partitions = [each for bundle in self.wanted for each in bundle]
+        partitions = [each for bundle in self.planned for each in bundle]
         if strategy is Strategy.ROUND_ROBIN:
-            self.wanted = round_robin(partitions, bundles)
+            self.planned = round_robin(partitions, bundles)
         else:
-            self.wanted = self._packed(self._costs(rates), _GOAL)
+            self.planned = self._packed(self._costs(rates), _GOAL)
+
+    def is_surely_even(self, sums: Mapping[int, float]) -> bool:
+        """
+        Whether the loads are even, as sums of bundles tell without a look at each partition.
+
+        Args:
+            sums: bytes per second of the bundles that have reported; others carry nothing.
+        """
+        sizes = [len(bundle) for bundle in self.planned]
+        least = [sums.get(number, 0.0) + PARTITION_COST * size for number, size in enumerate(sizes)]
+        extra = least_share(sum(least), sum(sizes))
+        most = [load + extra * size for load, size in zip(least, sizes, strict=True)]
+        is_even = not least or are_close(min(least), max(most), total=sum(least), count=len(least))
+        if is_even:
+            self._uneven_looks = 0
+        return is_even
 
     def look(self, rates: Mapping[TopicPartition, float]) -> bool:
         """
-        Looks whether the loads are even; says whether ``wanted`` has changed.
+        Looks whether the loads are even; says whether ``planned`` has changed.
 
         Args:
             rates: bytes per second of the partitions, as far as known.
         """
         if self.strategy is Strategy.ROUND_ROBIN:
             return False
-        costs = self._costs(rates)
-        is_even = self._packed(costs, DEFAULT_TOLERANCE) == tuple(
-            tuple(sorted(bundle)) for bundle in self.wanted
-        )
-        self._uneven_looks = 0 if is_even else self._uneven_looks + 1
+        self._uneven_looks = 0 if self._stays(rates) else self._uneven_looks + 1
         if self._uneven_looks < _LOOKS:
             return False
         self._uneven_looks = 0
-        self.wanted = self._packed(costs, _GOAL)
+        self.planned = self._packed(self._costs(rates), _GOAL)
         return True
 
+    def _stays(self, rates: Mapping[TopicPartition, float]) -> bool:
+        """Whether nothing would move; usually one look at each rate tells."""
+        known = [
+            [rates[each] + PARTITION_COST for each in bundle if each in rates]
+            for bundle in self.planned
+        ]
+        if is_even(known, [len(bundle) for bundle in self.planned]):
+            return True
+        packed = self._packed(self._costs(rates), DEFAULT_TOLERANCE)
+        return packed == tuple(tuple(sorted(bundle)) for bundle in self.planned)
+
     def _costs(self, rates: Mapping[TopicPartition, float]) -> dict[TopicPartition, float]:
-        partitions = [each for bundle in self.wanted for each in bundle]
+        partitions = [each for bundle in self.planned for each in bundle]
         return {each: rates[each] + PARTITION_COST for each in partitions if each in rates}
 
     def _packed(
         self, costs: Mapping[TopicPartition, float], tolerance: float
     ) -> tuple[Bundle, ...]:
-        partitions = [each for bundle in self.wanted for each in bundle]
-        return pack(partitions, self.bundles, costs, self.wanted, tolerance=tolerance)
+        partitions = [each for bundle in self.planned for each in bundle]
+        return pack(partitions, self.bundles, costs, self.planned, tolerance=tolerance)

@@ -16,13 +16,7 @@ FlowT = TypeVar("FlowT", bound=Hashable)
 
 
 def with_cores(master: str, cores: int) -> str:
-    """
-    A ``spark.master`` that names the number of cores where it leaves that to the machine.
-
-    Args:
-        master: as the user has it.
-        cores: of this machine.
-    """
+    """A ``spark.master`` that names the number of cores where it leaves that to the machine."""
     return master.replace("*", str(cores)) if has_a_slot_per_core(master) else master
 
 
@@ -32,12 +26,16 @@ def has_a_slot_per_core(master: str) -> bool:
     return found is not None and found[1] == "*"
 
 
+def is_in_process(master: str) -> bool:
+    """Whether the tasks of a ``spark.master`` run on this machine, in the JVM of the driver."""
+    return _LOCAL.fullmatch(master) is not None
+
+
 def slots_of(master: str, task_cpus: str = "1") -> int | None:
     """
     The slots of a Spark that runs in one JVM.
 
     Args:
-        master: ``spark.master``.
         task_cpus: ``spark.task.cpus``; what is no number is for Spark to refuse.
 
     Returns:
@@ -51,7 +49,7 @@ def slots_of(master: str, task_cpus: str = "1") -> int | None:
 
 
 def fair_shares(
-    slots: int, wanted: Mapping[FlowT, int], held: Mapping[FlowT, int] | None = None
+    slots: int, requested: Mapping[FlowT, int], held: Mapping[FlowT, int] | None = None
 ) -> dict[FlowT, int]:
     """
     Divides slots among flows: all that is wanted if there are enough, or else evenly.
@@ -60,19 +58,17 @@ def fair_shares(
     already, or else to those that came first.
 
     Args:
-        slots: how many there are.
-        wanted: how many each flow can use, in the order in which they came.
-        held: how many each has.
+        requested: how many each flow can use, in the order in which they came.
     """
     held = held or {}
     level = max(
         each
-        for each in range(slots + 1)
-        if sum(min(number, each) for number in wanted.values()) <= slots
+        for each in range(min(slots, max(requested.values(), default=0)) + 1)
+        if sum(min(number, each) for number in requested.values()) <= slots
     )
-    shares = {flow: min(number, level) for flow, number in wanted.items()}
+    shares = {flow: min(number, level) for flow, number in requested.items()}
     spare = slots - sum(shares.values())
-    hungry = [flow for flow, number in wanted.items() if number > level]
+    hungry = [flow for flow, number in requested.items() if number > level]
     for flow in sorted(hungry, key=lambda each: held.get(each, 0) <= level)[:spare]:
         shares[flow] += 1
     return shares
@@ -86,23 +82,19 @@ class SlotLedger:
     has more than its share gives slots back when its bundles have drained. Until then others that
     may have them wait: at no time do more bundles hold a slot than there are, and no flow takes one
     that is another's share.
-
-    Args:
-        slots: how many there are.
     """
 
     def __init__(self, slots: int) -> None:
         self._slots = slots
-        self._wanted: dict[Hashable, int] = {}
+        self._requested: dict[Hashable, int] = {}
         self._shares: dict[Hashable, int] = {}
         self._held: set[tuple[Hashable, int]] = set()
 
-    def want(self, flow: Hashable, bundles: int) -> set[Hashable]:
+    def request(self, flow: Hashable, bundles: int) -> set[Hashable]:
         """
         Has a flow take part in the division, or go on with another number.
 
         Args:
-            flow: which.
             bundles: how many it can use; with 0 it takes no part, and comes last when it does.
 
         Returns:
@@ -110,7 +102,7 @@ class SlotLedger:
         """
         if bundles == 0:
             return self.leave(flow)
-        self._wanted[flow] = bundles
+        self._requested[flow] = bundles
         return self._divide() - {flow}
 
     def leave(self, flow: Hashable) -> set[Hashable]:
@@ -120,8 +112,23 @@ class SlotLedger:
         Returns:
             The other flows whose share has changed by this.
         """
-        self._wanted.pop(flow, None)
+        self._requested.pop(flow, None)
         return self._divide() - {flow}
+
+    @property
+    def wanted(self) -> int:
+        """How many slots all flows together can use."""
+        return sum(self._requested.values())
+
+    def resize(self, slots: int) -> set[Hashable]:
+        """
+        Goes on with another number of slots.
+
+        Returns:
+            The flows whose share has changed by this.
+        """
+        self._slots = slots
+        return self._divide()
 
     def share(self, flow: Hashable) -> int:
         """How many slots a flow may have; 0 if it takes no part."""
@@ -140,5 +147,5 @@ class SlotLedger:
 
     def _divide(self) -> set[Hashable]:
         held = Counter(flow for flow, _ in self._held)
-        before, self._shares = self._shares, fair_shares(self._slots, self._wanted, held)
+        before, self._shares = self._shares, fair_shares(self._slots, self._requested, held)
         return {flow for flow, share in self._shares.items() if before.get(flow) != share}

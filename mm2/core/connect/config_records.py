@@ -25,7 +25,7 @@ _BASE: Final = "mm2.base"
 
 
 class TargetState(StrEnum):
-    """What operators want of a connector, in Connect's words."""
+    """Connect's target states."""
 
     STARTED = "STARTED"
     PAUSED = "PAUSED"
@@ -34,19 +34,15 @@ class TargetState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
-    """
-    A connector's configuration; None: it was deleted.
-    """
+    """A connector's configuration; None: it was deleted."""
 
     name: str
     config: Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
-class WantedState:
-    """
-    What is wanted of a connector; None: nothing was said, so that it runs.
-    """
+class ConnectorTarget:
+    """A connector's target state; None: it has none, and runs."""
 
     name: str
     state: TargetState | None
@@ -54,14 +50,7 @@ class WantedState:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """
-    A request to start a connector anew.
-
-    Attributes:
-        name: the connector's.
-        include_tasks: its tasks, too.
-        only_failed: only what has failed.
-    """
+    """A request to restart a connector."""
 
     name: str
     include_tasks: bool
@@ -82,7 +71,7 @@ class Base:
     place: int = 0
 
 
-Entry: TypeAlias = ConnectorConfig | WantedState | Restart
+Entry: TypeAlias = ConnectorConfig | ConnectorTarget | Restart
 
 
 def encode(entry: Entry) -> tuple[bytes, bytes | None]:
@@ -90,7 +79,7 @@ def encode(entry: Entry) -> tuple[bytes, bytes | None]:
     match entry:
         case ConnectorConfig(name, config):
             return _record(_CONNECTOR, name, None if config is None else {"properties": config})
-        case WantedState(name, state):
+        case ConnectorTarget(name, state):
             return _record(_TARGET, name, None if state is None else _states(state))
         case Restart(name, include_tasks, only_failed):
             fields = {"include-tasks": include_tasks, "only-failed": only_failed}
@@ -124,7 +113,7 @@ def encode_base(base: Base | None) -> list[tuple[str, bytes]]:
 
 
 def decode_base(headers: Iterable[tuple[str, bytes | None]]) -> Base | None:
-    """What a record's headers say; None for one that counts in any case."""
+    """The base in a record's headers; None: the record counts in any case."""
     found = dict(headers).get(_BASE) or b""
     try:
         read, place = map(int, found.split(b","))
@@ -139,7 +128,7 @@ def _decoded(key: str, fields: Mapping[str, object] | None) -> Entry | None:
         return ConnectorConfig(name, None if fields is None else _texts(fields["properties"]))
     if key.startswith(_TARGET):
         name = key.removeprefix(_TARGET)
-        return WantedState(name, None if fields is None else _state(fields))
+        return ConnectorTarget(name, None if fields is None else _state(fields))
     if key.startswith(_RESTART) and fields is not None:
         include, failed = (fields[each] is True for each in ("include-tasks", "only-failed"))
         return Restart(key.removeprefix(_RESTART), include, failed)

@@ -12,7 +12,7 @@ LOST_MS: Final = 15_000
 """
 A task without a report for so long is gone; tasks report every few seconds, and when they end.
 
-That is longer than it may write without hearing from its leader
+That is longer than it may write without a lease of its leader
 (``mm2.core.leadership.state_machine``).
 """
 
@@ -21,39 +21,35 @@ _MOST_NAMED: Final = 20
 
 
 def connector_state(
-    wanted: RunState, *, is_led: bool, failure: str | None = None, still_runs: bool = False
+    target: RunState, *, is_led: bool, failure: str | None = None, still_runs: bool = False
 ) -> RunState:
     """
     The state of a connector.
 
     Args:
-        wanted: what operators want of it: RUNNING, PAUSED or STOPPED.
-        is_led: whether somebody leads the flow.
-        failure: why it does not run, if so.
+        target: RUNNING, PAUSED or STOPPED.
         still_runs: whether a task of it has not yet drained and ended.
     """
-    if wanted is not RunState.RUNNING and not still_runs:
-        return wanted
+    if target is not RunState.RUNNING and not still_runs:
+        return target
     if not is_led:
         return RunState.UNASSIGNED
     return RunState.RUNNING if failure is None else RunState.FAILED
 
 
 def task_state(
-    wanted: RunState, *, is_led: bool, failure: str | None = None, silent_ms: int | None = None
+    target: RunState, *, is_led: bool, failure: str | None = None, silent_ms: int | None = None
 ) -> RunState | None:
     """
     A task's run state; None once a stopped connector's task is gone.
 
     Args:
-        wanted: what operators want of its connector.
-        is_led: whether somebody leads the flow.
-        failure: why it, or a part of it, does not go on.
-        silent_ms: how long ago it reported; None if it has ended, or has not begun.
+        failure: why it, or a partition of it, has stopped.
+        silent_ms: how long ago it reported; None if it has ended, or has not started.
     """
     is_there = silent_ms is not None and silent_ms < LOST_MS
-    if wanted is not RunState.RUNNING and not is_there:
-        return None if wanted is RunState.STOPPED else wanted
+    if target is not RunState.RUNNING and not is_there:
+        return None if target is RunState.STOPPED else target
     if not is_led:
         return RunState.UNASSIGNED
     if failure is not None:
@@ -62,7 +58,7 @@ def task_state(
 
 
 def trace_of(errors: Mapping[TopicPartition, str]) -> str | None:
-    """Why partitions stand, one a line, in their order; None if none does."""
+    """Why partitions have stopped, one a line, in their order; None if none has."""
     lines = [f"{where}: {error}" for where, error in sorted(errors.items())]
     left_out = len(lines) - _MOST_NAMED
     if left_out > 0:

@@ -73,7 +73,6 @@ class Status:
     The status of a connector or a task.
 
     Attributes:
-        worker_id: the worker that wrote it.
         generation: grows with each new worker; late records of an older one do not count.
         trace: why it has failed; None unless it has.
         version: of the plugin; None if not known, as before Connect 4.2.
@@ -95,33 +94,33 @@ class ActiveTopic:
 
 
 Key: TypeAlias = ConnectorKey | TaskKey | TopicKey
+Entry: TypeAlias = Status | ActiveTopic
+StatusChange: TypeAlias = tuple[Key, Entry | None]
+"""A record of the topic; None is a tombstone. Keys of topics have an ``ActiveTopic``."""
 
 
-def encode_status(key: ConnectorKey | TaskKey, status: Status | None) -> tuple[bytes, bytes | None]:
-    """Key and value of a connector's or task's status; None writes a tombstone."""
-    if status is None:
-        return str(key).encode(), None
-    fields = {
-        "state": status.state.value,
-        "trace": status.trace,
-        "worker_id": status.worker_id,
-        "generation": status.generation,
-        "version": status.version,
-    }
-    return str(key).encode(), _dump(fields)
+def encode_status(key: Key, entry: Entry | None) -> tuple[bytes, bytes | None]:
+    """Key and value of a record; None writes a tombstone."""
+    return str(key).encode(), None if entry is None else _dump(_fields(key, entry))
 
 
-def encode_topic(key: TopicKey, found: ActiveTopic | None) -> tuple[bytes, bytes | None]:
-    """Key and value of a topic of a connector; None writes a tombstone."""
-    if found is None:
-        return str(key).encode(), None
-    fields = {
+def _fields(key: Key, entry: Entry) -> Mapping[str, object]:
+    if isinstance(entry, Status):
+        return {
+            "state": entry.state.value,
+            "trace": entry.trace,
+            "worker_id": entry.worker_id,
+            "generation": entry.generation,
+            "version": entry.version,
+        }
+    assert isinstance(key, TopicKey)  # noqa: S101 - see StatusChange
+    topic = {
         "name": key.topic,
         "connector": key.connector,
-        "task": found.task,
-        "discoverTimestamp": found.discovered_ms,
+        "task": entry.task,
+        "discoverTimestamp": entry.discovered_ms,
     }
-    return str(key).encode(), _dump({"topic": fields})
+    return {"topic": topic}
 
 
 def decode_key(key: bytes | None) -> Key | None:

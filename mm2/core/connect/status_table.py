@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from mm2.core.connect.config_records import TargetState
 from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
+    Entry,
+    Key,
     RunState,
     Status,
+    StatusChange,
     TaskKey,
     TopicKey,
     decode_key,
     decode_status,
     decode_topic,
-    encode_status,
-    encode_topic,
 )
-
-_IS_NO_PAUSE: Final = (RunState.FAILED, RunState.PAUSED)
+from mm2.core.model import CONNECTORS
 
 
 @dataclass(slots=True)
@@ -38,11 +37,21 @@ class StatusTable:
         Raises:
             SchemaError: the record is damaged; the one before it under its key stays.
         """
-        about = decode_key(key)
-        if isinstance(about, TopicKey):
-            self._take_topic(about, value)
-        elif about is not None:
-            self._take_status(about, value)
+        if (decoded := decode_key(key)) is not None:
+            decode = decode_topic if isinstance(decoded, TopicKey) else decode_status
+            self.apply(decoded, None if value is None else decode(value))
+
+    def apply(self, key: Key, entry: Entry | None) -> None:
+        """Applies one change, as Connect does: late UNASSIGNED statuses of tasks are ignored."""
+        if isinstance(entry, ActiveTopic):
+            assert isinstance(key, TopicKey)  # noqa: S101 - see StatusChange
+            self.topics[key] = entry
+        elif isinstance(key, TopicKey):
+            self.topics.pop(key, None)
+        elif entry is None:
+            self._remove(key)
+        elif isinstance(key, ConnectorKey) or not self._is_late(key, entry):
+            self.statuses[key] = entry
 
     def connectors(self) -> list[str]:
         """Names of all connectors, sorted."""
@@ -61,21 +70,10 @@ class StatusTable:
         """The topics of a connector, sorted."""
         return sorted(key.topic for key in self.topics if key.connector == connector)
 
-    def _take_topic(self, key: TopicKey, value: bytes | None) -> None:
-        if value is None:
-            self.topics.pop(key, None)
-        else:
-            self.topics[key] = decode_topic(value)
-
-    def _take_status(self, key: ConnectorKey | TaskKey, value: bytes | None) -> None:
-        if value is not None:
-            status = decode_status(value)
-            if not (isinstance(key, TaskKey) and self._is_late(key, status)):
-                self.statuses[key] = status
-            return
+    def _remove(self, key: ConnectorKey | TaskKey) -> None:
         self.statuses.pop(key, None)
         if isinstance(key, ConnectorKey):
-            # Connect takes a connector's tasks for gone with it.
+            # Connect removes a connector's tasks with it.
             for task in self.tasks(key.connector):
                 del self.statuses[TaskKey(key.connector, task)]
 
@@ -95,38 +93,52 @@ class StatusTable:
         )
 
 
-def statuses_on_worker_stop(said: StatusTable) -> Iterator[tuple[bytes, bytes | None]]:
+def changes_to(
+    table: StatusTable,
+    statuses: Mapping[ConnectorKey | TaskKey, Status],
+    topics: Mapping[TopicKey, ActiveTopic],
+) -> list[StatusChange]:
     """
-    Keys and values that a worker writes when it ends, as Connect's do (``WorkerConnector``).
+    What to write so that the table has these statuses; tombstones first.
 
-    All become UNASSIGNED, but tasks that have failed keep their trace.
-
-    Args:
-        said: the statuses of connectors that no other worker runs.
+    Entries of topics are only added: operators remove them (KIP-558). Entries of connectors other
+    than MirrorMaker's are left alone.
     """
-    for key, status in said.statuses.items():
-        has_failed = isinstance(key, TaskKey) and status.state is RunState.FAILED
-        if status.state is not RunState.UNASSIGNED and not has_failed:
-            yield encode_status(key, replace(status, state=RunState.UNASSIGNED, trace=None))
+    before = table.statuses
+    gone = [key for key in before if key not in statuses and key.connector in CONNECTORS]
+    return [
+        *((key, None) for key in gone),
+        *((key, status) for key, status in statuses.items() if before.get(key) != status),
+        *((key, found) for key, found in topics.items() if key not in table.topics),
+    ]
 
 
-def statuses_when_idle(
-    said: StatusTable, wanted: TargetState | None
-) -> Iterator[tuple[bytes, bytes | None]]:
+def changes_without_worker(table: StatusTable, target: TargetState | None) -> list[StatusChange]:
     """
-    Keys and values to write of a connector that no worker runs, and none is to run.
+    What to write of connectors that no worker runs, as Connect does (``WorkerConnector``).
 
-    FAILED does not become PAUSED: as in Connect it stays until the connector is started or stopped.
-
-    Args:
-        said: the present statuses.
-        wanted: the target state, not STARTED; None if the connector was deleted.
+    Started connectors become UNASSIGNED until a worker runs them. Failed tasks keep their trace.
+    A pause does not end FAILED, neither of tasks nor of connectors. Stopped connectors have no
+    tasks. Of deleted connectors, whose target is None, nothing is left.
     """
-    state = RunState.STOPPED if wanted is None else RunState[wanted.name]
-    for key, status in said.statuses.items():
-        if wanted is None or (state is RunState.STOPPED and isinstance(key, TaskKey)):
-            yield encode_status(key, None)
-        elif status.state is not state and (status.state, state) != _IS_NO_PAUSE:
-            yield encode_status(key, replace(status, state=state, trace=None))
-    if wanted is None:
-        yield from (encode_topic(key, None) for key in said.topics)
+    if target is None:
+        return [(key, None) for key in (*table.statuses, *table.topics)]
+    after = {key: _without_worker(key, each, target) for key, each in table.statuses.items()}
+    return [(key, entry) for key, entry in after.items() if entry is not table.statuses[key]]
+
+
+def _without_worker(
+    key: ConnectorKey | TaskKey, status: Status, target: TargetState
+) -> Status | None:
+    is_task, has_failed = isinstance(key, TaskKey), status.state is RunState.FAILED
+    match target:
+        case TargetState.STARTED:
+            return status if is_task and has_failed else _with(status, RunState.UNASSIGNED)
+        case TargetState.PAUSED:
+            return status if has_failed else _with(status, RunState.PAUSED)
+        case TargetState.STOPPED:
+            return None if is_task else _with(status, RunState.STOPPED)
+
+
+def _with(status: Status, state: RunState) -> Status:
+    return status if status.state is state else replace(status, state=state, trace=None)

@@ -6,5 +6,6 @@ it accepts and, worse, in what the same text matches (C446).
 """
 
 from mm2.core.java_regex.pattern import JavaPattern
+from mm2.core.java_regex.replacement import Replacement
 
-__all__ = ["JavaPattern"]
+__all__ = ["JavaPattern", "Replacement"]

@@ -71,7 +71,6 @@ def _read_range(reader: Reader) -> str:
 
 
 def _read_end(reader: Reader, *, starts: bool) -> int | str:
-    """Reads one end of a range, or a set that stands alone."""
     character = reader.take()
     if not character:
         reader.fail("Unclosed character class")

@@ -108,7 +108,6 @@ def _read_control(reader: Reader) -> int:
 
 
 def _read_name(reader: Reader) -> int:
-    """Reads a character by the name Unicode gives it."""
     if not reader.take_if("{"):
         reader.fail("Illegal character name escape sequence")
     name = _read_braces(reader, "Unclosed character name escape sequence")

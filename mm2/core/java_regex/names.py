@@ -124,7 +124,6 @@ def named_set(name: str, *, unicode: bool, any_case: bool) -> str | None:
     Returns the set that Java knows by ``name``, or None.
 
     Args:
-        name: what stands between the braces.
         unicode: whether the flag ``U`` gives the names of POSIX their meaning in Unicode.
         any_case: whether the flag ``i`` makes no difference of cases.
     """

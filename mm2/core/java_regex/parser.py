@@ -52,6 +52,16 @@ class Parser:
         self._names: dict[str, int] = {}
         self._referenced: set[int] = set()
 
+    @property
+    def groups(self) -> int:
+        """How many capturing groups were read."""
+        return self._groups
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """Numbers of the groups that have names."""
+        return self._names
+
     def translate(self) -> str:
         """
         Returns the pattern in the syntax of the ``regex`` module, version 1.

@@ -14,34 +14,51 @@ MATCH_WITHIN_S: Final = 1.0
 _SHOWN: Final = 200
 
 
-class _Compiled(Protocol):
-    def fullmatch(self, string: str, *, concurrent: bool, timeout: float) -> object | None: ...
+class Match(Protocol):
+    """Where a pattern was found, and its groups; None stands for a group without a part in it."""
 
-    def search(self, string: str, *, concurrent: bool, timeout: float) -> object | None: ...
+    def start(self) -> int:
+        """Where it begins."""
+
+    def end(self) -> int:
+        """Behind its last character."""
+
+    def group(self, number: int, /) -> str | None:
+        """The text of a group."""
+
+
+class _Compiled(Protocol):
+    def fullmatch(self, string: str, *, concurrent: bool, timeout: float) -> Match | None: ...
+
+    def search(self, string: str, *, concurrent: bool, timeout: float) -> Match | None: ...
 
 
 class JavaPattern:
     """
     A pattern in the syntax of ``java.util.regex.Pattern``, as Java 17 reads it.
 
-    Args:
-        text: the pattern.
-
     Raises:
         ConfigError: Java would reject it, or it uses what has no counterpart in Python: a reference
             to the group around it, or boundaries of graphemes.
+
+    Attributes:
+        groups: how many capturing groups it has.
+        names: their numbers, counted from 1, by their names.
     """
 
-    __slots__ = ("_compiled", "text")
+    __slots__ = ("_compiled", "groups", "names", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
+        parser = Parser(text)
         try:
-            translated = Parser(text).translate()
+            translated = parser.translate()
             self._compiled: _Compiled = regex.compile(translated, regex.VERSION1)
         except (regex.error, RecursionError) as problem:
             reason = f"Pattern '{text}' is not supported: {problem}"
             raise ConfigError(reason, value=text) from problem
+        self.groups = parser.groups
+        self.names = parser.names
 
     def __reduce__(self) -> tuple[type[JavaPattern], tuple[str]]:
         """Travels as its text, so that it is compiled where it arrives."""
@@ -72,11 +89,19 @@ class JavaPattern:
         Raises:
             PatternTimeout: that takes longer than a second.
         """
+        return self.first(text) is not None
+
+    def first(self, text: str) -> Match | None:
+        """
+        The first part of ``text`` that matches.
+
+        Raises:
+            PatternTimeout: that takes longer than a second.
+        """
         try:
-            found = self._compiled.search(text, concurrent=True, timeout=MATCH_WITHIN_S)
+            return self._compiled.search(text, concurrent=True, timeout=MATCH_WITHIN_S)
         except TimeoutError:
             raise self._too_slow(text) from None
-        return found is not None
 
     def _too_slow(self, text: str) -> PatternTimeout:
         return PatternTimeout(

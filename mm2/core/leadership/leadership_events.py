@@ -10,13 +10,7 @@ from mm2.core.leadership.lease_timing import LASTS_MS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elected:
-    """
-    The group has decided.
-
-    Attributes:
-        is_ours: whether this node is to lead.
-        alive: all nodes of the group.
-    """
+    """The group has decided."""
 
     is_ours: bool
     alive: frozenset[str]
@@ -28,9 +22,6 @@ class LeaseSeen:
     A lease was read in the control topic; they are read in their order, our own too.
 
     Attributes:
-        owner: whose it is.
-        epoch: under which it leads.
-        is_released: whether it leads no more.
         lasts_ms: how long it counts; 0 if it does not say.
     """
 

@@ -33,7 +33,7 @@ class LeaseLife:
     """
 
     def __init__(self) -> None:
-        self._heard_at_ms = -math.inf
+        self._read_at_ms = -math.inf
         self.ends_at_ms = math.inf
 
     def is_valid(self, now_ms: float) -> bool:
@@ -49,8 +49,8 @@ class LeaseLife:
         if not lasts_ms:
             return False
         is_valid = self.is_valid(now_ms)
-        is_back = self.ends_at_ms <= self._heard_at_ms <= now_ms - APART_MS
-        self._heard_at_ms = now_ms
+        is_back = self.ends_at_ms <= self._read_at_ms <= now_ms - APART_MS
+        self._read_at_ms = now_ms
         if is_valid or is_back:
             self.ends_at_ms = now_ms + lasts_ms
         return is_back

@@ -18,18 +18,16 @@ class Member:
     A node, as a member of a flow's group.
 
     Attributes:
-        node: its id.
         leads: flows that it has been given, with the epochs under which it leads them; 0 for a flow
             that it does not lead yet.
-        could: all flows that it could lead.
-        release: of the program that it runs.
+        eligible: all flows that it could lead.
         digest: of the flow's configuration as its file has it.
         is_warm: whether it could begin at once; one that has just been started needs seconds.
     """
 
     node: str
     leads: Mapping[str, int] = field(default_factory=dict)
-    could: frozenset[str] = frozenset()
+    eligible: frozenset[str] = frozenset()
     release: str = ""
     digest: str = ""
     is_warm: bool = True
@@ -40,7 +38,6 @@ def leader_of(flow: str, members: Collection[Member]) -> str:
     The node that is to lead a flow.
 
     Args:
-        flow: its name.
         members: of the flow's group, at least one; if none of them could lead it, the first by
             name is chosen all the same.
     """
@@ -61,8 +58,10 @@ def placement(members: Collection[Member]) -> dict[str, str]:
     loads = {each.node: 0 for each in members}
     for node in placed.values():
         loads[node] += 1
-    for flow in sorted(frozenset[str]().union(*(each.could for each in members)) - placed.keys()):
-        able = [each for each in members if flow in each.could]
+    for flow in sorted(
+        frozenset[str]().union(*(each.eligible for each in members)) - placed.keys()
+    ):
+        able = [each for each in members if flow in each.eligible]
         node = min(able, key=lambda each: (not each.is_warm, loads[each.node], each.node)).node
         placed[flow] = node
         loads[node] += 1
@@ -84,7 +83,7 @@ def _spread(placed: dict[str, str], members: Collection[Member], loads: dict[str
         (loads[each.node] - loads[node], flow, each.node)
         for flow, node in placed.items()
         for each in members
-        if each.is_warm and flow in each.could and loads[node] - loads[each.node] > 1
+        if each.is_warm and flow in each.eligible and loads[node] - loads[each.node] > 1
     ]:
         _, flow, node = min(moves)
         loads[placed[flow]] -= 1

@@ -44,7 +44,6 @@ class Leadership:
         node: its id; owner of its leases.
 
     Attributes:
-        role: what the node is now.
         epoch: of its last lease that counted; 0 for none.
     """
 
@@ -67,7 +66,6 @@ class Leadership:
         What is to be done, in this order, because of ``event``.
 
         Args:
-            event: what has happened.
             now_ms: by a clock that never goes back.
         """
         match event:
@@ -102,7 +100,7 @@ class Leadership:
         if now_ms - self._asked_at >= PATIENCE_MS:
             # A claim that was written and is not to be found in the log is lost.
             self._claimed = None
-        return self._keep(now_ms) if self._is_leader else self._settle(now_ms)
+        return self._keep(now_ms) if self._is_leader else self._follow(now_ms)
 
     @property
     def _is_leader(self) -> bool:
@@ -114,13 +112,13 @@ class Leadership:
         self._is_assigned, self._alive = event.is_ours, event.alive
         if self.role is Role.LEADING and not event.is_ours:
             return self._drain()
-        return self._settle(now_ms)
+        return self._follow(now_ms)
 
     def _other_seen(self, lease: events.LeaseSeen, now_ms: int) -> list[events.Action]:
         if lease.epoch >= self._lease.epoch:
             self._lease, self._seen_at = lease, now_ms
         if not self._is_leader:
-            return self._settle(now_ms)
+            return self._follow(now_ms)
         if lease.epoch >= self.epoch:
             return self._abandon(f"{lease.owner} leads with epoch {lease.epoch}")
         # Who reads only the last lease must not take an older leader's late word for the truth.
@@ -152,7 +150,7 @@ class Leadership:
         self._claimed, self._is_advancing = None, False
         return [events.Lead(lease.epoch)]
 
-    def _settle(self, now_ms: int) -> list[events.Action]:
+    def _follow(self, now_ms: int) -> list[events.Action]:
         """What a node does that does not lead."""
         if self._is_leader or self._is_working:
             return []
@@ -161,12 +159,12 @@ class Leadership:
         self.role = Role.WAITING if self._is_assigned else Role.FOLLOWING
         if not self._is_assigned:
             self._claimed = None
-            return self._doubt(now_ms)
+            return self._check_elected(now_ms)
         if self._has_caught_up and self._claimed is None and self._is_free(now_ms):
             return self._claim(now_ms)
         return []
 
-    def _doubt(self, now_ms: int) -> list[events.Action]:
+    def _check_elected(self, now_ms: int) -> list[events.Action]:
         """The group may believe that a node leads which does not; then it has to decide anew."""
         if not self._alive or now_ms - max(self._seen_at, self._asked_at) < PATIENCE_MS:
             return []
@@ -174,7 +172,6 @@ class Leadership:
         return [events.Rejoin()]
 
     def _is_free(self, now_ms: int) -> bool:
-        """Whether nobody has to be waited for."""
         lease = self._lease
         is_stale = now_ms - self._seen_at >= (lease.lasts_ms or PATIENCE_MS)
         is_overdue = now_ms - self._waits_since >= PATIENCE_MS
@@ -207,22 +204,22 @@ class Leadership:
         if self._is_leader:
             self.role = Role.RELEASING
             return [events.Release(self._last_claim)]
-        return self._settle(now_ms)
+        return self._follow(now_ms)
 
     def _stop(self, now_ms: int) -> list[events.Action]:
         self._is_stopping = True
         if self.role is Role.LEADING:
             # Who is to lead next is found out while the tasks drain.
             return [*self._drain(), events.Rejoin()]
-        return self._settle(now_ms)
+        return self._follow(now_ms)
 
     def _keep(self, now_ms: int) -> list[events.Action]:
         """What a leader does to stay one."""
         if not self._is_working:
             return []
-        return [*self._doubted(now_ms), *self._renewed(now_ms)]
+        return [*self._suspension(now_ms), *self._renewed(now_ms)]
 
-    def _doubted(self, now_ms: int) -> list[events.Action]:
+    def _suspension(self, now_ms: int) -> list[events.Action]:
         """Whether it leads, it knows only as long as it reads so."""
         was_suspended, self._is_suspended = self._is_suspended, not self._life.is_valid(now_ms)
         if was_suspended == self._is_suspended:

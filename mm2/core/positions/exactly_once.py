@@ -1,6 +1,4 @@
-"""
-Rules of exactly-once mirroring (KIP-618, KIP-656) that need no cluster to be told.
-"""
+"""Rules of exactly-once mirroring (KIP-618, KIP-656) that need no cluster to be told."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 
 MIRROR_GROUP_PREFIX: Final = "__mm2-"
-"""Such groups hold positions of flows; they are nobody's to translate."""
+"""Such groups hold positions of flows; they are not translated."""
 
 
 def mirror_group(flow: SourceAndTarget) -> GroupId:
@@ -62,7 +60,6 @@ def latest_positions(
 
     Args:
         records: Connect's records: upstream offset of the last record mirrored; None was reset.
-        lineages: those of the records that have one.
         group: the group's offsets, by source partition: upstream offset of the next record.
 
     Returns:

@@ -1,7 +1,7 @@
 """
 Which logs a position speaks of.
 
-An offset alone does not say whether the log it was taken from still exists: a topic may have been
+An offset alone does not show whether the log it was taken from still exists: a topic may have been
 deleted and created again under its name, or its end been cut off by an unclean leader election. So
 each position record carries, in a header, the topic ids of both sides (KIP-516), the leader epoch
 of the last record (KIP-320), where its copy is, and when the copy had last caught up. Key and value
@@ -53,7 +53,7 @@ class Lineage:
         return self.topic_id is not None or self.leader_epoch != UNKNOWN_EPOCH
 
     def encode(self) -> bytes:
-        """The header's value: JSON with a version, so that a later release may say more."""
+        """The header's value: JSON with a version, so that a later release may add more."""
         # Written by hand, because it is done for each position at each commit.
         topic = "null" if self.topic_id is None else f'"{self.topic_id}"'
         remote = "null" if self.remote_id is None else f'"{self.remote_id}"'

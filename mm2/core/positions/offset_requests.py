@@ -140,7 +140,6 @@ def check_against_source(
 
     Args:
         positions: upstream offset of the last record that counts as mirrored.
-        ranges: of the partitions that exist.
     """
     problems: list[ConfigError] = []
     for where, position in sorted(positions.items()):
@@ -168,7 +167,6 @@ def moved_position(
     Returns the position from which mirroring goes on at the target; see ``RequestedOffset``.
 
     Args:
-        target: where to move to.
         number: offset to read next (OFFSET, and TIME once looked up; -1 for a time after the last
             record), or how far to move, backwards if negative (SHIFT); else without meaning.
         stored: the position now; None if there is none.

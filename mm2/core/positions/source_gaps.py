@@ -1,8 +1,8 @@
 """
 Whether a copy can go on where it stopped, or what of the source is missing in between.
 
-Nothing here asks anybody: the caller brings what the brokers say. A ``Gap`` names the offsets of
-the source that are in doubt and the offset at which the copy can go on.
+Nothing here asks a broker: the caller brings the answers. A ``Gap`` names the offsets of
+the source that may be missing and the offset at which the copy can go on.
 """
 
 from __future__ import annotations
@@ -37,10 +37,7 @@ class Gap:
     A range of source offsets that the copy does not hold, or holds and should not.
 
     Attributes:
-        kind: what happened.
-        first: first offset of the range.
         end: the offset after its last; the same as ``first`` if the range is not known.
-        resume: where the copy goes on.
     """
 
     kind: GapKind
@@ -91,7 +88,6 @@ def truncated(position: int, *, epoch_end: int, start: int) -> Gap | None:
         position: next offset to copy.
         epoch_end: where the leader epoch of the last copied record ends in the leader's log; -1
             if the leader cannot tell.
-        start: first offset of the log.
     """
     if not NO_OFFSET < epoch_end < position:
         return None
@@ -104,12 +100,10 @@ def is_cut_off(remote_end: int, *, end: int, stable: int, marker: int | None) ->
     Whether a remote log ends before what was copied into it.
 
     Records that expire do not make a log end earlier. One to which others write as well may have
-    grown again; then nobody can tell.
+    grown again; then it cannot be found out.
 
     Args:
         remote_end: offset behind the copy of the last record.
-        end: of the log.
-        stable: its last stable offset.
         marker: where the commit marker of that copy was written, if it was, as the runs say. A
             transaction that has lost nothing else is open again.
     """
@@ -122,9 +116,8 @@ def remote_truncated(reached: int, *, back: int | None, start: int) -> Gap:
 
     Args:
         reached: first source offset that was not copied.
-        back: source offset of the first copy that is lost, or one before it; None if nobody knows,
-            and then all is copied again.
-        start: first offset of the source's log.
+        back: source offset of the first copy that is lost, or one before it; None if it is not
+            known, and then all is copied again.
     """
     first = start if back is None else min(back, reached)
     resume = max(first, start)
@@ -143,8 +136,6 @@ def out_of_range(
 
     Args:
         position: next offset to copy.
-        start: first offset of the log.
-        end: offset of its next record.
         same_topic: whether the topic certainly is the one that the position speaks of.
         reset: ``latest``; all else is from the start.
     """
@@ -249,6 +240,10 @@ class Pinned:
     def restart(self, now_s: float) -> None:
         """Counts from now on: the log may have moved unseen."""
         self._since_s = now_s
+
+    def age_s(self, now_s: float) -> float:
+        """For how long the last stable offset has been held back; 0 if it is not."""
+        return max(0.0, now_s - self._since_s) if self._stable < self._end else 0.0
 
     def overdue(self, *, after_s: float, now_s: float) -> Gap | None:
         """The range that waits for a transaction, once, if that has been open for long."""

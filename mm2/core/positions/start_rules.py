@@ -53,7 +53,6 @@ class StartRule:
     Attributes:
         topic: a regular expression of Java's, which must match the whole name.
         partition: only this one; None is all of them.
-        start: where.
     """
 
     topic: str
@@ -66,7 +65,7 @@ class StartRule:
 
 
 def start_of(where: TopicPartition, rules: Iterable[StartRule], otherwise: Start) -> Start:
-    """Returns what the first rule for a partition says, or ``otherwise``."""
+    """Returns the start by the first rule for a partition, or ``otherwise``."""
     return next((rule.start for rule in rules if rule.is_about(where)), otherwise)
 
 

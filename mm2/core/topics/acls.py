@@ -61,6 +61,7 @@ class AclPermission(StrEnum):
 
 _READING: Final = (AclOperation.READ, AclOperation.DESCRIBE)
 
+_WRITING: Final = frozenset({AclOperation.WRITE, AclOperation.ALL})
 _EVERY_TOPIC: Final = "*"
 """As the literal name of a resource, Kafka's word for any resource."""
 
@@ -96,9 +97,6 @@ def target_acls(
 
     Args:
         source: rules of the source cluster, of any kind.
-        accepts: whether the flow mirrors a topic; see ``should_replicate_topic``.
-        policy: names the remote topics.
-        alias: the source cluster's alias.
         mirrored: the topics that the flow mirrors now, to copy rules for prefixes and for all
             topics too, which Java never does; None leaves those out.
         same_name_all: whether copies that keep their topic's name get all rules, as in Java.
@@ -175,3 +173,23 @@ def _on_target(binding: AclBinding, name: str, pattern: PatternType) -> AclBindi
         host=binding.host,
         pattern_type=pattern,
     )
+
+
+def writers(rules: Iterable[AclBinding], topic: str) -> frozenset[str]:
+    """
+    Returns the principals that a rule allows to write to a topic and that none denies it.
+
+    Rules for single hosts count as if they were for all: which hosts clients use is not known.
+    """
+    about = [each for each in rules if each.operation in _WRITING and _is_about(each, topic)]
+    allowed = {each.principal for each in about if each.permission is AclPermission.ALLOW}
+    denied = {each.principal for each in about if each.permission is AclPermission.DENY}
+    return frozenset(allowed - denied)
+
+
+def _is_about(rule: AclBinding, topic: str) -> bool:
+    if rule.resource_type is not ResourceType.TOPIC:
+        return False
+    if rule.pattern_type is PatternType.PREFIXED:
+        return topic.startswith(rule.name)
+    return rule.name in (topic, _EVERY_TOPIC)

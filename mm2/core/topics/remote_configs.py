@@ -1,6 +1,4 @@
-"""
-Properties of topics: which ones a remote topic takes over, and how (Java: ``targetConfig``).
-"""
+"""Properties of topics: which ones a remote topic takes over, and how (Java: ``targetConfig``)."""
 
 from __future__ import annotations
 
@@ -77,9 +75,6 @@ def config_alterations(
     ``use.defaults.from`` says otherwise (C180).
 
     Args:
-        topic: the remote topic.
-        entries: the source topic's properties.
-        property_filter: which of them are copied.
         current: the remote topic's properties; if given, alterations that would change nothing are
             left out. Java never looks (C175).
     """

@@ -22,8 +22,6 @@ class TopicDescription:
     A topic as its cluster describes it.
 
     Attributes:
-        name: its name.
-        partitions: their number.
         replicas: of each partition; -1 if nobody asked. Does not count in comparisons.
     """
 
@@ -79,12 +77,7 @@ def plan_topics(
     Nothing is deleted or shrunk: a remote topic with more partitions than its source stays (C166).
 
     Args:
-        source: the topics that the flow mirrors.
         target: topics of the target; all of them, or those that are copies.
-        policy: names the remote topics.
-        alias: the source cluster's alias.
-        configs: what the source says about the properties of its topics.
-        property_filter: which of them are copied.
         replication_factor: for new topics; None gives each that of its source topic.
     """
     existing = {topic.name: topic.partitions for topic in target}

@@ -7,6 +7,7 @@ Those questions of Java's ``MirrorClient`` and ``MirrorSourceConnector`` that ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Final
 
 from mm2.core.filters import TopicFilter
@@ -32,6 +33,38 @@ def is_cycle(policy: ReplicationPolicy, topic: TopicName, target: ClusterAlias) 
     )
 
 
+class Refusal(Enum):
+    """Why a flow does not mirror a topic, for people."""
+
+    FILTER = "the filter of topics"
+    INTERNAL = "internal topics are never mirrored"
+    CYCLE = "its records come from the target"
+
+
+def replication_refusal(
+    topic: TopicName,
+    *,
+    flow: SourceAndTarget,
+    policy: ReplicationPolicy,
+    topic_filter: TopicFilter,
+    heartbeats_replication: bool,
+) -> Refusal | None:
+    """
+    Says why a flow does not mirror ``topic`` of its source cluster; None if it does (C152).
+
+    What mm2 and Connect keep for themselves is never mirrored. Java's policy forgets the herders'
+    topics when there is a separator of the user's own (C490).
+    """
+    wanted = topic_filter.should_replicate_topic(topic) or (
+        heartbeats_replication and policy.is_heartbeats_topic(topic)
+    )
+    if not wanted:
+        return Refusal.FILTER
+    if policy.is_internal_topic(topic) or _is_of_a_herder(topic):
+        return Refusal.INTERNAL
+    return Refusal.CYCLE if is_cycle(policy, topic, flow.target) else None
+
+
 def should_replicate_topic(
     topic: TopicName,
     *,
@@ -40,17 +73,15 @@ def should_replicate_topic(
     topic_filter: TopicFilter,
     heartbeats_replication: bool,
 ) -> bool:
-    """
-    Decides whether a flow mirrors ``topic`` of its source cluster (C152).
-
-    What mm2 and Connect keep for themselves is never mirrored. Java's policy forgets the herders'
-    topics when there is a separator of the user's own (C490).
-    """
-    wanted = topic_filter.should_replicate_topic(topic) or (
-        heartbeats_replication and policy.is_heartbeats_topic(topic)
+    """Decides whether a flow mirrors ``topic`` of its source cluster (C152)."""
+    refusal = replication_refusal(
+        topic,
+        flow=flow,
+        policy=policy,
+        topic_filter=topic_filter,
+        heartbeats_replication=heartbeats_replication,
     )
-    is_internal = policy.is_internal_topic(topic) or _is_of_a_herder(topic)
-    return wanted and not is_internal and not is_cycle(policy, topic, flow.target)
+    return refusal is None
 
 
 def is_own_copy(policy: ReplicationPolicy, topic: TopicName, source: ClusterAlias) -> bool:
@@ -142,7 +173,6 @@ def remote_topics(
 
 
 def _sources(policy: ReplicationPolicy, topic: TopicName) -> Iterator[ClusterAlias]:
-    """Yields the clusters that a name lists, from the last copy back to the first."""
     return (source for _, source in _passed(policy, topic))
 
 
