@@ -46,6 +46,11 @@ class TopicFilter(Plugin, ABC):
     def should_replicate_topic(self, topic: TopicName) -> bool:
         """Tells whether the user wants ``topic`` mirrored."""
 
+    def refusal(self, topic: TopicName) -> str:
+        """Says for people why ``topic`` is not mirrored."""
+        del topic
+        return f"{TOPIC_FILTER_KEY} does not accept it"
+
 
 class GroupFilter(Plugin, ABC):
     """Decides of which consumer groups offsets are translated (Java: ``GroupFilter``)."""
@@ -73,15 +78,15 @@ class NamePatterns:
     Names that match one of the patterns, each taken as a whole.
 
     Args:
-        patterns: in Java's syntax.
-        key: of the configuration, which has them.
         otherwise: whether names are in there that take too long to match (``NameMatch``).
     """
 
     def __init__(
         self, patterns: Iterable[str], key: str | None = None, *, otherwise: bool = False
     ) -> None:
-        alternatives = "|".join(patterns)
+        self.patterns = tuple(patterns)
+        self._key = key
+        alternatives = "|".join(self.patterns)
         self._matches = (
             NameMatch(JavaPattern(alternatives).matches, otherwise=otherwise, key=key)
             if alternatives
@@ -90,6 +95,11 @@ class NamePatterns:
 
     def __contains__(self, name: str) -> bool:
         return self._matches is not None and self._matches(name)
+
+    def first_match(self, name: str) -> str | None:
+        """The first single pattern that matches a name."""
+        alone = (each for each in self.patterns if name in NamePatterns([each], self._key))
+        return next(alone, None)
 
 
 _NOTHING: Final = NamePatterns(())
@@ -109,6 +119,18 @@ class DefaultTopicFilter(TopicFilter):
     def should_replicate_topic(self, topic: TopicName) -> bool:
         """Accepts included topics that are not excluded (C092)."""
         return topic in self._included and topic not in self._excluded
+
+    def refusal(self, topic: TopicName) -> str:
+        """Names the pattern that excludes ``topic``, or says that none includes it."""
+        if topic not in self._included:
+            return "no pattern of topics matches it"
+        pattern = self._excluded.first_match(topic)
+        return "topics.exclude" if pattern is None else f"topics.exclude: {pattern}"
+
+    @property
+    def included(self) -> tuple[str, ...]:
+        """The patterns of ``topics``."""
+        return self._included.patterns
 
 
 class DefaultGroupFilter(GroupFilter):

@@ -60,7 +60,6 @@ def connector_names(connector: str, *, group_id: str) -> FlowNames:
     The names of one connector of a Connect worker.
 
     Args:
-        connector: the connector's name, any text.
         group_id: the worker's, which keeps equal connectors of several Connect clusters apart.
     """
     part = topic_label(f"{group_id}.{connector}")

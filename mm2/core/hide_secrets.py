@@ -49,8 +49,6 @@ class Secret:
     A text that is not to be seen.
 
     Attributes:
-        text: as it would be read.
-        shown: what is shown in its place.
         begins: whether it counts only where no letter or digit stands before it.
         ends: the same of what stands behind it.
     """
@@ -66,8 +64,6 @@ def secrets_of(value: str, shown: str, *, within_words: bool = False) -> Iterato
     A value, its items and its lines, in all ways in which they are written.
 
     Args:
-        value: what is secret.
-        shown: what is shown in its place.
         within_words: whether letters and digits beside it are no reason to show it.
     """
     parts = {part.strip() for part in (*value.split(","), *value.splitlines())}

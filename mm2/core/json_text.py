@@ -36,7 +36,7 @@ def read_json(data: bytes | str, *, most_bytes: int = MOST_BYTES) -> object:
     text = data if isinstance(data, str) else data.decode("utf-8-sig")
     if _is_deep(text):
         raise ValueError(f"brackets more than {MOST_LEVELS} levels deep, or never closed")
-    parsed: object = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    parsed: object = _decode(text)
     if _HALF_OF_A_PAIR.search(text):
         json.dumps(parsed, ensure_ascii=False).encode()
     return parsed
@@ -61,3 +61,6 @@ def _finite(written: str) -> float:
     if number in {float("inf"), float("-inf")}:
         raise ValueError(f"{written[:20]} is no number")
     return number
+
+
+_decode: Final = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite).decode

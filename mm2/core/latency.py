@@ -16,15 +16,7 @@ _SAMPLES: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyStats:
-    """
-    Latencies in ms.
-
-    Attributes:
-        last: the newest.
-        least: of the last minute.
-        most: of the last minute.
-        mean: of the last minute.
-    """
+    """Latencies in ms."""
 
     last: int
     least: int
@@ -48,13 +40,7 @@ class _Sample:
 
 
 class Latency:
-    """
-    One series of latencies.
-
-    Args:
-        value_ms: its first.
-        now_ms: the time now.
-    """
+    """One series of latencies."""
 
     __slots__ = ("_last", "_samples")
 
@@ -87,3 +73,26 @@ class Latency:
     def _recent(self, now_ms: int) -> tuple[_Sample, ...]:
         oldest_ms = now_ms - _SAMPLES * _SAMPLE_MS
         return tuple(sample for sample in self._samples if sample.began_ms > oldest_ms)
+
+
+class LatencySeries:
+    """A series of latencies, or of other whole numbers, that begins empty."""
+
+    __slots__ = ("_latency",)
+
+    def __init__(self) -> None:
+        self._latency: Latency | None = None
+
+    def record(self, value: int, now_ms: int) -> None:
+        """Takes one in."""
+        if self._latency is None:
+            self._latency = Latency(value, now_ms)
+        else:
+            self._latency.record(value, now_ms)
+
+    def sample(self, now_ms: int) -> tuple[int, ...]:
+        """Last, least, most and mean of the last minute; empty if there never was one."""
+        if self._latency is None:
+            return ()
+        stats = self._latency.stats(now_ms)
+        return stats.last, stats.least, stats.most, round(stats.mean)

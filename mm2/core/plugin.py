@@ -56,10 +56,8 @@ def build(
     a ``ConfigError``, and so is that it does not answer in time (``mm2.user_code``).
 
     Args:
-        properties: of a connector.
         key: names the class: by Java's name in full, by its last part alone, or by a Python import
             path, written ``package.module:Class`` or ``package.module.Class``.
-        kind: what the class must extend.
         known: our own classes by the last part of their Java names; the first is the default.
 
     Raises:

@@ -13,9 +13,6 @@ class WindowedRate:
     A total that is reported when it changes, as a rate per second.
 
     Between two reports nothing was added. A new run of what is counted begins at zero.
-
-    Args:
-        window_ms: how far back the rate looks.
     """
 
     window_ms: int
@@ -28,7 +25,6 @@ class WindowedRate:
         Learns a total.
 
         Args:
-            total: what was counted by this run so far.
             run: names the run that counts.
             at_ms: when; what comes out of order counts as of the newest time.
         """

@@ -25,7 +25,6 @@ class HeartbeatPath:
 
     Attributes:
         way: from the cluster where they are written to the one where they are seen.
-        flow: which writes them.
     """
 
     way: Way
@@ -48,7 +47,6 @@ class FlowHealth:
     The state of a trace.
 
     Attributes:
-        trace: whose.
         last_ms: time of the newest heartbeat; None if none was found.
         age_ms: how old that is; never negative, though clocks differ.
         alive: whether it is young enough; None if the cluster could not be asked.
@@ -69,7 +67,6 @@ def expected_paths(
     Returns where heartbeats should be seen.
 
     Args:
-        emitting: flows that write heartbeats.
         copying: flows that copy heartbeats topics. They copy none that has been on their target
             before (C158).
     """
@@ -100,10 +97,7 @@ def flow_health(
 
     Args:
         last_ms: time of the newest heartbeat of each trace that has any.
-        expected: those that should have some.
-        now_ms: the time.
         max_age_ms: a flow whose last heartbeat is older is not alive.
-        unheard: clusters that could not be asked.
     """
     missing = set(unheard)
     wanted = set(expected)

@@ -95,11 +95,7 @@ class Checkpoint:
     A committed offset upstream and what it is downstream; the topic has the name of the copy.
 
     Attributes:
-        group: who committed.
-        partition: of the copy.
-        upstream_offset: what was committed.
         downstream_offset: where to go on reading the copy.
-        metadata: what the consumer added to its commit.
         exact: whether the record there is the first unread one, and not maybe one before it.
         logs: ids of the topics upstream (``source``) and downstream (``remote``), as far as known.
         target_commit: what stood downstream; None if nobody looked.
@@ -164,8 +160,8 @@ class Checkpoint:
 
     def may_be_about(self, topic_id: UUID | None) -> bool:
         """Whether the topic downstream may be the one of this id; None: it is not known."""
-        told = self.logs.remote
-        return told is None or topic_id is None or told == topic_id
+        own = self.logs.remote
+        return own is None or topic_id is None or own == topic_id
 
     def __str__(self) -> str:
         """Prints as Java's CheckpointFormatter does (C325)."""
@@ -218,8 +214,6 @@ class OffsetSync(NamedTuple):
 
 
 class _FieldReader:
-    """Takes fields from the front of some bytes."""
-
     __slots__ = ("_data", "_position")
 
     _MISSING: ClassVar = "Error reading {}: there is no key or no value"

@@ -1,0 +1,47 @@
+"""The records that a message handler is given, and returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """
+    A record as it was read (Java: ``ConsumerRecord``).
+
+    Returned as it is, it is copied to the partition of the same number.
+
+    Attributes:
+        timestamp: in ms since the epoch; -1 is none.
+        headers: names and values; bytes of a name that are no UTF-8 stand as surrogate escapes.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRecord:
+    """
+    A record to send (Java: ``ProducerRecord``).
+
+    Attributes:
+        partition: None has the key decide, as Java's producer does; without a key, any.
+        timestamp: in ms since the epoch; None is that of the record that was handled.
+        headers: names and values; none by default.
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    partition: int | None = None
+    timestamp: int | None = None
+    headers: Headers = ()
