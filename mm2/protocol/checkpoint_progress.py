@@ -1,6 +1,4 @@
-"""
-What the checkpoint flow reports in the progress topic, ``mm2-progress.<source>.internal``.
-"""
+"""What the checkpoint flow reports in the progress topic, ``mm2-progress.<source>.internal``."""
 
 from __future__ import annotations
 
@@ -21,13 +19,9 @@ class CheckpointLatency:
     partition with numbers of its own (not so Java: C425, C487).
 
     Attributes:
-        group: the consumer group.
         topic: downstream.
-        partition: its number.
-        last_ms: the newest.
-        min_ms: of the last minute.
-        max_ms: of the last minute.
-        avg_ms: of the last minute.
+        min_ms, max_ms, avg_ms: of the last minute.
+        exact: whether the last one has the offset of the very record that the group is at.
     """
 
     group: str
@@ -37,6 +31,7 @@ class CheckpointLatency:
     min_ms: int
     max_ms: int
     avg_ms: float
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +40,6 @@ class CheckpointProgress:
     What the checkpoint flow reports.
 
     Attributes:
-        time_ms: when.
-        groups: how many groups are followed.
         other_types: share and streams groups of the source that the filter takes; nothing is done
             for them.
         active: groups that have members on the target, and so are left alone there.

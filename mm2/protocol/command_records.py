@@ -2,8 +2,7 @@
 Records of the control topic by which operators steer a flow, and by which its leader passes it on.
 
 They hold until the next one under the same key, over restarts and changes of the leader; only a
-``RestartCommand`` is a command, for the leader that reads it. Values are versioned JSON, as all
-in that topic (``mm2.protocol.control_records``).
+``RestartCommand`` is a command, for the leader that reads it.
 """
 
 from __future__ import annotations
@@ -11,17 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
 
-from mm2.core.json_text import read_json
-from mm2.errors import SchemaError
-from mm2.protocol.codec import IN_KEY, VERSION, encode, from_json
-from mm2.protocol.control_records import NewerRecord
-
-CONFIG_KEY: Final = b"config"
-SETTINGS_KEY: Final = b"settings"
-_CONNECTOR: Final = "connector-"
-_RESTART: Final = "restart-"
+from mm2.protocol.codec import IN_KEY
 
 
 def _texts(changes: Mapping[str, object]) -> dict[str, str | None]:
@@ -46,8 +36,6 @@ class DesiredConnectorState:
 
     Attributes:
         connector: simple name of Java's class, ``MirrorSourceConnector``.
-        state: whether it is to work.
-        reason: why, for people.
         time_ms: since when, by the operator's clock.
     """
 
@@ -98,7 +86,6 @@ class LiveSettings:
     What tasks that run take over from their leader without a restart.
 
     Attributes:
-        epoch: of the leader.
         byte_rate_limit: ``flow.byte.rate.limit`` of the whole flow; negative: none.
         flush_interval_s: ``offset.flush.interval.ms``, in seconds.
         transaction_s: longest time until a transaction ends, in seconds; None at least once.
@@ -112,59 +99,22 @@ class LiveSettings:
     number: int = 0
 
 
-CommandRecord: TypeAlias = DesiredConnectorState | Alterations | RestartCommand | LiveSettings
+def _rounded(portions: Mapping[int, float]) -> dict[int, float]:
+    return {task: round(each, 4) for task, each in portions.items()}
 
 
-def encode_command(entry: CommandRecord) -> tuple[bytes, bytes]:
-    """Key and value of a record."""
-    match entry:
-        case DesiredConnectorState():
-            key = f"{_CONNECTOR}{entry.connector}".encode()
-        case RestartCommand():
-            key = f"{_RESTART}{entry.connector}".encode()
-        case Alterations():
-            key = CONFIG_KEY
-        case LiveSettings():
-            key = SETTINGS_KEY
-    return key, encode(entry)
-
-
-def decode_command(key: bytes | None, value: bytes | None) -> CommandRecord | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateDivision:
     """
-    The record; None for a tombstone, and for kinds that are none of these.
+    Who may take how much.
 
-    Raises:
-        NewerRecord: a newer release has written what holds until it is taken back.
-        SchemaError: the record is damaged, or a command of a newer release.
+    Attributes:
+        portions: of the flow's byte rate, by numbers of tasks; together they are 1.
+        number: grows with each division of an epoch.
     """
-    if key is None or value is None:
-        return None
-    name = key.decode(errors="replace")
-    if not name.startswith((_CONNECTOR, _RESTART)) and key not in {CONFIG_KEY, SETTINGS_KEY}:
-        return None
-    try:
-        fields: Any = read_json(value)
-        _check_version(name, int(fields.get("version", VERSION)))
-        return _decoded(name, fields)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
 
-
-def _check_version(name: str, version: int) -> None:
-    """A newer version of a persistent record blocks leading; newer commands are ignored."""
-    if version > VERSION:
-        holds = name == CONFIG_KEY.decode() or name.startswith(_CONNECTOR)
-        kind = NewerRecord if holds else SchemaError
-        raise kind(f"control record {name!r} is of version {version}, we know {VERSION}")
-
-
-def _decoded(name: str, fields: dict[str, Any]) -> CommandRecord:
-    match name.partition("-"):
-        case "connector", _, connector:
-            return from_json(DesiredConnectorState, fields, connector=connector)
-        case "restart", _, connector:
-            return from_json(RestartCommand, fields, connector=connector)
-        case "config", _, _:
-            return from_json(Alterations, fields)
-        case _:
-            return from_json(LiveSettings, fields)
+    epoch: int
+    portions: Mapping[int, float] = field(
+        metadata={"encode": _rounded, "is_required": True}, default_factory=dict
+    )
+    number: int = 0

@@ -2,8 +2,7 @@
 Records of the control topic, ``mm2-control.<source>.internal``.
 
 The flow's lease and assignments, what tasks ask of the leader, and what they found missing. One
-partition, compacted, on the target cluster. Every value is JSON with a ``version``, so that nodes
-of different releases can tell what they do not understand.
+partition, compacted, on the target cluster. ``mm2.protocol.control_codec`` reads and writes them.
 """
 
 from __future__ import annotations
@@ -11,35 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
 
-from mm2.core.json_text import read_json
 from mm2.core.model import TopicName, TopicPartition
-from mm2.errors import SchemaError
-from mm2.protocol.codec import IN_KEY, VERSION, encode, from_json
-
-LEASE_KEY: Final = b"lease"
-FLOW_KEY: Final = b"flow"
-_BUNDLE_PREFIX: Final = "bundle-"
-_MISSING_PREFIX: Final = "missing-"
-
-
-_KINDS: Final = frozenset({"lease", "flow", "bundle", "missing"})
-"""What must be understood; other kinds, of newer releases perhaps, are passed over."""
-
-
-class NewerRecord(SchemaError):
-    """
-    A record that a newer release has written; it may mean something else than it seems to.
-
-    Args:
-        message: which, and of what version.
-        lease: who leads, if it is about that: of a lease, epoch and owner never change.
-    """
-
-    def __init__(self, message: str, lease: Lease | None = None) -> None:
-        super().__init__(message)
-        self.lease = lease
+from mm2.protocol.codec import IN_KEY, from_json
 
 
 class BundleState(StrEnum):
@@ -70,12 +43,10 @@ class Lease:
 
     Attributes:
         epoch: grows with each new leader.
-        owner: id of the leading node.
         state: whether it leads, or has drained and leads no more.
         time_ms: when this was written, by the owner's clock; 0 if not known.
         lasts_ms: how long it counts if it is not written again; 0 if not known.
         digest: of the flow's configuration as the owner's file has it.
-        release: of the program that the owner runs.
     """
 
     epoch: int
@@ -163,7 +134,6 @@ class MissingTopic:
 
     Attributes:
         epoch: of the leader that started the task.
-        topic: its name.
     """
 
     epoch: int
@@ -176,8 +146,6 @@ class DesiredFlowState:
     What an operator wants of the flow; holds until the next one, also over restarts.
 
     Attributes:
-        state: whether it is to copy.
-        reason: why, for people.
         time_ms: since when, by the operator's clock.
         by: the program that wrote it; empty for a person.
     """
@@ -191,77 +159,6 @@ class DesiredFlowState:
     def is_stopped(self) -> bool:
         """Whether nothing is to be copied."""
         return self.state is FlowState.STOPPED
-
-
-def encode_desired_state(wanted: DesiredFlowState) -> tuple[bytes, bytes]:
-    """Key and value of what an operator wants of the flow."""
-    return FLOW_KEY, encode(wanted)
-
-
-def encode_lease(lease: Lease) -> tuple[bytes, bytes]:
-    """Key and value of a lease record."""
-    return LEASE_KEY, encode(lease)
-
-
-def encode_assignment(assignment: Assignment) -> tuple[bytes, bytes]:
-    """Key and value of an assignment record."""
-    return f"{_BUNDLE_PREFIX}{assignment.index}".encode(), encode(assignment)
-
-
-def encode_missing(missing: MissingTopic) -> tuple[bytes, bytes]:
-    """Key and value of a wish for a remote topic."""
-    return f"{_MISSING_PREFIX}{missing.topic}".encode(), encode(missing)
-
-
-Entry: TypeAlias = Lease | Assignment | MissingTopic | DesiredFlowState
-
-
-def decode(key: bytes | None, value: bytes | None) -> Entry | None:
-    """
-    The record; None for tombstones, gaps, and kinds that are not known.
-
-    Raises:
-        NewerRecord: a newer release has written it, with another meaning.
-        SchemaError: the record is damaged.
-    """
-    if key is None or value is None:
-        return None
-    name = key.decode(errors="replace")
-    try:
-        fields: Any = read_json(value)
-        _check_version(name, fields)
-        return _decoded(name, fields)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SchemaError(f"control record {name!r} cannot be read: {error!r}") from error
-
-
-def _check_version(name: str, fields: dict[str, Any]) -> None:
-    version = int(fields.get("version", VERSION))
-    if version > VERSION and name.partition("-")[0] in _KINDS:
-        message = f"control record {name!r} is of version {version}, we know {VERSION}"
-        is_lease = name.encode() == LEASE_KEY
-        raise NewerRecord(message, _newer_lease(fields) if is_lease else None)
-
-
-def _newer_lease(fields: dict[str, Any]) -> Lease | None:
-    try:
-        return Lease(epoch=int(fields["epoch"]), owner=str(fields["owner"]))
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _decoded(name: str, fields: dict[str, Any]) -> Entry | None:
-    match name.partition("-"):
-        case "lease", "", _:
-            return from_json(Lease, fields)
-        case "flow", "", _:
-            return from_json(DesiredFlowState, fields)
-        case "bundle", "-", index:
-            return from_json(Assignment, fields, index=int(index))
-        case "missing", "-", _:
-            return from_json(MissingTopic, fields)
-        case _:
-            return None
 
 
 def earlier_bundles(assignments: Iterable[Assignment]) -> list[list[TopicPartition]]:

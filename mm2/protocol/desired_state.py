@@ -14,15 +14,9 @@ import structlog
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR
 from mm2.errors import SchemaError
 from mm2.kafka.logs.read_log import Record, read_to_end
-from mm2.protocol.command_records import (
-    CONFIG_KEY,
-    Alterations,
-    CommandRecord,
-    ConnectorState,
-    DesiredConnectorState,
-    decode_command,
-)
-from mm2.protocol.control_records import DesiredFlowState, Entry, FlowState, NewerRecord, decode
+from mm2.protocol.command_records import Alterations, ConnectorState, DesiredConnectorState
+from mm2.protocol.control_codec import ALTERATIONS_KEY, ControlRecord, NewerRecord, decode_control
+from mm2.protocol.control_records import DesiredFlowState, FlowState
 
 log = structlog.get_logger()
 
@@ -35,7 +29,6 @@ class DesiredState:
     Attributes:
         flow: whether it is to copy at all; running without a record.
         connectors: by simple name of Java's class; without a record, a connector runs.
-        alterations: settings over those of the file.
     """
 
     flow: DesiredFlowState = field(
@@ -46,23 +39,23 @@ class DesiredState:
 
     def state_of(self, connector: str) -> ConnectorState:
         """
-        What is wanted of a connector.
+        The desired state of a connector.
 
         A flow that is stopped stops its source connector; heartbeats and checkpoints go on.
         """
         if connector == SOURCE_CONNECTOR and self.flow.is_stopped:
             return ConnectorState.STOPPED
-        wanted = self.connectors.get(connector)
-        return ConnectorState.RUNNING if wanted is None else wanted.state
+        desired = self.connectors.get(connector)
+        return ConnectorState.RUNNING if desired is None else desired.state
 
     def reason_of(self, connector: str) -> str:
         """The reason that the operator gave; empty without one."""
         if connector == SOURCE_CONNECTOR and self.flow.is_stopped:
             return self.flow.reason
-        wanted = self.connectors.get(connector)
-        return "" if wanted is None else wanted.reason
+        desired = self.connectors.get(connector)
+        return "" if desired is None else desired.reason
 
-    def then(self, entry: Entry | CommandRecord | None) -> DesiredState:
+    def then(self, entry: ControlRecord | None) -> DesiredState:
         """What holds after one more record."""
         match entry:
             case DesiredFlowState():
@@ -82,30 +75,19 @@ class ControlBacklog:
 
     Attributes:
         entries: the last one under each key.
-        steering: what operators want.
         end: offset of the last record; ``NO_OFFSET`` if there was none.
         newer: why it is not known what is altered: a newer release has altered it last.
     """
 
-    entries: tuple[Entry, ...]
-    steering: DesiredState = field(default_factory=DesiredState)
+    entries: tuple[ControlRecord, ...]
+    desired: DesiredState = field(default_factory=DesiredState)
     end: int = NO_OFFSET
     newer: str | None = None
-
-    @property
-    def wanted(self) -> DesiredFlowState:
-        """Whether operators want the flow to copy."""
-        return self.steering.flow
 
 
 async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> ControlBacklog:
     """
     Reads a control topic.
-
-    Args:
-        alias: the cluster's, for messages.
-        consumer: Java client keys of a consumer of it.
-        topic: its name.
 
     Raises:
         UnknownTopic: it is not there.
@@ -115,7 +97,7 @@ async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> C
     ordered = sorted(records, key=lambda record: record.offset)
     return ControlBacklog(
         entries=tuple(entry for each in ordered if (entry := readable(each)) is not None),
-        steering=desired_state_of(ordered),
+        desired=desired_state_of(ordered),
         end=ordered[-1].offset if ordered else NO_OFFSET,
         newer=next(filter(None, map(newer_alterations, ordered)), None),
     )
@@ -123,25 +105,16 @@ async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> C
 
 def desired_state_of(records: Iterable[Record]) -> DesiredState:
     """What operators want after some records, in their order; damaged ones are passed over."""
-    steering = DesiredState()
+    desired = DesiredState()
     for record in records:
-        steering = steering.then(readable(record)).then(readable_command(record))
-    return steering
+        desired = desired.then(readable(record))
+    return desired
 
 
-def readable(record: Record) -> Entry | None:
+def readable(record: Record) -> ControlRecord | None:
     """The decoded record; None for kinds without effect, and if it is damaged, which is logged."""
     try:
-        return decode(record.key, record.value)
-    except SchemaError as error:
-        log.error("control.unreadable", offset=record.offset, error=str(error))
-        return None
-
-
-def readable_command(record: Record) -> CommandRecord | None:
-    """The decoded command; None for other kinds, and if it is damaged, which is logged."""
-    try:
-        return decode_command(record.key, record.value)
+        return decode_control(record.key, record.value)
     except SchemaError as error:
         log.error("control.unreadable", offset=record.offset, error=str(error))
         return None
@@ -149,9 +122,9 @@ def readable_command(record: Record) -> CommandRecord | None:
 
 def newer_alterations(record: Record) -> str | None:
     """Why what is altered according to a record is not known; None if it is not about that."""
-    if record.key == CONFIG_KEY:
+    if record.key == ALTERATIONS_KEY:
         try:
-            decode_command(record.key, record.value)
+            decode_control(record.key, record.value)
         except NewerRecord as error:
             return str(error)
         except SchemaError:

@@ -1,6 +1,4 @@
-"""
-The record ``heartbeat`` of the progress topic: heartbeats of a flow, for metrics.
-"""
+"""The record ``heartbeat`` of the progress topic: heartbeats of a flow, for metrics."""
 
 from __future__ import annotations
 
@@ -40,7 +38,6 @@ class HeartbeatProgress:
 
     Attributes:
         time_ms: when, by its clock.
-        last_ms: time of the heartbeat that it has just written.
         ways: heartbeats that come in through the flow.
     """
 

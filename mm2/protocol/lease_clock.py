@@ -1,6 +1,4 @@
-"""
-The clock by which leases run out.
-"""
+"""The clock by which leases run out."""
 
 from __future__ import annotations
 

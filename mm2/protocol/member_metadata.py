@@ -7,18 +7,19 @@ who may describe the group can read.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from mm2.core.json_text import read_json
 from mm2.core.leadership.placement import Member
+from mm2.protocol.codec import encode, from_json
 
-VERSION: Final = 1
 _MOST_BYTES: Final = 1024 * 1024
 _MOST_FLOWS: Final = 2000
 """Of one node: more would be work for all, and are no honest node's."""
+
+_T = TypeVar("_T")
 
 PROTOCOL: Final = "mm2"
 """Name of the assignor, by which brokers keep members away that are not ours."""
@@ -30,47 +31,54 @@ class Decision:
     What a group has decided.
 
     Attributes:
-        leader: the node that is to lead.
         nodes: all nodes of the group, with the digests of their configurations.
     """
 
     leader: str
-    nodes: dict[str, str] = field(default_factory=dict)
+    nodes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MemberData:
+    """A member, as its user data has it."""
+
+    node: str
+    release: str = ""
+    config: str = ""
+    leads: Mapping[str, int] = field(default_factory=dict)
+    could: tuple[str, ...] = ()
+    warm: bool = True
 
 
 def encode_member(member: Member) -> bytes:
     """The user data of a member."""
-    return _dump(
-        {
-            "version": VERSION,
-            "node": member.node,
-            "release": member.release,
-            "config": member.digest,
-            "leads": dict(sorted(member.leads.items())),
-            "could": sorted(member.could),
-            "warm": member.is_warm,
-        }
+    return encode(
+        _MemberData(
+            node=member.node,
+            release=member.release,
+            config=member.digest,
+            leads=dict(sorted(member.leads.items())),
+            could=tuple(sorted(member.eligible)),
+            warm=member.is_warm,
+        )
     )
 
 
 def decode_member(data: bytes | None, member_id: str) -> Member:
     """The member in its user data; only its id where they cannot be decoded."""
-    try:
-        fields = _load(data)
-        leads = {str(flow): int(epoch) for flow, epoch in fields.get("leads", {}).items()}
-        could = frozenset(map(str, fields.get("could", ())))
-        if len(leads.keys() | could) > _MOST_FLOWS or min(leads.values(), default=0) < 0:
-            return Member(node=member_id)
-        return Member(
-            node=str(fields["node"]),
-            leads=leads,
-            could=could,
-            release=str(fields.get("release", "")),
-            digest=str(fields.get("config", "")),
-            is_warm=bool(fields.get("warm", True)),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    found = _decoded(_MemberData, data)
+    if found is None or len(found.leads.keys() | found.could) > _MOST_FLOWS:
         return Member(node=member_id)
+    if min(found.leads.values(), default=0) < 0:
+        return Member(node=member_id)
+    return Member(
+        node=found.node,
+        leads=found.leads,
+        eligible=frozenset(found.could),
+        release=found.release,
+        digest=found.config,
+        is_warm=found.warm,
+    )
 
 
 def decision(leader: str, members: Collection[Member]) -> Decision:
@@ -80,18 +88,12 @@ def decision(leader: str, members: Collection[Member]) -> Decision:
 
 def encode_decision(decided: Decision) -> bytes:
     """The user data of an assignment."""
-    fields = {"version": VERSION, "leader": decided.leader, "nodes": decided.nodes}
-    return _dump(fields)
+    return encode(decided)
 
 
 def decode_decision(data: bytes | None) -> Decision | None:
     """What a group has decided; None for an assignment that is not ours or cannot be read."""
-    try:
-        fields = _load(data)
-        nodes = {str(node): str(digest) for node, digest in fields.get("nodes", {}).items()}
-        return Decision(leader=str(fields["leader"]), nodes=nodes)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
+    return _decoded(Decision, data)
 
 
 def names_of_one_cluster(node: str, nodes: Iterable[str]) -> list[str]:
@@ -103,7 +105,6 @@ def names_of_one_cluster(node: str, nodes: Iterable[str]) -> list[str]:
 
     Args:
         node: id of a node: its process, and the alias of the target behind a slash.
-        nodes: all nodes of the group.
     """
     process, _, _ = node.rpartition("/")
     return sorted(each.removeprefix(f"{process}/") for each in nodes if _is_of(process, each))
@@ -114,12 +115,9 @@ def _is_of(process: str, node: str) -> bool:
     return "/" in process and node.startswith(f"{process}/")
 
 
-def _load(data: bytes | None) -> dict[str, Any]:
-    fields = read_json(data or b"null", most_bytes=_MOST_BYTES)
-    if not isinstance(fields, dict):
-        raise TypeError("no object")
-    return fields
-
-
-def _dump(fields: dict[str, object]) -> bytes:
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+def _decoded(kind: type[_T], data: bytes | None) -> _T | None:
+    """Of any version: what a newer one adds is passed over."""
+    try:
+        return from_json(kind, read_json(data or b"null", most_bytes=_MOST_BYTES))
+    except (ValueError, KeyError, TypeError):
+        return None

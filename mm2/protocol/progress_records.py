@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from mm2.core.copy_totals import Counts
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.protocol.codec import decode, encode
 
@@ -52,6 +53,7 @@ class PartitionProgress:
         bytes: of batches as produced, since the task started.
         position: upstream offset of the last mirrored record; -1 for none yet.
         end: high watermark of the source when last fetched; -1 if not known yet.
+        start: first offset that the source has, when last fetched; -1 if not known yet.
         lag: records between what the source has and what the target has.
         broker: node of the source that it was last read from; None if not yet known.
         latency_ms: the highest age of a record when it was acknowledged, since last time: of the
@@ -63,6 +65,17 @@ class PartitionProgress:
         skipped: records that were skipped (``errors.tolerance=all``).
         error: why the partition does not go on; None while it does.
         contested: partitions of the positions topic have different positions of it.
+        first: source offset of the first record that this task copied; -1 for none yet.
+        dead_letters: of ``skipped``, those written to the dead-letter topic.
+        pinned_since_ms: since when a transaction holds the last stable offset back, by the task's
+            clock; -1 if none does.
+        backfill: records before the source's end as it was when the task began that are not
+            copied yet.
+        age_ms: of records when they were read: last, least, most and mean of the last minute, each
+            batch by its oldest record; empty if there was none.
+        replication_ms: the same when the target had them.
+        live_ms: the same without backfill.
+        record_bytes: the same of the sizes of records, the mean of each batch.
     """
 
     topic: str
@@ -72,6 +85,7 @@ class PartitionProgress:
     bytes: int = 0
     position: int = NO_OFFSET
     end: int = NO_OFFSET
+    start: int = NO_OFFSET
     lag: int = 0
     broker: int | None = None
     latency_ms: int = 0
@@ -81,6 +95,26 @@ class PartitionProgress:
     skipped: int = 0
     error: str | None = None
     contested: bool = False
+    first: int = NO_OFFSET
+    dead_letters: int = 0
+    pinned_since_ms: int = NO_OFFSET
+    backfill: int = 0
+    age_ms: tuple[int, ...] = ()
+    replication_ms: tuple[int, ...] = ()
+    live_ms: tuple[int, ...] = ()
+    record_bytes: tuple[int, ...] = ()
+
+    @property
+    def counts(self) -> Counts:
+        """What the task counted."""
+        return Counts(
+            records=self.records,
+            bytes=self.bytes,
+            lost=self.lost,
+            diverged=self.diverged,
+            skipped=self.skipped,
+            dead_letters=self.dead_letters,
+        )
 
     @property
     def source(self) -> TopicPartition:
@@ -105,6 +139,24 @@ class PaceProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoadProgress:
+    """
+    What a task has under way.
+
+    Attributes:
+        buffer_bytes: between fetch and acknowledgement, at most.
+        active_records: fetched and not acknowledged.
+        commit_ms: how long commits of positions took: last, least, most and mean of the last
+            minute; empty for none.
+    """
+
+    buffer_bytes: int = 0
+    buffer_free_bytes: int = 0
+    active_records: int = 0
+    commit_ms: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BundleProgress:
     """
     What one task reports.
@@ -117,6 +169,7 @@ class BundleProgress:
         pid: process id of the task's worker, for people.
         partitions: those whose numbers changed.
         pace: what holds it back.
+        load: what it has under way.
         is_last: whether the task has drained and committed, and writes nothing more.
     """
 
@@ -127,7 +180,13 @@ class BundleProgress:
     pid: int
     partitions: tuple[PartitionProgress, ...]
     pace: PaceProgress = PaceProgress()
+    load: LoadProgress = LoadProgress()
     is_last: bool = False
+
+    @property
+    def run(self) -> str:
+        """Names the task that reports."""
+        return f"{self.epoch}.{self.bundle}.{self.pid}"
 
 
 def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:
