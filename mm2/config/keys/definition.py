@@ -32,6 +32,7 @@ class Definition(enum.Enum):
     DATA = "clients of mirrored records"
     OWN = "mm2 only"
     CONNECT = "Connect's source connectors"
+    TRANSFORM = "transforms"
 
 
 class Support(enum.Enum):
@@ -50,9 +51,7 @@ class Key:
     Attributes:
         name: as written in the file, without prefixes.
         default: the text that counts when the key is absent; None is Java's null.
-        doc: for the user.
         importance: HIGH, MEDIUM or LOW, as in Java.
-        definitions: who defines it.
         own_class: the class may also be one of ours by its simple name, or the user's own in
             Python, written package.module:Class.
         ignored: why it has no effect, which is harmless: a warning says so.

@@ -32,7 +32,6 @@ class AliasUse:
     How one spelling is read.
 
     Attributes:
-        key: as written in the file.
         target: the key of 4.3 that it stands for; None if it has no effect.
         setting: the value for the target, and where it comes from.
         taken: the target is given on the same level and wins.
@@ -61,9 +60,6 @@ def effective_settings(
     What counts for a connector, unresolved: what Java computes, and older spellings on top of it.
 
     Args:
-        layers: the whole file.
-        flow: the connector's flow.
-        connector: the connector's simple name.
         warnings: gets a sentence for every older spelling.
     """
     settings = layers.connector_settings(flow, connector)
@@ -75,14 +71,7 @@ def effective_settings(
 def _readings(
     raw: Mapping[str, str], flow: SourceAndTarget, settings: Mapping[str, Setting]
 ) -> list[AliasUse]:
-    """
-    The spellings that concern a flow, in the order in which they count.
-
-    Args:
-        raw: the file, as written.
-        flow: whose own keys count.
-        settings: what Java computes for a connector of the flow.
-    """
+    """The spellings that concern a flow, in the order in which they count."""
     connector = settings.get("connector.class")
     is_sink = connector is not None and "Sink" in connector.value.rpartition(".")[2]
     found: list[AliasUse] = []
@@ -115,7 +104,6 @@ def canonical_key(key: str) -> str | None:
 
 
 def _translated(settings: Mapping[str, Setting], found: list[AliasUse]) -> dict[str, Setting]:
-    """The settings with the spellings applied."""
     effective = {r.target: r.setting for r in found if r.target is not None and not r.taken}
     return {**settings, **effective}
 

@@ -29,7 +29,6 @@ TABLE: Final[Mapping[str, Key]] = MappingProxyType(
         )
     }
 )
-"""Every key by its name."""
 
 
 def _prefix(name: str, doc: str, reason: str) -> Key:
@@ -37,10 +36,9 @@ def _prefix(name: str, doc: str, reason: str) -> Key:
     return Key(name, Type.STRING, None, doc, definitions=definitions, ignored=reason)
 
 
-_TRANSFORMS: Final = "no key names it, and transforms are refused"
 PREFIXES: Final = (
-    _prefix("transforms.", "What a transform is set to.", _TRANSFORMS),
-    _prefix("predicates.", "What a predicate is set to.", _TRANSFORMS),
+    _prefix("transforms.", "What a transform is set to.", "transforms does not list its name"),
+    _prefix("predicates.", "What a predicate is set to.", "predicates does not list its name"),
     _prefix(
         "topic.creation.", "Topics that Connect creates.", "mirroring creates its topics itself"
     ),

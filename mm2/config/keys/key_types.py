@@ -12,11 +12,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeAlias
 
+from mm2.core.byte_size import parse_size
+
 Value: TypeAlias = bool | int | float | str | tuple[str, ...] | None
 
 
 class Type(enum.Enum):
-    """How the text of a key is read; the names are those of Kafka's ``ConfigDef.Type``."""
+    """How the text of a key is read; the names are those of ``ConfigDef.Type``, and ours."""
 
     BOOLEAN = "boolean"
     STRING = "string"
@@ -27,6 +29,8 @@ class Type(enum.Enum):
     LIST = "list"
     CLASS = "class"
     PASSWORD = "password"  # noqa: S105 - the name of a type
+    SIZE = "size"
+    """Ours: bytes as a number, or with a unit."""
 
 
 def duration_ms(value: Value) -> timedelta | None:
@@ -167,6 +171,13 @@ def _class(text: str) -> str:
     return trimmed
 
 
+def _size(text: str) -> int:
+    trimmed = java_trim(text)
+    if _INTEGER.fullmatch(trimmed):
+        return _integer(64)(trimmed)
+    return _integer(64)(str(parse_size(trimmed)))
+
+
 PARSERS: Final[dict[Type, Callable[[str], Value]]] = {
     Type.BOOLEAN: _boolean,
     Type.STRING: java_trim,
@@ -174,6 +185,7 @@ PARSERS: Final[dict[Type, Callable[[str], Value]]] = {
     Type.INT: _integer(32),
     Type.SHORT: _integer(16),
     Type.LONG: _integer(64),
+    Type.SIZE: _size,
     Type.DOUBLE: _double,
     Type.LIST: _list,
     Type.CLASS: _class,

@@ -185,4 +185,3 @@ What each client knows beyond the client names (``ProducerConfig``, ``ConsumerCo
 CLIENT_SETTINGS: Final[Mapping[ClientKind, frozenset[str]]] = {
     kind: frozenset(rows) for kind, rows in CLIENT_ROWS.items()
 }
-"""The names alone."""

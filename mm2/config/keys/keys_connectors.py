@@ -15,6 +15,7 @@ from mm2.config.keys.effects import (
     NEW_ONLY,
     NONE,
     SHARES,
+    TASKS,
     TOPICS,
 )
 from mm2.config.keys.key_types import Type, Value, duration_ms, equals
@@ -22,11 +23,8 @@ from mm2.config.keys.value_checks import between, items, one_of, one_of_any_case
 
 _MIRROR: Final = "org.apache.kafka.connect.mirror."
 _BYTES: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
+_SIMPLE: Final = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 _PLUGINS: Final = "there are no versions of plug-ins to choose from"
-_ARRIVES: Final = (
-    "records are copied as bytes, unchanged: what is to be masked or left out would arrive as it"
-    " is. Remove the key, or run the flow in Kafka's own MirrorMaker"
-)
 _CONVERTS: Final = f"records are copied as bytes, unchanged. Write {_BYTES}, or remove the key"
 
 _S: Final = frozenset({Definition.SOURCE})
@@ -44,7 +42,10 @@ _exactly_once: Final = partial(
 
 def _converter(part: str) -> Key:
     doc = f"Connect's converter of a record's {part}; left out, it is ByteArrayConverter."
-    accepted = (_BYTES, "ByteArrayConverter", "ByteArray")
+    accepted: tuple[str, ...] = (_BYTES, "ByteArrayConverter", "ByteArray")
+    if part == "header":
+        # Java's MirrorMaker needs it for InsertHeader; headers that exist stay as they are here.
+        accepted += (_SIMPLE, "SimpleHeaderConverter", "Simple")
     return _each(
         f"{part}.converter",
         Type.CLASS,
@@ -149,7 +150,7 @@ _SOURCE: Final = (
     _source_checkpoint("metric.names.formats", Type.LIST, "legacy",
         "Formats in which metrics are named (KIP-1280).",
         check=items(empty_allowed=False, allowed=("legacy", "new")),
-        ignored="there are no JMX metrics"),
+        field="metric_names_formats", effects=TASKS),
 )
 
 _CHECKPOINT: Final = (
@@ -202,10 +203,11 @@ _CONNECT: Final = (
         ignored="there are never more tasks"),
     *(_converter(part) for part in ("key", "value", "header")),
     *(_converter_version(part) for part in ("key", "value", "header")),
-    _each("transforms", Type.LIST, "", "Names of Connect transforms to apply.", check=items(),
-        refused=_ARRIVES),
+    _each("transforms", Type.LIST, "",
+        "Names of Connect's transforms to apply to records, in this order.", check=items(),
+        effects=BUNDLES | CHECKPOINTS | HEARTBEATS),
     _each("predicates", Type.LIST, "", "Names of the predicates that transforms use.",
-        check=items(), refused=_ARRIVES),
+        check=items(), effects=BUNDLES | CHECKPOINTS | HEARTBEATS),
     _each("config.action.reload", Type.STRING, "restart",
         "What to do when a provider's value has expired.", check=one_of("none", "restart"),
         ignored="values of Kafka's providers do not expire"),

@@ -16,7 +16,7 @@ from typing import Final
 from mm2.config.keys.definition import Definition, Key
 from mm2.config.keys.effects import BUNDLES, CHECKPOINTS, NEW_ONLY, SHARES, TASKS, TOPICS
 from mm2.config.keys.key_types import Type, Value, equals
-from mm2.config.keys.value_checks import between, one_of
+from mm2.config.keys.value_checks import between, items, one_of
 from mm2.core.positions.start_rules import RULES_KEY, parse_rules
 from mm2.errors import ConfigError
 
@@ -39,9 +39,7 @@ class KeyAlias:
 
     Attributes:
         name: the key; a prefix if it ends in a dot.
-        treatment: what becomes of it.
         stands_for: the key of 4.3 (or prefix) that it sets, if it is an alias.
-        doc: one sentence for the user.
     """
 
     name: str
@@ -83,6 +81,8 @@ ALIASES: Final = (
         " as target.admin.",
     ),
 )
+HANDLER: Final = "message.handler"
+ARROW_FUNCTION: Final = "arrow.function"
 DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
 RENAME_TOPICS: Final = "rename.topics"
 READAHEAD: Final = "readahead.queue.capacity"
@@ -137,9 +137,9 @@ OWN_KEYS: Final = (
         field="offset_syncs_retention", effects=NEW_ONLY),
     _checkpoint("reverse.checkpointing.enabled", Type.BOOLEAN, "true",
         "Whether checkpoints of B->A also say where a group that reads A's topics in their copies"
-        " on B goes on in the originals on A, so that it can return. Only if A->B is enabled in"
+        " on B goes on in the originals on A. So it can return. Only if A->B is enabled in"
         " the same file and emits offset syncs, and then also while B->A itself is not enabled.",
-        field="reverses",
+        field="reverse_checkpoints",
         effects=CHECKPOINTS),
     _source("use.defaults.from", Type.STRING, "target",
         "Whose default values count for topic settings: target or source. Java passes over it at"
@@ -154,18 +154,18 @@ OWN_KEYS: Final = (
         field="acls_prefixed", effects=TOPICS),
     _source("sync.topic.acls.same.name", Type.STRING, "read",
         "Which rules are copied where the copy keeps its topic's name"
-        " (IdentityReplicationPolicy): read (READ and DESCRIBE of single topics) or all (what"
-        " other copies get, and Java copies: also ALTER, DELETE and ALTER_CONFIGS, and with"
-        " sync.topic.acls.prefixed.enabled rules of many topics, which then hold for the target's"
-        " own topics too).", check=one_of("read", "all"), field="acls_same_name_all",
-        convert=equals("all"), effects=TOPICS),
+        " (IdentityReplicationPolicy): read (READ and DESCRIBE of single topics) or all. With all,"
+        " they are what other copies get, and Java copies: also ALTER, DELETE and ALTER_CONFIGS."
+        " With sync.topic.acls.prefixed.enabled these are also rules of many topics, which then"
+        " hold for the target's own topics too.", check=one_of("read", "all"),
+        field="acls_same_name_all", convert=equals("all"), effects=TOPICS),
     _source("sync.topic.acls.delete.enabled", Type.BOOLEAN, "false",
         "Whether a copied rule is deleted on the target when it is gone from the source.",
         field="acls_deleted", effects=TOPICS),
     _source(RULES_KEY, Type.LIST, "",
         "Where partitions without a position begin, the first that holds: topic=where or"
-        " topic:partition=where; topic is a regular expression, where is earliest, latest, an"
-        " offset, a time (2026-11-21T09:30:00Z) or by_duration:PT1H. Others begin where"
+        " topic:partition=where. Here topic is a regular expression, and where is earliest, latest,"
+        " an offset, a time (2026-11-21T09:30:00Z) or by_duration:PT1H. Others begin where"
         " auto.offset.reset of the source's consumer says.", check=_wrong_start_rules,
         field="starts", convert=_start_rules, effects=BUNDLES),
     _source("emit.offset-runs.enabled", Type.BOOLEAN, "true",
@@ -176,7 +176,7 @@ OWN_KEYS: Final = (
         "What becomes of a remote topic when its source topic was deleted: keep or delete.",
         check=one_of("keep", "delete"), field="deletes_topics", convert=equals("delete"),
         effects=TOPICS),
-    _source("flow.byte.rate.limit", Type.LONG, "-1",
+    _source("flow.byte.rate.limit", Type.SIZE, "-1",
         "Most bytes that a flow reads from its source in a second, as stored there; its tasks"
         " share them. -1 is no limit. Can be changed while the flow runs.",
         check=lambda value: "write -1 for no limit" if value == 0 else None,
@@ -184,7 +184,7 @@ OWN_KEYS: Final = (
     _source("source.gap.policy", Type.STRING, "report",
         "What follows when data are missing from the source: report (say so and go on) or fail"
         " (that partition stops, the others go on).", check=one_of("report", "fail"),
-        field="gaps_fail", convert=equals("fail"), effects=BUNDLES),
+        field="fail_on_source_gap", convert=equals("fail"), effects=BUNDLES),
     _source("source.hanging.transaction.timeout.ms", Type.LONG, "900000",
         "With isolation.level=read_committed: a transaction of the source that holds mirroring"
         " back for longer is reported, in ms. Brokers abort transactions after"
@@ -192,11 +192,11 @@ OWN_KEYS: Final = (
         field="hanging_transaction", effects=BUNDLES),
     _source("target.topic.deleted.policy", Type.STRING, "recreate",
         "What follows when a remote topic was deleted under us, or the end of its log was cut"
-        " off: recreate (create it and copy the source again from its start, or from where the"
-        " cut is) or fail (its partitions stop, the others go on).",
-        check=one_of("recreate", "fail"), field="remote_gaps_fail", convert=equals("fail"),
+        " off: recreate or fail. With recreate, it is created, and the source is copied again from"
+        " its start, or from where the cut is. With fail, its partitions stop; the others go on.",
+        check=one_of("recreate", "fail"), field="fail_on_remote_gap", convert=equals("fail"),
         effects=BUNDLES),
-    _source("decompressed.batch.max.bytes", Type.LONG, "268435456",
+    _source("decompressed.batch.max.bytes", Type.SIZE, "268435456",
         "Most bytes that one batch of the source may have when it is decompressed; a task needs"
         " about three times as much memory. Only batches that cannot be copied as they are get"
         " decompressed. errors.tolerance says what becomes of a larger one.", check=between(1),
@@ -212,14 +212,47 @@ OWN_KEYS: Final = (
         field="assignment_balance", effects=SHARES),
     _checkpoint("checkpoints.deleted.groups.policy", Type.STRING, "keep",
         "What becomes of checkpoints of a group that is gone from the source: keep (as in Java)"
-        " or tombstone (taken back, so that their topic forgets them).",
-        check=one_of("keep", "tombstone"), field="takes_back", convert=equals("tombstone"),
-        effects=CHECKPOINTS),
+        " or tombstone. The latter takes them back, so that their topic forgets them.",
+        check=one_of("keep", "tombstone"), field="tombstone_deleted_groups",
+        convert=equals("tombstone"), effects=CHECKPOINTS),
     _checkpoint("emit.checkpoints.follow.commits.enabled", Type.BOOLEAN, "false",
         "Whether what groups commit on the source is followed as it comes, for checkpoints within"
         " a second and not only after emit.checkpoints.interval.seconds. It takes READ on the"
         " source's __consumer_offsets, and reads all that is written there.",
-        field="follows_commits", effects=CHECKPOINTS),
+        field="follow_commits", effects=CHECKPOINTS),
+    _source(HANDLER, Type.CLASS, "",
+        "Your code for the flow's records: a class with handle(record), which returns a list of"
+        " records, or such a function. Write package.module:name; it may be asynchronous (KIP-3)."
+        " Copies are made of what it returns.", own_class=True, field="handler",
+        convert=_stripped, effects=BUNDLES),
+    _source("message.handler.args", Type.STRING, "",
+        "What the init method of message.handler is called with.", field="handler_args",
+        effects=BUNDLES),
+    _source("message.handler.topics", Type.LIST, ".*",
+        "Regular expressions of the source's topics whose records go through message.handler;"
+        " all others are copied as bytes.", check=items(), field="handler_topics",
+        effects=BUNDLES),
+    _source(ARROW_FUNCTION, Type.CLASS, "",
+        "Your code for many records at a time: a function of a pyarrow.RecordBatch"
+        " that returns one, or a class with such a handle(batch). Write"
+        " package.module:name. A flow has this or message.handler.", own_class=True,
+        field="function", convert=_stripped, effects=BUNDLES),
+    _source("arrow.function.args", Type.STRING, "",
+        "What the init method of arrow.function is called with.", field="function_args",
+        effects=BUNDLES),
+    _source("arrow.function.topics", Type.LIST, ".*",
+        "Regular expressions of the source's topics whose records go through arrow.function;"
+        " all others are copied as bytes.", check=items(), field="function_topics",
+        effects=BUNDLES),
+    _source("provenance.headers.enabled", Type.BOOLEAN, "false",
+        "Whether records get headers that say where they were written first (mm2.source.cluster,"
+        " topic, partition, offset, timestamp), unless they have them. Records of the target are"
+        " then not copied back to it, whatever topics are called.", field="provenance",
+        effects=BUNDLES),
+    _source("provenance.origins", Type.LIST, "",
+        "With provenance.headers.enabled: aliases of the clusters whose records are copied, by"
+        " these headers; empty: of all but the target. So that of several ways to a cluster each"
+        " record takes one.", check=items(), field="origins", effects=BUNDLES),
     _source(DEAD_LETTER_TOPIC, Type.STRING, "",
         "Topic on the target for records that errors.tolerance = all skips, created if it is"
         " missing; empty: they go to the log. Connect has it for sink connectors only.",

@@ -92,12 +92,7 @@ def misspelt(key: str) -> str | None:
 
 
 def spark_mistakes(properties: Mapping[str, str]) -> Iterator[ConfigError]:
-    """
-    Values that Spark could not start with.
-
-    Args:
-        properties: Spark's keys, resolved.
-    """
+    """Values that Spark could not start with."""
     for key, value in properties.items():
         if key == "spark.master" and not _MASTER.fullmatch(value):
             remedy = "write local[2], spark://host:7077, k8s://https://host:443 or yarn"

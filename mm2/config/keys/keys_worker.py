@@ -65,8 +65,8 @@ _OBEYED: Final = (
         check=_positive_or_default, field="status_partitions", effects=NEW_ONLY),
     _worker("offset.flush.interval.ms", Type.LONG, "60000",
         "How often positions are committed, in ms. Left out, it is 1000 here, where Java takes"
-        " 60000.", mm2_default="1000",
-        field="offset_flush_interval", effects=TASKS),
+        " 60000. A task that writes more than 2,000 positions a second waits longer.",
+        mm2_default="1000", field="offset_flush_interval", effects=TASKS),
     _worker("offset.flush.timeout.ms", Type.LONG, "5000", "Longest wait for such a commit, in ms.",
         ignored="a commit is waited for, however long it takes; copying goes on meanwhile"),
     _worker("exactly.once.source.support", Type.STRING, "disabled",
@@ -172,6 +172,7 @@ WORKER_KEYS: Final = (
         "How plug-ins are found.",
         check=one_of_any_case("only_scan", "service_load", "hybrid_warn", "hybrid_fail"),
         ignored=_NO_PLUGINS,
+        accepted=("only_scan", "service_load", "hybrid_fail"),
     ),
     Key(
         ALLOWLIST_KEY,

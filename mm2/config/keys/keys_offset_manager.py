@@ -1,0 +1,55 @@
+"""The keys of an offset manager: those that Kafka's brokers have for ``__consumer_offsets``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from mm2.config.keys.definition import Key
+from mm2.config.keys.key_types import Type
+from mm2.config.keys.value_checks import between, one_of
+from mm2.core.offset_manager.commits import DEFAULT_METADATA_BYTES
+
+CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+"""By their numbers, as which Kafka's brokers have them."""
+
+_key: Final = partial(Key, definitions=frozenset(), importance="HIGH")
+
+# fmt: off
+OFFSET_MANAGER_KEYS: Final = (
+    _key("offsets.topic.name", Type.STRING, "mm2-group-offsets.internal",
+        "The compacted topic that holds the offsets. Instances with the same cluster and topic form"
+        " one offset manager.", field="topic"),
+    _key("offsets.topic.num.partitions", Type.INT, "50",
+        "Partitions of the topic. It must not change: groups are spread by it.",
+        check=between(1), field="partitions"),
+    _key("offsets.topic.replication.factor", Type.SHORT, "3",
+        "Replicas of the topic, if the offset manager creates it. With 3 or more, two of them must"
+        " have a commit before it counts (min.insync.replicas).",
+        check=between(1), field="replicas"),
+    _key("offsets.topic.compression.codec", Type.STRING, "none",
+        "How batches are compressed: none, gzip, snappy, lz4, zstd, or Kafka's number of it.",
+        check=one_of(*CODECS, *map(str, range(len(CODECS)))), field="codec"),
+    _key("offset.metadata.max.bytes", Type.INT, str(DEFAULT_METADATA_BYTES),
+        "Bytes that metadata of one partition may have. Longer ones refuse the whole commit.",
+        check=between(0), field="metadata_bytes"),
+    _key("offsets.retention.minutes", Type.INT, "10080",
+        "A group that has committed nothing for so long is dead, and its offsets are deleted.",
+        check=between(1), field="retention_minutes"),
+    _key("offsets.retention.check.interval.ms", Type.LONG, "600000",
+        "How often offsets that have expired are looked for.",
+        check=between(1), field="retention_check"),
+    _key("offsets.commit.timeout.ms", Type.INT, "5000",
+        "How long a commit or a fetch may wait for the cluster before the client is told to try"
+        " again.", check=between(1), field="patience"),
+    _key("listeners.security.protocol", Type.STRING, "PLAINTEXT",
+        "How clients connect: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL. With SASL they log in with"
+        " mechanism PLAIN and a name and password of the cluster's, which checks them.",
+        check=one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), field="protocol"),
+    _key("listeners.ssl.client.auth", Type.STRING, "none",
+        "Whether clients show a certificate: required, requested or none. Key and trust stores of"
+        " the listener are named with the prefix listeners. (listeners.ssl.keystore.location, ...);"
+        " without any of these, the ssl.* keys of the file count.",
+        check=one_of("required", "requested", "none"), field="client_auth"),
+)
+# fmt: on
