@@ -1,0 +1,1 @@
+"""What the legacy ``kafka-mirror-maker`` reads: its command line and its two properties files."""
