@@ -1,3 +1,1 @@
-"""
-What the user wrote, as typed values: properties files, providers, the table of keys, precedence.
-"""
+"""What the user wrote as typed values: properties files, providers, table of keys, precedence."""

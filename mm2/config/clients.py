@@ -47,9 +47,6 @@ def client_properties(
     elsewhere has none of the credentials below it (``mm2.config.credentials``).
 
     Args:
-        properties: the connector's configuration.
-        side: the cluster to talk to.
-        kind: producer, consumer or admin.
         role: ends the client id, see the roles of Java's connectors; None leaves it out.
         task: number of the task that uses the client; None for the connector itself.
     """
@@ -126,8 +123,6 @@ def worker_client_properties(
     Settings of a client of the worker itself, which uses the worker's own keys.
 
     Args:
-        worker: the worker's configuration.
-        kind: producer, consumer or admin.
         role: ends the client id after the worker's, for example "offsets", "configs", "statuses".
     """
     known = CLIENT_NAMES | CLIENT_SETTINGS[kind] - _OF_THE_WORKER

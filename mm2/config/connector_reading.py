@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 
 from mm2.config.checks.impossible_values import impossible_values
 from mm2.config.connector_settings import (
     CheckpointSettings,
     ErrorSettings,
+    GapSettings,
     HeartbeatSettings,
     SourceSettings,
+    TransformSettings,
 )
 from mm2.config.flow_settings import HerderSettings
 from mm2.config.keys.definition import Definition, Fields, field_values, parse_all
 from mm2.config.keys.key_table import TABLE, keys_of
 from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_mm2 import OWN_KEYS
+from mm2.config.transforms.chain_reading import transform_mistakes, transform_properties
 from mm2.core.flow_names import FlowNames
-from mm2.core.model import SourceAndTarget
+from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError
 
 
@@ -70,20 +73,42 @@ def parse_connector(
         # Not in Java's definition, but its topic filter reads them all the same (C097).
         keys |= {name: keys_of(Definition.SOURCE)[name] for name in ("topics", "topics.exclude")}
     values, mistakes = parse_all(keys, properties)
-    return values, [*mistakes, *impossible_values(values, properties)]
+    mistakes += impossible_values(values, properties)
+    return values, [*mistakes, *transform_mistakes(properties)]
 
 
-def read_source(flow: SourceAndTarget, parsed: Parsed) -> SourceSettings:
-    """Settings of the source connector."""
+def read_source(
+    flow: SourceAndTarget, parsed: Parsed, clusters: tuple[ClusterAlias, ...] = ()
+) -> SourceSettings:
+    """
+    Settings of the source connector.
+
+    Args:
+        clusters: all that the file or the connector names.
+    """
     filled = parsed.fields_of(SourceSettings)
     filled["emit_offset_runs"] &= filled["emit_offset_syncs"]
     filled["replication_factor_of_source"] &= filled["replication_factor"] == -1
+    errors = ErrorSettings(**parsed.fields_of(ErrorSettings))
     return SourceSettings(
         **filled,
         flow=flow,
         refusals=source_refusals(parsed.properties),
         properties=parsed.properties,
-        errors=ErrorSettings(**parsed.fields_of(ErrorSettings)),
+        errors=errors if errors.tolerates else replace(errors, dead_letter_topic=None),
+        gaps=GapSettings(**parsed.fields_of(GapSettings)),
+        transforms=read_transform_settings(parsed, clusters),
+    )
+
+
+def read_transform_settings(
+    parsed: Parsed, clusters: tuple[ClusterAlias, ...]
+) -> TransformSettings:
+    """What a source connector's records become."""
+    return TransformSettings(
+        **parsed.fields_of(TransformSettings),
+        connect=transform_properties(parsed.properties),
+        clusters=clusters,
     )
 
 
@@ -128,9 +153,7 @@ def source_refusals(properties: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def checkpoint_refusals(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """
-    Why Java would not create the checkpoint connector (C106-C109); compares texts, as Java does.
-    """
+    """Why Java would not create the checkpoint connector (C106-C109); compares texts as it does."""
     if properties.get("enabled", "true") == "false":
         return ()
     return tuple(

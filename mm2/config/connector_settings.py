@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Final
 
 from mm2.config.clients import Side, client_properties
 from mm2.core.model import SourceAndTarget
 from mm2.core.positions.start_rules import StartRule
+from mm2.core.transforms.provenance import Provenance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,18 @@ class ConnectorSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSettings:
-    """What becomes of records that cannot be mirrored; a ``retry_timeout`` of None is for ever."""
+    """
+    What becomes of records that cannot be mirrored.
+
+    Attributes:
+        tolerates: skips them; else their partitions stop.
+        dead_letter_topic: where skipped records go, on the target; None writes them to the log.
+        logs: logs each, in any case.
+        logs_messages: logs key and value, too.
+        retry_timeout: how long a refused record is sent again before it is skipped; None is for
+            ever.
+        retry_delay: after which a stopped partition tries again.
+    """
 
     tolerates: bool
     dead_letter_topic: str | None
@@ -79,6 +92,68 @@ class ErrorSettings:
     logs_messages: bool
     retry_timeout: timedelta | None
     retry_delay: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapSettings:
+    """
+    What a task does when data are missing.
+
+    Attributes:
+        fail_on_source_gap: stops a partition at a gap of the source; else the gap is reported, and
+            mirroring goes on behind it.
+        fail_on_remote_gap: stops a partition whose remote topic was deleted, or has lost copies;
+            else it is created and filled again.
+        hanging_transaction: one that is open for longer is reported.
+    """
+
+    fail_on_source_gap: bool
+    fail_on_remote_gap: bool
+    hanging_transaction: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformSettings:
+    """
+    What records become on their way.
+
+    Attributes:
+        handler: import path of the message handler; None has none.
+        handler_args: what its ``init`` is called with.
+        handler_topics: regular expressions of the topics of the source that go through it.
+        function: import path of the Arrow function, which there is only without a handler.
+        function_args: what its ``init`` is called with.
+        function_topics: regular expressions of the topics of the source that go through it.
+        connect: keys and values of Connect's transforms, which are applied behind both.
+        provenance: whether headers say where records were written first.
+        origins: aliases of the clusters whose records are copied then; empty: all but the target.
+        clusters: aliases that such a header may name.
+        replication_factor: of topics that are created for what goes elsewhere; -1: as the brokers
+            choose.
+    """
+
+    handler: str | None = None
+    handler_args: str = ""
+    handler_topics: tuple[str, ...] = (".*",)
+    function: str | None = None
+    function_args: str = ""
+    function_topics: tuple[str, ...] = (".*",)
+    connect: Mapping[str, str] = field(default_factory=dict)
+    provenance: bool = False
+    origins: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    replication_factor: int = -1
+
+
+UNCHANGED: Final = TransformSettings()
+
+
+def provenance_of(flow: SourceAndTarget, settings: TransformSettings) -> Provenance | None:
+    """What a flow does about headers of provenance; None: nothing."""
+    if not settings.provenance:
+        return None
+    clusters = {*settings.clusters, *settings.origins, flow.source, flow.target}
+    return Provenance(flow=flow, clusters=clusters, origins=settings.origins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +177,6 @@ class SourceSettings(ConnectorSettings):
     acls_same_name_all: bool
     acls_deleted: bool
     deletes_topics: bool
-    gaps_fail: bool
-    hanging_transaction: timedelta
-    remote_gaps_fail: bool
     most_plain: int
     offset_syncs_location: str
     offset_syncs_replication_factor: int
@@ -113,10 +185,13 @@ class SourceSettings(ConnectorSettings):
     emit_offset_syncs: bool
     emit_offset_runs: bool
     heartbeats_replication: bool
+    metric_names_formats: tuple[str, ...]
     byte_rate_limit: int
     assignment_strategy: str
     assignment_balance: timedelta | None
     errors: ErrorSettings
+    gaps: GapSettings
+    transforms: TransformSettings
 
     def offset_syncs_producer(self, task: int | None = None) -> dict[str, str]:
         """The producer that writes offset syncs, into the cluster that holds them (C102)."""
@@ -145,21 +220,16 @@ class CheckpointSettings(ConnectorSettings):
     checkpoints_replication_factor: int
     checkpoints_retention: timedelta | None
     offset_syncs_location: str
-    takes_back: bool
-    follows_commits: bool
-    reverses: bool
+    tombstone_deleted_groups: bool
+    follow_commits: bool
+    reverse_checkpoints: bool
+    metric_names_formats: tuple[str, ...]
 
     def offset_syncs_consumer(self, task: int | None = None) -> dict[str, str]:
         """The consumer that reads offset syncs, from the cluster that holds them (C104)."""
         role = f"offset-syncs-{self.offset_syncs_location}-consumer"
         at_source = self.offset_syncs_location == "source"
         return self.source_consumer(role, task) if at_source else self.target_consumer(role, task)
-
-    def offset_syncs_admin(self, task: int | None = None) -> dict[str, str]:
-        """The admin client of the cluster that holds the offset syncs."""
-        role = f"offset-syncs-{self.offset_syncs_location}-admin"
-        at_source = self.offset_syncs_location == "source"
-        return self.source_admin(role, task) if at_source else self.target_admin(role, task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,6 @@ def without_borrowed(
     What is left of a connector's properties where its own keys lead clients elsewhere.
 
     Args:
-        properties: the connector's.
         inherited: what is handed down to it, also where its own keys stand over that.
         own: the keys that it says itself.
 
@@ -117,15 +116,13 @@ def _borrowed(
 
 
 def check_kept(
-    before: Mapping[str, str], after: Mapping[str, str], said: Collection[str], servers: str
+    before: Mapping[str, str], after: Mapping[str, str], in_request: Collection[str], servers: str
 ) -> None:
     """
     Makes sure that nobody has credentials that he was not shown sent elsewhere.
 
     Args:
-        before: a connector's own keys.
-        after: what they are to be.
-        said: the keys whose values are in the request itself.
+        in_request: the keys whose values are in the request itself.
         servers: where clients go whose servers the connector does not name.
 
     Raises:
@@ -138,7 +135,7 @@ def check_kept(
         if leads_elsewhere(new, {SERVERS: servers, **old}):
             stale |= {
                 key
-                for key in before.keys() & after.keys() - set(said)
+                for key in before.keys() & after.keys() - set(in_request)
                 for prefix in prefixes
                 if key.startswith(prefix) and is_credential(key.removeprefix(prefix))
             }

@@ -28,24 +28,29 @@ from mm2.config.connector_reading import (
     read_heartbeat,
     read_herder,
     read_source,
+    read_transform_settings,
 )
-from mm2.config.connector_settings import (
-    CheckpointSettings,
-    HeartbeatSettings,
-    SourceSettings,
-)
+from mm2.config.connector_settings import CheckpointSettings, HeartbeatSettings, SourceSettings
 from mm2.config.credentials import is_of_connection, without_borrowed
 from mm2.config.flow_settings import FlowConfig, HerderSettings
 from mm2.config.keys.definition import Definition, Support, by_line, parse_all
 from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, WORKER_AND_POLICY, keys_of
 from mm2.config.keys.key_types import split_list
-from mm2.config.keys.keys_mm2 import SPARK_PREFIX
-from mm2.config.layers import CONNECTOR_LEVEL, FlowLayers, Setting, in_users_words, plain
+from mm2.config.layers import (
+    CONNECTOR_LEVEL,
+    FlowLayers,
+    Setting,
+    in_users_words,
+    plain,
+    resolved,
+    spark_properties,
+)
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.record_clients import DataSettings, read_data
-from mm2.config.text.providers import automatic_providers
 from mm2.config.transaction_settings import WORKER_KEY, exactly_once_mistakes, misplaced
+from mm2.config.transforms.dropped_records import dropped_records
+from mm2.config.transforms.origin_checks import origin_mistakes
 from mm2.core.model import (
     CHECKPOINT_CONNECTOR,
     CONNECTORS,
@@ -95,7 +100,7 @@ def _reverse(maker: MirrorMakerConfig, config: FlowConfig) -> FlowConfig | None:
     Mistakes in it are for whoever runs it to report; without it, no group is led back.
     """
     opposite = SourceAndTarget(config.flow.target, config.flow.source)
-    if not config.checkpoint.reverses or not maker.is_enabled(opposite):
+    if not config.checkpoint.reverse_checkpoints or not maker.is_enabled(opposite):
         return None
     try:
         reverse = single_flow(maker, opposite)
@@ -119,6 +124,7 @@ def single_flow(layers: FlowLayers, flow: SourceAndTarget) -> FlowConfig:
     draft.check_cluster("source", flow.source, connectors[SOURCE_CONNECTOR].properties)
     draft.check_cluster("target", flow.target, connectors[SOURCE_CONNECTOR].properties)
     data = draft.data_clients(worker, connectors[SOURCE_CONNECTOR])
+    draft.check_origins(connectors[SOURCE_CONNECTOR])
     draft.check_exactly_once(worker, connectors[SOURCE_CONNECTOR].properties)
     if draft.mistakes:
         raise ConfigErrors(sorted(draft.mistakes.values(), key=by_line))
@@ -126,13 +132,13 @@ def single_flow(layers: FlowLayers, flow: SourceAndTarget) -> FlowConfig:
         flow=flow,
         worker=worker.properties,
         herder=read_herder(worker, layers.flow_names(flow, worker.text("group.id"))),
-        source=read_source(flow, connectors[SOURCE_CONNECTOR]),
+        source=read_source(flow, connectors[SOURCE_CONNECTOR], layers.clusters),
         checkpoint=read_checkpoint(flow, connectors[CHECKPOINT_CONNECTOR]),
         heartbeat=read_heartbeat(flow, connectors[HEARTBEAT_CONNECTOR]),
         spark=spark_properties(layers),
         data=data,
-        warnings=tuple(dict.fromkeys([*draft.warnings, *map(str, draft.doubts.values())])),
-        doubts=tuple(draft.doubts.values()),
+        warnings=tuple(dict.fromkeys([*draft.warnings, *map(str, draft.unread_keys.values())])),
+        unread_keys=tuple(draft.unread_keys.values()),
     )
 
 
@@ -141,32 +147,12 @@ def data_producer(config: FlowConfig, task: int) -> DataProducer:
     return data_producer_properties(config.worker, config.source.properties, task)
 
 
-def spark_properties(layers: FlowLayers) -> dict[str, str]:
-    """The keys for the Spark session, resolved; none if a cluster is called "spark"."""
-    if SPARK_PREFIX.rstrip(".") in layers.clusters:
-        return {}
-    return layers.resolve({k: v for k, v in layers.raw.items() if k.startswith(SPARK_PREFIX)})
-
-
-def resolved(layers: FlowLayers, settings: Mapping[str, Setting]) -> dict[str, str]:
-    """
-    The values of a connector's settings, without expressions.
-
-    Raises:
-        ConfigError, ConfigErrors: a provider fails.
-    """
-    properties = layers.resolve(plain(settings))
-    return automatic_providers(properties, layers.environment).resolve_all(properties)
-
-
 @dataclass(slots=True)
 class _Draft:
-    """Collects the parts of one flow, and what is wrong with them."""
-
     layers: FlowLayers
     flow: SourceAndTarget
     mistakes: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
-    doubts: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
+    unread_keys: dict[tuple[str | None, str], ConfigError] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     def worker(self) -> Parsed:
@@ -241,6 +227,8 @@ class _Draft:
         for connector, parsed in connectors.items():
             own = effective_settings(self.layers, self.flow, connector, [])
             self._tell(unobeyed(own, parsed.properties, self.layers.raw))
+            dropped = dropped_records(connector, parsed.properties)
+            self._tell((Support.NO_EFFECT, in_users_words(each, own)) for each in dropped)
         self._tell(unobeyed_by_process(self.layers.raw))
         of_source = connectors[SOURCE_CONNECTOR].properties
         settings = (
@@ -268,7 +256,17 @@ class _Draft:
             if support is Support.REFUSED:
                 self._add([problem], {})
             else:
-                self.doubts.setdefault((problem.key, problem.message), self.layers.located(problem))
+                self.unread_keys.setdefault(
+                    (problem.key, problem.message), self.layers.located(problem)
+                )
+
+    def check_origins(self, source: Parsed) -> None:
+        """Checks names of clusters; not if the connector's keys are wrong."""
+        if "provenance.origins" in source.values:
+            own = self.layers.connector_settings(self.flow, SOURCE_CONNECTOR)
+            known = self.layers.clusters if "clusters" in self.layers.raw else None
+            settings = read_transform_settings(source, self.layers.clusters)
+            self._add(origin_mistakes(self.flow, settings, known), own)
 
     def check_exactly_once(self, worker: Parsed, properties: Mapping[str, str]) -> None:
         """Checks what only Connect's framework looks at; not if the worker's keys are wrong."""

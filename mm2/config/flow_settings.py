@@ -30,7 +30,6 @@ class HerderSettings:
     since the last commit is copied again after a crash; Java's default is 60 s.
 
     Attributes:
-        names: of the flow's own topics and groups on the target.
         exactly_once: "disabled", "preparing" or "enabled".
     """
 
@@ -64,7 +63,7 @@ class FlowConfig:
         spark: ``spark.*`` keys for the session, which all flows share.
         warnings: a sentence for each spelling that Java 4.3 does not know, and for each key that
             has no effect.
-        doubts: of these, what is said of keys that have no effect.
+        unread_keys: of these, what is said of keys that have no effect.
         parts: the connectors of the flow that are run here, by their simple names; a Connect
             worker's connector is one part.
         reverse: the flow the other way, whose copies this flow translates offsets back from; None
@@ -82,10 +81,15 @@ class FlowConfig:
     spark: Mapping[str, str]
     data: DataSettings
     warnings: tuple[str, ...] = ()
-    doubts: tuple[ConfigError, ...] = field(default=(), compare=False)
+    unread_keys: tuple[ConfigError, ...] = field(default=(), compare=False)
     parts: tuple[str, ...] = CONNECTORS
     reverse: FlowConfig | None = None
     maker: MirrorMakerConfig | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_dedicated(self) -> bool:
+        """Whether it is a flow of a mirror's file, and not a connector of a Connect worker."""
+        return self.herder.names.label == str(self.flow)
 
     @property
     def emits_checkpoints(self) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
+from mm2.config.keys.keys_mm2 import SPARK_PREFIX
+from mm2.config.text.providers import automatic_providers
 from mm2.core.flow_names import FlowNames
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError
@@ -29,7 +31,6 @@ class Setting:
     One effective value and where it comes from.
 
     Attributes:
-        value: as the map holds it.
         key: the key as written in the file; None for a default.
         level: top level, cluster or flow, a Connect worker; or that it is a default.
     """
@@ -110,6 +111,24 @@ def at_top(raw: Mapping[str, str], prefix: str) -> dict[str, Setting]:
 def plain(settings: Mapping[str, Setting]) -> dict[str, str]:
     """The values alone."""
     return {key: setting.value for key, setting in settings.items()}
+
+
+def spark_properties(layers: FlowLayers) -> dict[str, str]:
+    """The keys for the Spark session, resolved; none if a cluster is called "spark"."""
+    if SPARK_PREFIX.rstrip(".") in layers.clusters:
+        return {}
+    return layers.resolve({k: v for k, v in layers.raw.items() if k.startswith(SPARK_PREFIX)})
+
+
+def resolved(layers: FlowLayers, settings: Mapping[str, Setting]) -> dict[str, str]:
+    """
+    The values of a connector's settings, without expressions.
+
+    Raises:
+        ConfigError, ConfigErrors: a provider fails.
+    """
+    properties = layers.resolve(plain(settings))
+    return automatic_providers(properties, layers.environment).resolve_all(properties)
 
 
 def filled(settings: Mapping[str, Setting], defaults: Mapping[str, str]) -> dict[str, Setting]:

@@ -39,9 +39,9 @@ _CONNECTOR_PREFIXES: Final[tuple[tuple[str, Effects], ...]] = (
     ("config.providers.", VALUES),
     ("header.converter.", NONE),
     ("key.converter.", NONE),
-    ("predicates.", NONE),
+    ("predicates.", BUNDLES | CHECKPOINTS | HEARTBEATS),
     ("topic.creation.", NONE),
-    ("transforms.", NONE),
+    ("transforms.", BUNDLES | CHECKPOINTS | HEARTBEATS),
     ("value.converter.", NONE),
     *(
         (f"{side}{kind}.", BUNDLES | CHECKPOINTS | HEARTBEATS)
@@ -152,10 +152,6 @@ def is_of_process(key: str) -> bool:
 def effects_of(connector: Iterable[str], worker: Iterable[str]) -> Effects:
     """
     What follows when keys change together; that the flow starts anew comprises all that is less.
-
-    Args:
-        connector: changed keys of the connectors' configuration.
-        worker: changed keys of the worker's.
     """
     found = {effect for key in connector for effect in effects_in_connector(key)}
     found |= {effect for key in worker for effect in effects_in_worker(key)}
@@ -202,7 +198,6 @@ def _by_prefix(key: str, prefixes: Iterable[tuple[str, Effects]]) -> Effects:
 
 
 def _way_back(config: FlowConfig) -> SourceSettings | None:
-    """What checkpoints read of the opposite flow."""
     return None if config.reverse is None else config.reverse.source
 
 

@@ -61,8 +61,6 @@ class MirrorMakerConfig:
     only.
 
     Args:
-        raw: keys and values as written.
-        lines: line of each key, for messages.
         environment: variables for the environment provider; those of the process by default.
 
     Raises:
@@ -139,9 +137,7 @@ class MirrorMakerConfig:
         return plain(self.worker_settings(flow))
 
     def connector_base_config(self, flow: SourceAndTarget, connector: str) -> dict[str, str]:
-        """
-        Java's ``connectorBaseConfig`` for a connector by its simple name, unresolved (C044-C058).
-        """
+        """Java's ``connectorBaseConfig`` for a connector's simple name, unresolved (C044-C058)."""
         return plain(self.connector_settings(flow, connector))
 
     def cluster_settings(self, alias: str) -> dict[str, Setting]:

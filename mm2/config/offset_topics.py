@@ -11,7 +11,7 @@ from mm2.config.flow_config import FlowConfig
 from mm2.core.filters import build_topic_filter
 from mm2.core.model import TopicName
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.topics.topology import should_replicate_topic
+from mm2.core.topics.cycle_detection import Refusal, replication_refusal, should_replicate_topic
 from mm2.core.translation.run_codec import runs_topic
 
 _N = TypeVar("_N", bound=str)
@@ -40,6 +40,29 @@ def accepted_topics(config: FlowConfig) -> Callable[[TopicName], bool]:
         topic_filter=topic_filter,
         heartbeats_replication=config.source.heartbeats_replication,
     )
+
+
+def topic_refusals(config: FlowConfig, topics: Iterable[TopicName]) -> dict[TopicName, str]:
+    """
+    Why topics of the source are not mirrored, for people; those that are have no entry.
+
+    Patterns of users may take long: not to be called in an event loop.
+    """
+    policy = build_policy(config.source.properties)
+    topic_filter = build_topic_filter(config.source.properties)
+    found = {}
+    for topic in topics:
+        refusal = replication_refusal(
+            topic,
+            flow=config.flow,
+            policy=policy,
+            topic_filter=topic_filter,
+            heartbeats_replication=config.source.heartbeats_replication,
+        )
+        if refusal is not None:
+            is_filtered = refusal is Refusal.FILTER
+            found[topic] = topic_filter.refusal(topic) if is_filtered else refusal.value
+    return found
 
 
 async def accepted(accepts: Callable[[_N], bool], names: Iterable[_N]) -> set[_N]:

@@ -1,37 +1,30 @@
 """
-Settings of a flow over those of its file, checked with the same code as the file.
+From a flow's file to its effective configuration: settings over those of the file.
 
-A key is written without ``A->B.``; one of the worker on the target, as
-``offset.flush.interval.ms``, without ``B.``. What is altered counts for this flow alone.
+They are checked with the same code as the file. A key is written without ``A->B.``; one of the
+worker on the target, as ``offset.flush.interval.ms``, without ``B.``. What is altered counts for
+this flow alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from mm2.config.checks.allowed_classes import foreign_classes
-from mm2.config.checks.client_override_policy import ALLOWLIST_KEY, POLICY_KEY
+from mm2.config.checks.alterable_keys import file_key, fixed_keys
 from mm2.config.checks.findings import Finding, Severity, findings
-from mm2.config.checks.key_lint import is_of_worker
-from mm2.config.credentials import is_of_connection
 from mm2.config.flow_config import FlowConfig, flow_config
-from mm2.config.keys.effects import Effect, Effects
+from mm2.config.keys.effects import Effect
 from mm2.config.keys.key_aliases import canonical_key
-from mm2.config.keys.key_types import java_trim
-from mm2.config.keys.keys_top import REST_PROVIDERS
-from mm2.config.live_changes import effects_in_connector, effects_in_worker, is_of_process
+from mm2.config.live_changes import FlowChange, change_between
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.text.expressions import RESOLVED, expressions
+from mm2.config.text.expressions import RESOLVED
 from mm2.config.text.properties import PropertiesFile
-from mm2.config.text.redact import shown
+from mm2.core.balancing.spark_slots import DEFAULT_MASTER, has_a_slot_per_core, slots_of
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
-
-_PROVIDERS: Final = "config.providers"
-_MOST_CHARACTERS: Final = 32 * 1024
-"""Of an altered value: patterns in it are compiled on the event loop."""
 
 Changes = Mapping[str, str | None]
 """New values by key; None counts as if the file had not got the key."""
@@ -43,8 +36,7 @@ class AppliedOverrides:
     What is left of alterations in view of a file.
 
     Attributes:
-        config: the flow with those that fit.
-        ignored: why the others do not, by key.
+        ignored: why changes that do not fit are left out, by key.
         refused: of these, classes that the file does not allow. A flow is not to run without what
             they might leave out.
     """
@@ -54,17 +46,22 @@ class AppliedOverrides:
     refused: tuple[ConfigError, ...] = ()
 
 
-def file_key(flow: SourceAndTarget, key: str) -> str:
-    """The key of a file that an altered key stands for."""
-    return f"{flow.target}.{key}" if is_of_worker(key) else f"{flow}.{key}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alteration:
+    """
+    What came, or would come, of a change of settings.
 
+    Attributes:
+        overrides: everything over the file from now on.
+        config: the flow as it is then.
+        notes: what is worth knowing: older spellings that are read, tasks without a slot.
+    """
 
-def effects_of_key(key: str) -> Effects:
-    """What follows when a key is altered, in whatever spelling."""
-    if is_of_worker(key):
-        return effects_in_worker(key)
-    read = canonical_key(key)
-    return frozenset({Effect.NONE}) if read is None else effects_in_connector(read)
+    overrides: Changes
+    time_ms: int
+    config: FlowConfig
+    change: FlowChange
+    notes: tuple[str, ...]
 
 
 def apply_overrides(config: FlowConfig, changes: Changes) -> FlowConfig:
@@ -81,7 +78,7 @@ def apply_overrides(config: FlowConfig, changes: Changes) -> FlowConfig:
 
 def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
     """
-    The flow of a file with other settings, if nothing is wrong or doubtful about them.
+    The flow of a file with other settings, if nothing is wrong or suspicious about them.
 
     Returns:
         The flow, and a sentence for each older spelling that is read.
@@ -90,7 +87,7 @@ def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
         ConfigErrors: everything that would be wrong and is not so without the changes; keys without
             effect, and keys that cannot be altered.
     """
-    fixed = _not_taken(config, changes)
+    fixed = fixed_keys(config, changes)
     # Nothing is looked up for what is not taken anyway.
     left = {key: value for key, value in changes.items() if key not in fixed}
     found = _new_findings(config, left)
@@ -112,7 +109,7 @@ def apply_valid_overrides(config: FlowConfig, changes: Changes) -> AppliedOverri
     Never raises for what is in the changes: a flow that ran goes on. They come from a topic, and
     whoever wrote them there need not have asked ``check``.
     """
-    fixed = _not_taken(config, changes)
+    fixed = fixed_keys(config, changes)
     left = {key: value for key, value in changes.items() if key not in fixed}
     ignored = {key: str(problem) for key, problem in fixed.items()}
     refused: list[ConfigError] = []
@@ -123,19 +120,50 @@ def apply_valid_overrides(config: FlowConfig, changes: Changes) -> AppliedOverri
                 return AppliedOverrides(config=found, ignored=ignored, refused=tuple(refused))
             refused += foreign
             for each in foreign:
-                wanted = [key for key in left if canonical_key(key) == each.key] or list(left)
-                ignored |= dict.fromkeys(wanted, str(each))
-                left = {key: value for key, value in left.items() if key not in wanted}
+                named = [key for key in left if canonical_key(key) == each.key] or list(left)
+                ignored |= dict.fromkeys(named, str(each))
+                left = {key: value for key, value in left.items() if key not in named}
         except ConfigErrors as errors:
-            told = {problem.key: str(problem) for problem in errors.problems}
-            wrong = {key for key in left if file_key(config.flow, key) in told} or set(left)
+            reasons = {problem.key: str(problem) for problem in errors.problems}
+            wrong = {key for key in left if file_key(config.flow, key) in reasons} or set(left)
             for key in wrong:
                 del left[key]
-                ignored[key] = told.get(file_key(config.flow, key), str(errors))
+                ignored[key] = reasons.get(file_key(config.flow, key), str(errors))
+
+
+def alteration(
+    config: FlowConfig, earlier: Changes, changes: Changes, reset: Collection[str]
+) -> Alteration:
+    """
+    Lays settings over those that are altered already.
+
+    Args:
+        config: the flow, as its file has it.
+        reset: keys that are to be as in the file again.
+
+    Raises:
+        ConfigErrors: everything that would be wrong with the flow.
+    """
+    unknown = [key for key in reset if key not in earlier]
+    if unknown:
+        raise ConfigErrors([_not_altered(key) for key in unknown])
+    kept = {key: value for key, value in earlier.items() if key not in {*reset, *changes}}
+    before = apply_valid_overrides(config, earlier).config
+    # What an earlier alteration has become wrong about must not stand in the way of this one.
+    base = apply_valid_overrides(config, kept)
+    fitting = {key: value for key, value in kept.items() if key not in base.ignored}
+    after, notes = check(config, {**fitting, **changes})
+    change = change_between(before, after)
+    return Alteration(
+        overrides={**kept, **changes},
+        time_ms=time.time_ns() // 1_000_000,
+        config=after,
+        change=change,
+        notes=(*notes, *_narrow(after, change)),
+    )
 
 
 def _foreign(config: FlowConfig, after: FlowConfig) -> list[ConfigError]:
-    """Classes that an alteration names, and may not."""
     if after is config:
         return []
     return list(foreign_classes(after, config.source.properties, _maker_of(config).originals))
@@ -169,7 +197,7 @@ def _raw(maker: MirrorMakerConfig, flow: SourceAndTarget, changes: Changes) -> d
 
 
 def _new_findings(config: FlowConfig, changes: Changes) -> list[Finding]:
-    """What the changes bring about; a file may have doubtful keys of its own."""
+    """What the changes bring about; a file may have suspicious keys of its own."""
     maker = _maker_of(config)
     before = {
         (each.problem.key, each.problem.message)
@@ -183,62 +211,23 @@ def _new_findings(config: FlowConfig, changes: Changes) -> list[Finding]:
     ]
 
 
-def _not_taken(config: FlowConfig, changes: Changes) -> dict[str, ConfigError]:
-    """What cannot be altered whatever else is written, by key."""
-    return {
-        key: problem
-        for key, value in changes.items()
-        if (
-            problem := _fixed(config.flow, key)
-            or _too_long(key, value)
-            or _reads_secrets(config, key, value)
+def _narrow(config: FlowConfig, change: FlowChange) -> Iterator[str]:
+    """Says that Spark, as the file has it, may not run so many tasks at the same time."""
+    if Effect.SHARES not in change.effects:
+        return
+    master, tasks = config.spark.get("spark.master", DEFAULT_MASTER), config.source.tasks_max
+    slots = slots_of(master, config.spark.get("spark.task.cpus", "1"))
+    if slots is not None and slots < tasks:
+        yield (
+            f"spark.master = {master} runs {slots} tasks of all flows at the same time: the flow"
+            f" gets no {tasks} until the process is started with more"
         )
-    }
+    if has_a_slot_per_core(master) and tasks > 1:
+        yield (
+            f"spark.master = {master} runs as many tasks of all flows at the same time as the node"
+            f" has cores: the flow gets {tasks} only where there are so many"
+        )
 
 
-def _too_long(key: str, value: str | None) -> ConfigError | None:
-    """A list of patterns that would take seconds to compile; a file may have longer ones."""
-    if value is None or len(value) <= _MOST_CHARACTERS:
-        return None
-    message = (
-        f"{key} has {len(value)} characters, and at most {_MOST_CHARACTERS} are taken: write"
-        " patterns that stand for many names, such as orders.*, or change the file"
-    )
-    return ConfigError(message, key=key)
-
-
-def _reads_secrets(config: FlowConfig, key: str, value: str | None) -> ConfigError | None:
-    """
-    A new expression of a config provider, which could show a secret under a key that is not one.
-
-    The file's own value of a key may come back; and the file may take all of them.
-    """
-    name = file_key(config.flow, key)
-    if value is None or next(expressions(value), None) is None:
-        return None
-    file = {} if config.maker is None else config.maker.raw
-    takes_all = java_trim(file.get(REST_PROVIDERS, "")).lower() == "true"
-    if takes_all or value in {file.get(name), file.get(key)}:
-        return None
-    message = (
-        f"{key} = {shown(key, value)}: expressions of config providers are taken from the file"
-        f" alone: write the value, change the file, or have the file say {REST_PROVIDERS} = true"
-    )
-    return ConfigError(message, key=name)
-
-
-def _fixed(flow: SourceAndTarget, key: str) -> ConfigError | None:
-    name = file_key(flow, key)
-    if is_of_process(key):
-        message = f"{key} belongs to the process: change the file, and start the process again"
-    elif Effect.FIXED in effects_of_key(key):
-        message = f"{key} says which flow this is, and cannot be altered"
-    elif is_of_connection(key):
-        message = f"{key} says where to connect or how to log in: change the file, and send SIGHUP"
-    elif key.startswith(_PROVIDERS):
-        message = f"{key} says how secrets are read: change the file, and send SIGHUP"
-    elif key in {POLICY_KEY, ALLOWLIST_KEY}:
-        message = f"{key} says what may be altered: change the file, and send SIGHUP"
-    else:
-        return None
-    return ConfigError(message, key=name)
+def _not_altered(key: str) -> ConfigError:
+    return ConfigError(f"{key} is not altered, so there is nothing to reset", key=key)

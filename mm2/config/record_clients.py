@@ -53,9 +53,10 @@ def read_data(
     consumer, _ = parse_all(_CONSUMER, {} if mistakes else reader)
     producer, _ = parse_all(_PRODUCER, {} if mistakes else writer)
     filled = field_values(_CONSUMER, consumer) | field_values(_PRODUCER, producer)
-    return DataSettings(**filled, level=_level(producer)), mistakes
+    return DataSettings(**filled, level=compression_level(producer)), mistakes
 
 
-def _level(producer: Mapping[str, Value]) -> int | None:
+def compression_level(producer: Mapping[str, Value]) -> int | None:
+    """The level of the codec that the parsed producer keys name; None is its default."""
     level = producer.get(f"compression.{producer['compression.type']}.level")
     return level if isinstance(level, int) and level != -1 else None

@@ -1,6 +1,4 @@
-"""
-Reads the settings of the REST interface: from a mirror's file, or from that of Connect's worker.
-"""
+"""Reads the settings of the REST interface: from a mirror's file, or a Connect worker's."""
 
 from __future__ import annotations
 
@@ -13,6 +11,7 @@ from mm2.config.keys.definition import by_line, parse_all
 from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_top import (
+    METRICS_LISTENERS,
     REST_ENABLED,
     REST_KEYS,
     REST_PASSWORDS,
@@ -22,6 +21,7 @@ from mm2.config.keys.keys_top import (
     HeaderRule,
     header_rules,
 )
+from mm2.config.metrics_settings import MetricsSettings, read_metrics
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.errors import ConfigError, ConfigErrors
 
@@ -79,18 +79,19 @@ class RestSettings:
     How the REST interface is served.
 
     Attributes:
+        listeners: of the REST interface; none if only metrics are served.
         by_default: whether nobody has said where, so that another port will do.
         advertised_host: the host of the URL that is told to others; None is the listener's.
         advertised_port: its port; None is the listener's.
         advertised_scheme: which listener it names; None is http, if there is one.
         origins: patterns of the origins of web pages that may call it; "*" is any.
-        methods: what such pages may ask.
         read_only_by_default: whether nobody has said so, and it does because nobody logs in.
         providers: whether configurations may have new expressions of config providers; None if the
             file does not say.
         passwords_file: None lets everybody use it.
         tls: Java's ``ssl.*`` keys of https listeners.
         client_auth: "required", "requested" or "none": certificates of clients.
+        metrics_listeners: where metrics alone are served, beside the other listeners.
     """
 
     listeners: tuple[Listener, ...] = (DEFAULT_LISTENER,)
@@ -107,6 +108,8 @@ class RestSettings:
     passwords_file: str | None = None
     tls: Mapping[str, str] = field(default_factory=dict, repr=False)
     client_auth: str = "none"
+    metrics: MetricsSettings = field(default_factory=MetricsSettings)
+    metrics_listeners: tuple[Listener, ...] = ()
 
     @property
     def has_login(self) -> bool:
@@ -151,14 +154,14 @@ def read_rest(properties: Mapping[str, str]) -> RestSettings | None:
     mistakes += [*_mistakes(values), *_tls_mistakes(_tls(properties))]
     if mistakes:
         raise ConfigErrors(mistakes)
-    if values[REST_ENABLED] is False:
+    metrics_listeners = tuple(map(_parsed, _words(values[METRICS_LISTENERS])))
+    has_rest = values[REST_ENABLED] is not False
+    if not has_rest and not metrics_listeners:
         return None
     tls = _tls(properties)
     return RestSettings(
-        listeners=tuple(map(_parsed, _words(values[LISTENERS])))
-        if LISTENERS in properties
-        else (DEFAULT_LISTENER,),
-        by_default=LISTENERS not in properties,
+        listeners=_listeners(properties, values) if has_rest else (),
+        by_default=has_rest and LISTENERS not in properties,
         advertised_host=_text(values["rest.advertised.host.name"]),
         advertised_port=_number(values["rest.advertised.port"]),
         advertised_scheme=_text(values["rest.advertised.listener"]),
@@ -170,14 +173,22 @@ def read_rest(properties: Mapping[str, str]) -> RestSettings | None:
         passwords_file=_text(values[REST_PASSWORDS]),
         tls=tls,
         client_auth=tls.get(_CLIENT_AUTH, "none"),
+        metrics=read_metrics(properties),
+        metrics_listeners=metrics_listeners,
     )
 
 
+def _listeners(properties: Mapping[str, str], values: Mapping[str, Value]) -> tuple[Listener, ...]:
+    if LISTENERS not in properties:
+        return (DEFAULT_LISTENER,)
+    return tuple(map(_parsed, _words(values[LISTENERS])))
+
+
 def _mistakes(values: Mapping[str, Value]) -> Iterator[ConfigError]:
-    """What is wrong beyond the types of single keys."""
-    for written in _words(values.get(LISTENERS)):
-        if complaint := _complaint(written):
-            yield ConfigError(f"{LISTENERS}: {complaint}", key=LISTENERS, value=written)
+    for key in (LISTENERS, METRICS_LISTENERS):
+        for written in _words(values.get(key)):
+            if complaint := _complaint(written):
+                yield ConfigError(f"{key}: {complaint}", key=key, value=written)
     advertised = _text(values.get("rest.advertised.listener"))
     if advertised and advertised.lower() not in {"http", "https"}:
         message = f"rest.advertised.listener is {advertised}: must be http or https"

@@ -13,6 +13,7 @@ from typing import Final
 
 from mm2.config.keys.definition import Definition, parse_all
 from mm2.config.keys.key_table import keys_of
+from mm2.config.transforms.chain_reading import routing_mistakes
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
 
@@ -61,7 +62,6 @@ def misplaced(
     least once; so do we, but not in silence.
 
     Args:
-        raw: the file, as written.
         flow: the flow that may not be mirrored as its user thinks.
         mode: its worker's ``exactly.once.source.support``.
         mode_key: that key as the user would write it.
@@ -81,7 +81,6 @@ def exactly_once_mistakes(
     What is wrong with a source connector's keys.
 
     Args:
-        properties: of the source connector.
         mode: the worker's ``exactly.once.source.support``.
         mode_key: that key as the user would write it.
         offsets_topic: the worker's ``offset.storage.topic``.
@@ -90,6 +89,8 @@ def exactly_once_mistakes(
     yield from mistakes
     if str(values.get("exactly.once.support")).lower() == "required":
         yield from _unsupported(properties, mode, mode_key)
+    if mode == "enabled":
+        yield from routing_mistakes(properties, mode_key)
     boundary = str(values.get("transaction.boundary")).lower()
     if boundary == "connector":
         message = (

@@ -12,6 +12,7 @@ from typing import Final
 
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.key_types import java_trim, split_list
+from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, HANDLER
 from mm2.config.keys.keys_top import ALLOWED_PREFIXES
 from mm2.config.text.expressions import hide
 from mm2.core import filters, policy
@@ -23,6 +24,8 @@ LOADED: Final[Mapping[str, frozenset[str]]] = {
     filters.TOPIC_FILTER_KEY: frozenset(filters.TOPIC_FILTERS),
     filters.GROUP_FILTER_KEY: frozenset(filters.GROUP_FILTERS),
     filters.CONFIG_PROPERTY_FILTER_KEY: frozenset(filters.CONFIG_PROPERTY_FILTERS),
+    HANDLER: frozenset({""}),
+    ARROW_FUNCTION: frozenset({""}),
 }
 """The keys whose classes are loaded, with the names of ours."""
 

@@ -23,14 +23,13 @@ _PREFIXES: Final = tuple(f"{kind}.override." for kind in CLIENT_KINDS)
 
 
 def _name(value: Value) -> str:
-    """A policy's short name, which Connect takes for its class."""
     return str(value).removeprefix(_PACKAGE).removesuffix(_CLASS)
 
 
 def known_policy(value: Value) -> str | None:
     """Accepts Connect's own policies, by their names and classes."""
-    told = f"must be one of {', '.join(_POLICIES)}; classes of your own in Java cannot be loaded"
-    return None if _name(value) in _POLICIES else told
+    problem = f"must be one of {', '.join(_POLICIES)}; classes of your own in Java cannot be loaded"
+    return None if _name(value) in _POLICIES else problem
 
 
 def forbidden(
@@ -40,9 +39,6 @@ def forbidden(
     A mistake for each override of a connector that its worker does not allow.
 
     Args:
-        connector: the keys of its configuration.
-        policy: the worker's ``connector.client.config.override.policy``.
-        allowlist: and its ``connector.client.config.override.allowlist``.
         policy_key: the first of them as the user would write it.
     """
     name = _name(policy)

@@ -19,26 +19,19 @@ class FailedFlow:
     A flow that cannot run.
 
     Attributes:
-        flow: its name.
         is_enabled: whether it was to copy topics, and not just to write heartbeats.
-        problems: all that is wrong with it.
+        connector: its name, if it is a connector of a Connect worker; else empty.
     """
 
     flow: SourceAndTarget
     is_enabled: bool
     problems: Sequence[ConfigError]
+    connector: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowsOfFile:
-    """
-    The flows that a file asks for.
-
-    Attributes:
-        maker: the file.
-        flows: those that can run.
-        failed: the others.
-    """
+    """The flows that a file asks for."""
 
     maker: MirrorMakerConfig
     flows: Sequence[FlowConfig]

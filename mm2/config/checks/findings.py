@@ -35,7 +35,7 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing found; ``of_flow`` if it is one of ``FlowConfig.doubts``, which a start tells."""
+    """One thing found; ``of_flow`` if it is of ``FlowConfig.unread_keys``, logged at a start."""
 
     severity: Severity
     problem: ConfigError
@@ -50,9 +50,9 @@ def findings(file: PropertiesFile, environment: Mapping[str, str] | None = None)
         found = _errors(errors)
     else:
         found = _of_maker(maker)
-    text = [_finding(Severity.WARNING, doubt) for doubt in suspicious_text(file)]
-    told = {each.problem.key for each in text}
-    about_keys = [each for each in _about_keys(file, aliases(file)) if each.problem.key not in told]
+    text = [_finding(Severity.WARNING, unread) for unread in suspicious_text(file)]
+    odd = {each.problem.key for each in text}
+    about_keys = [each for each in _about_keys(file, aliases(file)) if each.problem.key not in odd]
     return in_order([*found, *text, *about_keys], file)
 
 
@@ -78,10 +78,10 @@ def _of_maker(maker: MirrorMakerConfig) -> list[Finding]:
                 found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
             found += _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
             found += [
-                Finding(severity=Severity.WARNING, problem=doubt, of_flow=True)
-                for doubt in settings.doubts
+                Finding(severity=Severity.WARNING, problem=unread, of_flow=True)
+                for unread in settings.unread_keys
             ]
-    found += [_finding(Severity.WARNING, doubt) for doubt in suspicious_flows(maker, good)]
+    found += [_finding(Severity.WARNING, unread) for unread in suspicious_flows(maker, good)]
     return found
 
 
@@ -97,8 +97,8 @@ def _refusals(
     flow: SourceAndTarget, severity: Severity, connector: str, refusals: tuple[str, ...]
 ) -> list[Finding]:
     """Java runs the flow without that connector (C112): a way to switch checkpoints off."""
-    told = f"flow {flow}: the {connector} connector will not run"
-    return [_finding(severity, ConfigError(f"{told}: {refusal}")) for refusal in refusals]
+    message = f"flow {flow}: the {connector} connector will not run"
+    return [_finding(severity, ConfigError(f"{message}: {refusal}")) for refusal in refusals]
 
 
 def _about_keys(file: PropertiesFile, clusters: Collection[str]) -> list[Finding]:
@@ -106,15 +106,14 @@ def _about_keys(file: PropertiesFile, clusters: Collection[str]) -> list[Finding
     found: list[Finding] = []
     targets = _targets(file, clusters)
     for written, value in file.values.items():
-        told = classify_key(written, tuple(clusters), targets)
-        found += _advised(written, value, told)
-        if told.key is not None and "${" not in value:
-            found += _mistyped(written, value, told.key)
+        hint = classify_key(written, tuple(clusters), targets)
+        found += _advised(written, value, hint)
+        if hint.key is not None and "${" not in value:
+            found += _mistyped(written, value, hint.key)
     return found
 
 
 def _targets(file: PropertiesFile, clusters: Collection[str]) -> tuple[str, ...]:
-    """The clusters that flows are switched on into."""
     return tuple(
         target
         for target in clusters
@@ -122,16 +121,16 @@ def _targets(file: PropertiesFile, clusters: Collection[str]) -> tuple[str, ...]
     )
 
 
-def _advised(written: str, value: str, told: KeyHint) -> Iterator[Finding]:
-    if told.message is not None:
-        severity = Severity.NOTE if told.read else Severity.WARNING
-        if told.wrong:
+def _advised(written: str, value: str, hint: KeyHint) -> Iterator[Finding]:
+    if hint.message is not None:
+        severity = Severity.NOTE if hint.read else Severity.WARNING
+        if hint.wrong:
             severity = Severity.ERROR
         problem = ConfigError(
-            f"{written}: {told.message}",
+            f"{written}: {hint.message}",
             key=written,
             value=shown(written, value),
-            suggestion=told.suggestion,
+            suggestion=hint.suggestion,
         )
         yield _finding(severity, problem)
 
@@ -149,6 +148,6 @@ def in_order(found: list[Finding], file: PropertiesFile) -> list[Finding]:
     unique: dict[tuple[str | None, str], Finding] = {}
     for finding in sorted(found, key=lambda f: list(Severity).index(f.severity)):
         problem = as_written(with_line(finding.problem, file.lines), file.values)
-        told = Finding(severity=finding.severity, problem=problem)
-        unique.setdefault((problem.key, problem.message), told)
+        located = Finding(severity=finding.severity, problem=problem)
+        unique.setdefault((problem.key, problem.message), located)
     return sorted(unique.values(), key=lambda f: by_line(f.problem))

@@ -10,6 +10,7 @@ from mm2.config.keys.key_table import CONNECTOR_NAMES, MAKER_KEYS, PREFIXES, TAB
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_ROWS, ClientKind
 from mm2.config.layers import TOP_LEVEL, WORKER_LEVEL, Setting
 from mm2.config.text.redact import shown
+from mm2.config.transforms.chain_reading import is_of_transforms
 from mm2.errors import ConfigError
 
 _CLUSTERS: Final = ("source.cluster.", "target.cluster.")
@@ -32,7 +33,7 @@ def unobeyed(
     ``properties`` are their values, resolved; ``raw`` is all that the user has written.
     """
     for name, setting in settings.items():
-        row = row_of(name, of_worker=of_worker)
+        row = None if is_of_transforms(name, properties) else row_of(name, of_worker=of_worker)
         if setting.key is None or row is None:
             continue
         if setting.level == WORKER_LEVEL and row.support is Support.NO_EFFECT:
@@ -75,5 +76,5 @@ def _of_client(name: str) -> Key | None:
 
 def _complaint(row: Key, key: str, value: str) -> ConfigError:
     text = shown(key, value)
-    told = "no effect: " if row.support is Support.NO_EFFECT else ""
-    return ConfigError(f"{key} = {text}: {told}{row.reason}", key=key, value=text)
+    start = "no effect: " if row.support is Support.NO_EFFECT else ""
+    return ConfigError(f"{key} = {text}: {start}{row.reason}", key=key, value=text)

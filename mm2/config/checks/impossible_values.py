@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mm2.config.keys.key_types import Value
+from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, HANDLER
 from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
 
@@ -58,6 +59,12 @@ def impossible_values(
         timeout = values.get(key)
         if isinstance(timeout, int) and timeout < 0:
             yield _wrong(key, timeout, "must not be negative")
+    if (function := values.get(ARROW_FUNCTION)) and (handler := values.get(HANDLER)):
+        message = (
+            f"{ARROW_FUNCTION} = {function}: there is {HANDLER} = {handler}, and a flow has one"
+            " of them: remove the other"
+        )
+        yield ConfigError(message, key=ARROW_FUNCTION, value=str(function))
     yield from _wrong_patterns(values, properties)
 
 
@@ -67,8 +74,8 @@ def switched_off(values: Mapping[str, Value]) -> Iterator[ConfigError]:
         key = f"{name}.interval.seconds"
         seconds = values.get(key)
         if isinstance(seconds, int) and seconds < 0 and values.get(f"{name}.enabled") is True:
-            told = f"less than 0 switches it off, as {name}.enabled = false does"
-            yield _wrong(key, seconds, told)
+            problem = f"less than 0 switches it off, as {name}.enabled = false does"
+            yield _wrong(key, seconds, problem)
 
 
 def _wrong_patterns(

@@ -82,7 +82,6 @@ class KeyHint:
 
     Attributes:
         message: what is doubtful about it; None if nothing is.
-        suggestion: the key that was probably meant.
         read: it is read all the same, as another key.
         wrong: it is a mistake, not just without effect.
         key: the definition that its text must satisfy, where that is known.
@@ -170,10 +169,10 @@ def connector_advice(written: str) -> KeyHint:
 def unread_keys(keys: Iterable[str], advise: Callable[[str], KeyHint]) -> Iterator[ConfigError]:
     """What is to be said about keys that are not read, or not as they are written."""
     for key in keys:
-        told = advise(key)
+        hint = advise(key)
         # Older spellings are reported with what they are read as.
-        if told.message is not None and not told.read:
-            yield ConfigError(f"{key}: {told.message}", key=key, suggestion=told.suggestion)
+        if hint.message is not None and not hint.read:
+            yield ConfigError(f"{key}: {hint.message}", key=key, suggestion=hint.suggestion)
 
 
 def _is_open(name: str, known: Collection[str]) -> bool:
@@ -216,7 +215,8 @@ def _at_top(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -
         return _old(spelling, "")
     if written.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, *_STORAGE)):
         return KeyHint(key=TABLE.get(written))
-    if written in _WORKER_NAMES | _CLIENT_KEYS | _FLOW_NAMES:
+    of_transforms = written.startswith(("transforms.", "predicates."))
+    if of_transforms or written in _WORKER_NAMES | _CLIENT_KEYS | _FLOW_NAMES:
         return _belongs_below(written, clusters, targets)
     return _unknown("", written, _TOP_NAMES | _cluster_keys(written, clusters))
 
@@ -268,10 +268,10 @@ def _spelling(name: str) -> KeyAlias | None:
 
 
 def _old(spelling: KeyAlias, prefix: str) -> KeyHint:
-    told = f"not a key of Kafka's MirrorMaker. {spelling.doc}"
+    message = f"not a key of Kafka's MirrorMaker. {spelling.doc}"
     target = spelling.stands_for
     alias = spelling.treatment is Treatment.ALIAS and target is not None
-    return KeyHint(message=told, suggestion=f"{prefix}{target}" if alias else None, read=True)
+    return KeyHint(message=message, suggestion=f"{prefix}{target}" if alias else None, read=True)
 
 
 def _unknown(prefix: str, name: str, known: frozenset[str]) -> KeyHint:

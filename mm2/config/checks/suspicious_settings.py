@@ -109,11 +109,14 @@ def _copied_for_ever(
 ) -> Iterator[ConfigError]:
     keeping = [each for each in flows if each.source.runs and _keeps_names(each)]
     for one, other in combinations(keeping, 2):
+        if one.source.transforms.provenance and other.source.transforms.provenance:
+            continue
         if (one.flow.source, one.flow.target) == (other.flow.target, other.flow.source):
             settings = effective_settings(maker, one.flow, SOURCE_CONNECTOR, [])
             message = (
                 f"{one.flow} and {other.flow} both keep topics' names ({_IDENTITY}): a topic that"
-                " both mirror is copied back and forth without end; give them topics of their own"
+                " both mirror is copied back and forth without end; give them topics of their own,"
+                " or provenance.headers.enabled = true to both"
             )
             yield ConfigError(message, key=settings[_POLICY].key or _POLICY)
 

@@ -53,7 +53,6 @@ def explain(
     All flows, each with its worker and its connectors.
 
     Args:
-        maker: the configuration.
         everything: also list keys that nobody has set.
         altered: of flows with settings over those of the file, the configuration with these.
 

@@ -11,6 +11,7 @@ from mm2.config.keys.key_table import CONNECTOR_DEFINITION, PREFIXES, TABLE
 from mm2.config.keys.key_types import Type
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_ROWS
 from mm2.config.keys.keys_mm2 import SPELLINGS
+from mm2.config.keys.keys_offset_manager import OFFSET_MANAGER_KEYS
 from mm2.config.keys.keys_record_clients import CONSUMER_KEYS, PRODUCER_KEYS
 from mm2.config.live_changes import rows as change_rows
 
@@ -45,9 +46,9 @@ which are Java's:
 - A flow exists if `A->B.enabled` is exactly `true` (in any case), or heartbeats are on for it,
   which they are by default.
 
-A key that is marked "No effect" is read for Java's sake: what it asks for is not done, or done
+A key that is marked "No effect" is read for Java's sake. What it asks for is not done, or done
 anyway, and records arrive all the same. `mm2 config validate` and the log of a start warn of it. A
-key that is marked "Refused" would change what arrives, and is not obeyed: a file that asks for it
+key that is marked "Refused" would change what arrives, and is not obeyed. A file that asks for it
 is refused, by `mm2 config validate` and by a start, and so is a connector of a Connect worker.
 Values that ask for nothing, Java's defaults among them, are always taken.
 
@@ -86,7 +87,6 @@ def _of_every_connector(key: Key) -> bool:
 
 
 def _of(definition: Definition) -> Callable[[Key], bool]:
-    """Belonging to one connector, or to two of the three."""
     return lambda key: (
         definition in key.definitions and not key.definitions >= _CONNECTORS and not _of_mm2(key)
     )
@@ -116,6 +116,7 @@ _SECTIONS: Final[tuple[tuple[str, Callable[[Key], bool]], ...]] = (
     ("Connection and security (written `A.key`, or at top level)", _security),
 )
 _TABLE_HEAD: Final = "| key | type | default | importance | |\n|---|---|---|---|---|\n"
+_OFFSETS_HEAD: Final = "\n## Offset manager (the file of mm2 offset-manager serve)\n\n"
 _CLIENTS_HEAD: Final = """
 ## All clients (written `A.consumer.key` and the like)
 
@@ -159,6 +160,7 @@ def reference_page() -> str:
         parts += [f"\n## {title}\n\n", _TABLE_HEAD, *(_row(key) for key in rows if belongs(key))]
     parts += [_data("Consumer", "`A.consumer.key` or `A->B.source.consumer.key`", CONSUMER_KEYS)]
     parts += [_data("Producer", "`B.producer.key` or `A->B.producer.override.key`", PRODUCER_KEYS)]
+    parts += [_OFFSETS_HEAD, _TABLE_HEAD, *map(_row, OFFSET_MANAGER_KEYS)]
     parts += [_CLIENTS_HEAD, *_clients()]
     parts += ["\n## Spellings that Kafka's MirrorMaker 4.3 does not know\n\n", _SPELLINGS_HEAD]
     parts += _spellings()
@@ -185,8 +187,8 @@ def _data(client: str, written: str, keys: tuple[Key, ...]) -> str:
 def _clients() -> Iterator[str]:
     for name in sorted({name for rows in CLIENT_ROWS.values() for name in rows}):
         cells = (CLIENT_ROWS[kind].get(name) for kind in CLIENT_KINDS)
-        told = " | ".join("" if key is None else _support(key) or "obeyed" for key in cells)
-        yield f"| `{name}` | {told} |\n"
+        cells_text = " | ".join("" if key is None else _support(key) or "obeyed" for key in cells)
+        yield f"| `{name}` | {cells_text} |\n"
 
 
 def _spellings() -> Iterator[str]:
@@ -204,12 +206,11 @@ def _row(key: Key) -> str:
 
 
 def _support(key: Key) -> str:
-    """What becomes of a key that is not obeyed, and why."""
     if key.support is Support.OBEYED:
         return ""
-    told = f"{key.support.value}: {key.reason}."
+    text = f"{key.support.value}: {key.reason}."
     allowed = ", ".join(f"`{word}`" for word in sorted(key.accepted) if "." in word)
-    return f"{told} Allowed: {allowed}." if key.support is Support.REFUSED and allowed else told
+    return f"{text} Allowed: {allowed}." if key.support is Support.REFUSED and allowed else text
 
 
 def _default(key: Key) -> str:

@@ -11,9 +11,7 @@ from mm2.errors import ConfigError
 
 
 class AllowedPaths:
-    """
-    The ``allowed.paths`` of a provider that reads files; all paths if there is no such parameter.
-    """
+    """The ``allowed.paths`` of a provider that reads files; all if there is no such parameter."""
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
         text = parameters.get("allowed.paths")
@@ -45,7 +43,5 @@ class AllowedPaths:
 
 
 def _normalised(text: str) -> Path:
-    """
-    Removes "." and ".." by their spelling, as ``Path.normalize`` does, without asking the disk.
-    """
+    """Removes "." and ".." by spelling, as ``Path.normalize`` does, without asking the disk."""
     return Path(os.path.normpath(re.sub("//+", "/", text)))

@@ -20,12 +20,8 @@ class Expression:
     One expression of a text.
 
     Attributes:
-        start: where it begins in the text.
         end: the place after its closing brace.
-        text: as it is written.
-        provider: the provider's name.
         path: empty if there is none.
-        key: what the provider is asked for.
     """
 
     start: int
@@ -71,7 +67,6 @@ def open_expressions(raw: Mapping[str, str], is_open: Callable[[str], bool]) -> 
 
     Args:
         raw: keys and values as those have written them who may read all secrets.
-        is_open: whether everybody may know the value of a key.
     """
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for key, value in raw.items():
@@ -103,9 +98,6 @@ class Resolved:
         Has a value shown as its expression from now on.
 
         Args:
-            value: what the expression stands for.
-            expression: as it is written.
-            is_secret: whether it is for a secret key.
             within_words: whether letters and digits beside it are no reason to show it.
         """
         is_known = (value, within_words) in self._known

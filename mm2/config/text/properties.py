@@ -44,10 +44,8 @@ class PropertiesFile:
     What one file says: for each key the value that counts, the last, and where that stands.
 
     Attributes:
-        values: by key.
-        lines: of these keys, counted from 1.
+        lines: by key, counted from 1.
         repeated: all lines of each key that is given more than once.
-        name: of the file.
     """
 
     values: Mapping[str, str]

@@ -30,9 +30,7 @@ class Provider(Protocol):
 
 
 class EnvironmentProvider:
-    """
-    ``EnvVarConfigProvider``: the variables whose whole name matches ``allowlist.pattern`` (C064).
-    """
+    """``EnvVarConfigProvider``: variables whose whole name matches ``allowlist.pattern`` (C064)."""
 
     def __init__(self, parameters: Mapping[str, str], environment: Mapping[str, str]) -> None:
         self._allowed = JavaPattern(parameters.get("allowlist.pattern", ".*"))
@@ -84,9 +82,7 @@ def _parsed(path: str, text: str) -> Mapping[str, str]:
 
 
 class DirectoryProvider:
-    """
-    ``DirectoryConfigProvider``: whole files of a directory, in UTF-8, line ends included (C066).
-    """
+    """``DirectoryConfigProvider``: whole files of a directory, UTF-8, line ends included (C066)."""
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
         self._paths = AllowedPaths(parameters)
@@ -115,7 +111,6 @@ class Providers:
     The providers of one configuration, by name.
 
     Args:
-        providers: by name.
         shown: expressions whose values may be shown (``open_expressions``).
     """
 
@@ -130,13 +125,7 @@ class Providers:
         return Providers(self._providers, shown)
 
     def resolve(self, text: str, key: str = "") -> str:
-        """
-        Replaces every expression that a provider has a value for, and has the values hidden.
-
-        Args:
-            text: with expressions.
-            key: whose value it is.
-        """
+        """Replaces every expression that a provider has a value for, and has the values hidden."""
         pieces, at = [], 0
         for found in expressions(text):
             value = self._value(found)
@@ -258,9 +247,7 @@ def _provider(
 
 
 def _kind(written: str, *, aliases: bool) -> str | None:
-    """
-    EnvVar, File or Directory, whatever form of the class name is written; None for anything else.
-    """
+    """EnvVar, File or Directory, whatever form of the class name is written; None for others."""
     simple = written.removeprefix(_PACKAGE)
     full = simple != written and simple.endswith("ConfigProvider")
     return simple.removesuffix("ConfigProvider") if full or aliases else None

@@ -21,6 +21,7 @@ HIDDEN: Final = "[hidden]"
 
 PASSWORD_KEYS: Final = frozenset(
     {
+        "metrics.otlp.headers",
         "sasl.jaas.config",
         "sasl.oauthbearer.assertion.private.key.passphrase",
         "sasl.oauthbearer.client.credentials.client.secret",
@@ -32,7 +33,7 @@ PASSWORD_KEYS: Final = frozenset(
         "ssl.truststore.password",
     }
 )
-"""The names that Java types as password, in every definition."""
+"""The names that are typed as password, in every definition of Java's and ours."""
 
 _SECRET_WORD: Final = re.compile(
     r"(?:(?:password|passwd|passphrase|secret|credential|token|apikey)s?"
@@ -40,7 +41,7 @@ _SECRET_WORD: Final = re.compile(
     re.IGNORECASE,
 )
 _HARMLESS: Final = re.compile(r"\.(?:url|class|file|location|type|ms|seconds|id|name)$")
-_URL_PASSWORD: Final = re.compile(r"(?<=://)([^/\s:@]*):[^/\s@]+(?=@)")
+_URL_PASSWORD: Final = re.compile(r"(?<=://)([^/\s:@]*):([^/\s@]+)(?=@)")
 
 
 def is_secret(key: str) -> bool:
@@ -64,7 +65,16 @@ def shown(key: str, value: str) -> str:
     """
     if is_secret(key) and not is_of_expressions(value):
         return HIDDEN
-    return _URL_PASSWORD.sub(rf"\1:{HIDDEN}", value)
+    return _URL_PASSWORD.sub(_without_password, value)
+
+
+def _without_password(login: re.Match[str]) -> str:
+    return login[0] if is_of_expressions(login[2]) else f"{login[1]}:{HIDDEN}"
+
+
+def holds_secret(key: str, value: str) -> bool:
+    """Whether the value must not be shown as it is: an expression of a provider may be."""
+    return shown(key, value) != value
 
 
 def redacted(properties: Mapping[str, str]) -> dict[str, str]:
@@ -73,13 +83,7 @@ def redacted(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def as_written(error: ConfigError, raw: Mapping[str, str]) -> ConfigError:
-    """
-    The same mistake without what providers have read, and without the value of a secret key.
-
-    Args:
-        error: a mistake, which may quote resolved values.
-        raw: all keys and values as the user wrote them.
-    """
+    """The same mistake without what providers have read, and without the value of a secret key."""
     key, written = error.key or "", raw.get(error.key or "", "")
     message, value = hide(error.message), error.value and hide(error.value)
     suggestion = error.suggestion

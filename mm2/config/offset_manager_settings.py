@@ -1,0 +1,113 @@
+"""What the file of an offset manager says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Self
+
+from mm2.config.keys.definition import field_values, parse_all
+from mm2.config.keys.keys_offset_manager import CODECS, OFFSET_MANAGER_KEYS
+from mm2.errors import ConfigError, ConfigErrors
+
+_TABLE: Final = {key.name: key for key in OFFSET_MANAGER_KEYS}
+_PROTOCOL: Final = "listeners.security.protocol"
+_LISTENERS: Final = "listeners."
+_MANY: Final = 3
+"""From so many replicas on, one may be missing and a commit still has two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetManagerSettings:
+    """
+    Settings of an offset manager; ``keys_offset_manager`` says what each is.
+
+    Attributes:
+        properties: Java's properties of the cluster's clients.
+        tls: Java's ``ssl.*`` keys of the listener.
+    """
+
+    topic: str
+    partitions: int
+    replicas: int
+    codec: str
+    metadata_bytes: int
+    retention_minutes: int
+    retention_check: timedelta
+    patience: timedelta
+    protocol: str = "PLAINTEXT"
+    client_auth: str = "none"
+    properties: Mapping[str, str]
+    tls: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> Self:
+        """
+        Reads a file's values.
+
+        Raises:
+            ConfigErrors: every mistake in them.
+        """
+        values, mistakes = parse_all(_TABLE, properties)
+        others = {key: value for key, value in properties.items() if key not in _TABLE}
+        clients = {key: value for key, value in others.items() if not key.startswith(_LISTENERS)}
+        mistakes += _login_mistakes(str(values.get(_PROTOCOL)), clients)
+        if mistakes:
+            raise ConfigErrors(mistakes)
+        return cls(**field_values(_TABLE, values), properties=clients, tls=_tls(others))
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether clients connect with TLS."""
+        return self.protocol.endswith("SSL")
+
+    @property
+    def has_login(self) -> bool:
+        """Whether clients have to log in."""
+        return self.protocol.startswith("SASL")
+
+    @property
+    def compression(self) -> int:
+        """The codec's number."""
+        return int(self.codec) if self.codec.isdigit() else CODECS.index(self.codec)
+
+    @property
+    def group(self) -> str:
+        """The consumer group that elects the leaders."""
+        return f"__mm2-offset-manager-{self.topic}"
+
+    def transactional_id(self, log_partition: int) -> str:
+        """Of the producer of a log partition's leader."""
+        return f"{self.group}-{log_partition}"
+
+    @property
+    def topic_configs(self) -> Mapping[str, str]:
+        """Of the topic, if it has to be created; Kafka's for ``__consumer_offsets`` and safer."""
+        return {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(100 << 20),
+            "unclean.leader.election.enable": "false",
+            "min.insync.replicas": "2" if self.replicas >= _MANY else "1",
+        }
+
+
+def _tls(properties: Mapping[str, str]) -> dict[str, str]:
+    """The keys with the prefix if there is any of them, else those without: all or nothing."""
+    own = {
+        key.removeprefix(_LISTENERS): value
+        for key, value in properties.items()
+        if key.startswith(_LISTENERS)
+    }
+    return own or {key: value for key, value in properties.items() if key.startswith("ssl.")}
+
+
+def _login_mistakes(protocol: str, clients: Mapping[str, str]) -> Iterator[ConfigError]:
+    """Who logs in at the listener logs in at the cluster, in the way that the file says."""
+    if protocol.startswith("SASL") and not clients.get("security.protocol", "").startswith("SASL"):
+        message = (
+            f"{_PROTOCOL} is {protocol}, so the cluster has to check who logs in: set"
+            " security.protocol to SASL_SSL or SASL_PLAINTEXT, and bootstrap servers that have it"
+        )
+        yield ConfigError(message, key=_PROTOCOL, value=protocol)
