@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import structlog
 
 log = structlog.get_logger()
-
-_Rewrite = Callable[[bytes | memoryview, int], tuple[int, Any, Any, int, int]]
-"""``mm2.kafka.wire.kernel.rewrite``, whose arrays have no types here."""
 
 
 class NotCarried(ValueError):
@@ -30,31 +28,38 @@ class RecordsSection(NamedTuple):
     The records section of a batch with offsets from 0, not compressed.
 
     Attributes:
-        payload: the records' bytes.
         offsets: the offset that each record had.
         base_timestamp: what the records' timestamp deltas are added to, in ms.
         max_timestamp: the largest of the records', in ms.
     """
 
     payload: memoryview
-    offsets: list[int]
+    offsets: Sequence[int]
     base_timestamp: int
     max_timestamp: int
 
 
 class Compiled:
-    """Compiles once, in the background. Python waits for its end before it exits."""
+    """
+    Compiles once, in the background. Python waits for its end before it exits.
 
-    def __init__(self) -> None:
+    Args:
+        module: compiles when it is imported.
+        function: of the module.
+    """
+
+    def __init__(self, module: str = "mm2.kafka.wire.kernel", function: str = "rewrite") -> None:
+        self._module = module
+        self._name = function
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._rewrite: _Rewrite | None = None
+        self._function: Callable[..., Any] | None = None
 
-    def get(self) -> _Rewrite | None:
-        """What is compiled; None until it is."""
+    def get(self) -> Callable[..., Any] | None:
+        """What is compiled, whose arrays have no types here; None until it is."""
         if self._thread is None:
             self._begin()
-        return self._rewrite
+        return self._function
 
     def wait(self) -> None:
         """Waits until it is compiled, or cannot be."""
@@ -71,14 +76,14 @@ class Compiled:
         # NumPy would start a thread for each core, for algebra that nobody does here.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         try:
-            from mm2.kafka.wire import kernel  # noqa: PLC0415 - takes half a second
+            # It takes half a second.
+            self._function = getattr(import_module(self._module), self._name)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is a slower way
             log.warning("records.not_compiled", error=str(error))
-        else:
-            self._rewrite = kernel.rewrite
 
 
 _compiled: Final = Compiled()
+_divide: Final = Compiled("mm2.kafka.wire.partition_kernel", "divide")
 
 
 def compile_now() -> None:
@@ -108,3 +113,41 @@ def reencode(batches: bytes | memoryview, position: int) -> RecordsSection | Non
     if count < 0:
         raise NotCarried("the records cannot be read")
     return RecordsSection(payload.data, offsets.tolist(), first, most) if count else None
+
+
+def compile_division(*, wait: bool = False) -> None:
+    """Has what divides records be compiled, which few need."""
+    if wait:
+        _divide.wait()
+    else:
+        _divide.get()
+
+
+def divide(
+    batches: bytes | memoryview, position: int, *, partitions: int, keyless: int, most: int
+) -> list[tuple[int, RecordsSection]]:
+    """
+    The records of uncompressed batches of format v2 by the partitions that their keys lead to.
+
+    Those of a partition stay in their order; one may have several sections.
+
+    Args:
+        position: offset of the first record that counts.
+        partitions: how many there are.
+        keyless: the partition of records without a key.
+        most: bytes of a section; a larger record has one of its own.
+
+    Raises:
+        NotCarried: they must be divided in another way.
+    """
+    if (machine_code := _divide.get()) is None:
+        raise NotCarried("the code for it is not compiled yet")
+    count, payload, offsets, rows = machine_code(
+        batches, position, partitions=partitions, keyless=keyless, most=most
+    )
+    if count < 0:
+        raise NotCarried("the records cannot be read")
+    return [
+        (at, RecordsSection(payload[start:stop].data, offsets[first:last].data, base, largest))
+        for at, start, stop, first, last, base, largest in rows.tolist()
+    ]

@@ -68,7 +68,6 @@ class Compression:
     How records are to be compressed.
 
     Attributes:
-        codec: its number.
         level: in the words of ``compression.<codec>.level``; None for Java's default.
     """
 
@@ -79,12 +78,16 @@ class Compression:
 UNCOMPRESSED: Final = Compression(NONE)
 
 
+def compression_of(name: str | None, level: int | None) -> Compression | None:
+    """Kafka's word for a codec, and a level of it; None for no word."""
+    return None if name is None else Compression(CODEC_NAMES.index(name), level)
+
+
 class TooLarge(ValueError):
     """
     A batch becomes larger than it may when it is decompressed.
 
     Args:
-        most: bytes that it may have.
         what: it has, if not simply more bytes.
     """
 
@@ -114,11 +117,6 @@ def decompress(number: int, payload: memoryview | bytes, *, most: int = MOST_PLA
     The records section of a batch, plain.
 
     No more is allocated than may come out: half a gigabyte of zeros are 16 KB of Zstandard.
-
-    Args:
-        number: of the codec.
-        payload: the section.
-        most: bytes that may come out.
 
     Raises:
         TooLarge: more would come out.

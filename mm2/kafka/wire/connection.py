@@ -46,11 +46,8 @@ class Connection(AIOKafkaConnection):
     still does not come: what swallows one question would swallow the next one too.
 
     Args:
-        host: where the broker listens.
-        port: where it listens.
         on_silence: called from time to time while the broker lets somebody wait for longer than
             it takes to be noticed that it is gone.
-        settings: of aiokafka's connection.
     """
 
     _on_close_cb: Callable[[Connection, CloseReason | None], None] | None
@@ -254,7 +251,6 @@ class Connection(AIOKafkaConnection):
         self._last_action = time.monotonic()
 
     def _note(self, response: Response) -> None:
-        """Takes note of what a response says of the connection."""
         if isinstance(response, FrameResponse):
             if response.throttle_ms > 0:
                 self._muted_until = time.monotonic() + response.throttle_ms / 1000

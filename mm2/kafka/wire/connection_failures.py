@@ -33,14 +33,7 @@ class NotLetIn(errors.AuthenticationFailedError):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """
-    An attempt to connect to a broker.
-
-    Attributes:
-        address: the broker's.
-        protocol: ``security.protocol``.
-        mechanism: ``sasl.mechanism``.
-    """
+    """An attempt to connect to a broker."""
 
     address: str
     protocol: str
@@ -51,7 +44,6 @@ class Attempt:
         The error to raise for one that came up while connecting.
 
         Args:
-            error: what came up.
             has_handshake: whether the connection was there, and so TLS, if any, agreed on.
         """
         if text := self._refusal(error):
@@ -78,7 +70,6 @@ class Attempt:
         return closed
 
     def _refusal(self, error: Exception) -> str | None:
-        """What is certain."""
         words = " ".join(map(str, error.args))
         match error:
             case errors.SaslAuthenticationFailed():
@@ -136,7 +127,6 @@ class Attempt:
         )
 
     def _hint(self, error: Exception, *, has_handshake: bool) -> str | None:
-        """What a connection that was closed probably means."""
         if isinstance(error, TimeoutError | ConnectionRefusedError) or not _is_closed(error):
             return None
         if self.protocol in _WITH_TLS and has_handshake:

@@ -35,11 +35,9 @@ async def fencing_identity(
     Asks for a producer id that all brokers prefer to earlier ones, on these partitions at once.
 
     Args:
-        client: of the cluster; it need not track the partitions.
         transactional_id: whose earlier producers are to be refused.
         partitions: what they may still write to; those that do not exist, or that nobody leads, are
             left out: their markers would be waited for.
-        flow: for messages.
         transaction_timeout_ms: after which brokers abort what is left open.
         within_s: how long all of it may take, in seconds.
 

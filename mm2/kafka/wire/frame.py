@@ -64,13 +64,7 @@ def compact_array(items: Iterable[bytes]) -> bytes:
 
 
 class Frame:
-    """
-    A cursor over one response.
-
-    Args:
-        view: the frame.
-        at: where to begin.
-    """
+    """A cursor over one response."""
 
     def __init__(self, view: memoryview, at: int = 0) -> None:
         self.view = view

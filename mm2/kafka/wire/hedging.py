@@ -1,6 +1,4 @@
-"""
-Asks several who know the same, and takes what the first one says.
-"""
+"""Asks several who know the same, and takes what the first one says."""
 
 from __future__ import annotations
 
@@ -25,7 +23,6 @@ async def first_success(
     The next one is asked when one has failed or is slow; who is slow may still be the first.
 
     Args:
-        attempts: each asks one, in this order.
         patience_s: then the next one is asked beside those that are slow.
 
     Raises:

@@ -19,7 +19,6 @@ class ProducerIdentity:
     What a broker knows an idempotent producer by.
 
     Attributes:
-        producer_id: given out by the cluster.
         epoch: grows each time the same transactional id asks again; older epochs are refused.
         transactional_id: that it was given out for; None for a plain producer.
     """

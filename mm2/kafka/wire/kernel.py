@@ -18,21 +18,21 @@ from numpy.typing import NDArray
 Bytes: TypeAlias = NDArray[np.uint8]
 Numbers: TypeAlias = NDArray[np.int64]
 
-_PREFIX: Final = 12
+PREFIX: Final = 12
 """Base offset and length, which the length itself does not count."""
 
-_HEADER: Final = 61
-_LENGTH_AT: Final = 8
-_ATTRIBUTES_AT: Final = 21
-_BASE_TIMESTAMP_AT: Final = 27
-_MAX_TIMESTAMP_AT: Final = 35
-_COUNT_AT: Final = 57
-_LOG_APPEND_TIME: Final = 8
+HEADER: Final = 61
+LENGTH_AT: Final = 8
+ATTRIBUTES_AT: Final = 21
+BASE_TIMESTAMP_AT: Final = 27
+MAX_TIMESTAMP_AT: Final = 35
+COUNT_AT: Final = 57
+LOG_APPEND_TIME: Final = 8
 
 _LEAST: Final = 4
 """Bytes of a record: its length, its unused attributes, and two numbers."""
 
-_MORE: Final = 17
+GROWTH: Final = 17
 """Bytes by which its length and these numbers may grow."""
 
 _MOST_OFFSET: Final = (1 << 31) - 1
@@ -43,12 +43,12 @@ _SEVEN_BITS: Final = 0x7F
 _MORE_FOLLOW: Final = 0x80
 _LOW_57_BITS: Final = (1 << 57) - 1
 _LOW_63_BITS: Final = (1 << 63) - 1
-_DAMAGED: Final = -1
+DAMAGED: Final = -1
 """In the place of what cannot be."""
 
 
 @register_jitable
-def _fixed(data: Bytes, at: int, size: int) -> int:
+def fixed(data: Bytes, at: int, size: int) -> int:
     """A big-endian number."""
     value = 0
     for index in range(at, at + size):
@@ -57,14 +57,14 @@ def _fixed(data: Bytes, at: int, size: int) -> int:
 
 
 @register_jitable
-def _short(data: Bytes, at: int) -> int:
+def short(data: Bytes, at: int) -> int:
     """A big-endian number of four bytes, with its sign."""
-    value = _fixed(data, at, 4)
+    value = fixed(data, at, 4)
     return value - (value >> 31 << 32)
 
 
 @register_jitable
-def _number(data: Bytes, at: int, end: int) -> tuple[int, int]:
+def number(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """The zig-zag number at ``at``, and where the next byte after it is."""
     value = shift = 0
     while at < end and shift <= _LAST_SHIFT:
@@ -74,27 +74,27 @@ def _number(data: Bytes, at: int, end: int) -> tuple[int, int]:
         if byte <= _SEVEN_BITS and (shift < _LAST_SHIFT or byte <= 1):
             return (value >> 1 & _LOW_63_BITS) ^ -(value & 1), at
         shift += 7
-    return 0, _DAMAGED
+    return 0, DAMAGED
 
 
 @register_jitable
-def _zig_zag(number: int) -> int:
-    return number << 1 ^ number >> 63
+def _zig_zag(value: int) -> int:
+    return value << 1 ^ value >> 63
 
 
 @register_jitable
-def _size(number: int) -> int:
+def size_of(value: int) -> int:
     """Bytes of a zig-zag number."""
-    rest, size = _zig_zag(number), 1
+    rest, size = _zig_zag(value), 1
     while rest & ~_SEVEN_BITS:
         rest, size = rest >> 7 & _LOW_57_BITS, size + 1
     return size
 
 
 @register_jitable
-def _put(out: Bytes, at: int, number: int) -> int:
+def put(out: Bytes, at: int, value: int) -> int:
     """Writes a zig-zag number; returns where the next byte after it is."""
-    rest = _zig_zag(number)
+    rest = _zig_zag(value)
     while rest & ~_SEVEN_BITS:
         out[at] = rest & _SEVEN_BITS | _MORE_FOLLOW
         rest, at = rest >> 7 & _LOW_57_BITS, at + 1
@@ -103,37 +103,44 @@ def _put(out: Bytes, at: int, number: int) -> int:
 
 
 @register_jitable
-def _counted(data: Bytes) -> int:
+def counted(data: Bytes) -> int:
     """Records in these batches, by their headers."""
     at = count = 0
-    while at + _HEADER <= len(data):
-        number, length = _short(data, at + _COUNT_AT), _short(data, at + _LENGTH_AT)
-        if length < _HEADER - _PREFIX or not 0 <= number * _LEAST <= length:
-            return _DAMAGED
-        at, count = at + _PREFIX + length, count + number
-    return count if at == len(data) else _DAMAGED
+    while at + HEADER <= len(data):
+        records, length = short(data, at + COUNT_AT), short(data, at + LENGTH_AT)
+        if length < HEADER - PREFIX or not 0 <= records * _LEAST <= length:
+            return DAMAGED
+        at, count = at + PREFIX + length, count + records
+    return count if at == len(data) else DAMAGED
 
 
 @register_jitable
-def _read(data: Bytes, at: int, stop: int) -> tuple[int, int, int, int]:
+def read(data: Bytes, at: int, stop: int) -> tuple[int, int, int, int]:
     """Timestamp and offset of a record as they stand there, where its key begins, and its end."""
-    size, at = _number(data, at, stop)
-    if at == _DAMAGED or not 0 < size <= stop - at:
-        return 0, 0, _DAMAGED, _DAMAGED
+    size, at = number(data, at, stop)
+    if at == DAMAGED or not 0 < size <= stop - at:
+        return 0, 0, DAMAGED, DAMAGED
     end = at + size
-    timestamp, at = _number(data, at + 1, end)  # after its unused attributes
-    if at == _DAMAGED:
-        return 0, 0, _DAMAGED, _DAMAGED
-    offset, at = _number(data, at, end)
-    return timestamp, offset, at if 0 <= offset <= _MOST_OFFSET else _DAMAGED, end
+    timestamp, at = number(data, at + 1, end)  # after its unused attributes
+    if at == DAMAGED:
+        return 0, 0, DAMAGED, DAMAGED
+    offset, at = number(data, at, end)
+    return timestamp, offset, at if 0 <= offset <= _MOST_OFFSET else DAMAGED, end
 
 
 @register_jitable
-def _write(out: Bytes, at: int, timestamp: int, offset: int, body: Bytes) -> int:
+def record_size(timestamp: int, offset: int, body: int) -> int:
+    """Bytes of a record whose body has so many."""
+    size = 1 + size_of(timestamp) + size_of(offset) + body
+    return size_of(size) + size
+
+
+@register_jitable
+def write(out: Bytes, at: int, timestamp: int, offset: int, body: Bytes) -> int:
     """Writes a record; returns where the next byte after it is."""
-    at = _put(out, at, 1 + _size(timestamp) + _size(offset) + len(body))
+    at = put(out, at, 1 + size_of(timestamp) + size_of(offset) + len(body))
     out[at] = 0
-    at = _put(out, _put(out, at + 1, timestamp), offset)
+    at = put(out, put(out, at + 1, timestamp), offset)
     end = at + len(body)
     room = out[at:end]
     for index in range(len(body)):  # ten times as fast as to assign the slice
@@ -142,31 +149,31 @@ def _write(out: Bytes, at: int, timestamp: int, offset: int, body: Bytes) -> int
 
 
 def _rewrite(data: Bytes, position: int) -> tuple[int, Bytes, Numbers, int, int]:
-    room = _counted(data)
-    out = np.empty(len(data) + _MORE * max(room, 0), np.uint8)
+    room = counted(data)
+    out = np.empty(len(data) + GROWTH * max(room, 0), np.uint8)
     offsets = np.empty(max(room, 0), np.int64)
     count = to = at = first = most = 0
-    if room == _DAMAGED:
-        return _DAMAGED, out, offsets, first, most
+    if room == DAMAGED:
+        return DAMAGED, out, offsets, first, most
     while at < len(data):
-        base = _fixed(data, at, 8)
-        stop = at + _PREFIX + _short(data, at + _LENGTH_AT)
-        has_append_time = _fixed(data, at + _ATTRIBUTES_AT, 2) & _LOG_APPEND_TIME
-        base_timestamp = _fixed(data, at + _BASE_TIMESTAMP_AT, 8)
-        append_time = _fixed(data, at + _MAX_TIMESTAMP_AT, 8)
-        number = _short(data, at + _COUNT_AT)
-        at += _HEADER
-        for _ in range(number):
-            delta, offset, body, end = _read(data, at, stop)
+        base = fixed(data, at, 8)
+        stop = at + PREFIX + short(data, at + LENGTH_AT)
+        has_append_time = fixed(data, at + ATTRIBUTES_AT, 2) & LOG_APPEND_TIME
+        base_timestamp = fixed(data, at + BASE_TIMESTAMP_AT, 8)
+        append_time = fixed(data, at + MAX_TIMESTAMP_AT, 8)
+        records = short(data, at + COUNT_AT)
+        at += HEADER
+        for _ in range(records):
+            delta, offset, body, end = read(data, at, stop)
             at = end
             timestamp = append_time if has_append_time else base_timestamp + delta
             first = timestamp if count == 0 else first
             has_wrapped = (base_timestamp + delta < base_timestamp) != (delta < 0)
-            if body == _DAMAGED or has_wrapped or (timestamp - first < 0) != (timestamp < first):
-                return _DAMAGED, out, offsets, first, most
+            if body == DAMAGED or has_wrapped or (timestamp - first < 0) != (timestamp < first):
+                return DAMAGED, out, offsets, first, most
             if base + offset >= position:
                 most = timestamp if count == 0 else max(most, timestamp)
-                to = _write(out, to, timestamp - first, count, data[body:end])
+                to = write(out, to, timestamp - first, count, data[body:end])
                 offsets[count] = base + offset
                 count += 1
         at = stop

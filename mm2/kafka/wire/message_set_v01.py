@@ -31,7 +31,6 @@ def read_legacy(
     Offset, timestamp in ms (-1: none), key and value of each message in a message set.
 
     Args:
-        data: the message set.
         most: bytes of memory that its messages may take, decompressed.
 
     Raises:
@@ -58,7 +57,6 @@ def check_size(data: memoryview, most: int) -> None:
     aiokafka's reader knows no bound.
 
     Args:
-        data: the message.
         most: bytes that may come out.
 
     Raises:

@@ -32,8 +32,7 @@ class ConnectionSettings:
         retry_ms: pause after the first question without an answer; doubled after each other one.
         retry_most_ms: the longest such pause.
         setup_ms: the time to connect; None for the caller's own.
-        send_buffer_bytes: of the socket; -1 leaves it to the system.
-        receive_buffer_bytes: of the socket; -1 leaves it to the system.
+        send_buffer_bytes, receive_buffer_bytes: of the socket; -1 leaves them to the system.
     """
 
     reconnect_ms: int = 50
@@ -77,7 +76,6 @@ class NodeChannel:
     Attributes:
         queued: how many have or await their turn.
         connection: the last one; it may be closed.
-        settings: of the pauses between attempts to connect.
     """
 
     settings: ConnectionSettings = ConnectionSettings()

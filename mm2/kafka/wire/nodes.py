@@ -7,7 +7,6 @@ import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import partial
-from types import SimpleNamespace
 from typing import Final
 
 from aiokafka import errors
@@ -63,7 +62,7 @@ class NodesClient(AIOKafkaClient):
         self._connecting = connections or ConnectionSettings()
         self._settings = {name: getattr(self, f"_{name}") for name in _CONNECTION_SETTINGS}
         self._settings["max_idle_ms"] = settings.get("connections_max_idle_ms")
-        self._ways: defaultdict[tuple[int, int], NodeChannel] = defaultdict(
+        self._channels: defaultdict[tuple[int, int], NodeChannel] = defaultdict(
             partial(NodeChannel, self._connecting)
         )
         self._brokers: Mapping[int, BrokerMetadata] = {}
@@ -79,7 +78,7 @@ class NodesClient(AIOKafkaClient):
         """
         attempts = [partial(self._bootstrap_from, host, port) for host, port, _ in self.hosts]
         metadata = await first_success(attempts, patience_s=_NEXT_AFTER_S)
-        self.cluster.update_metadata(_in_aiokafkas_words(metadata))
+        self.cluster.update_metadata(metadata.for_aiokafka())
         if self._sync_task is None:
             self._sync_task = asyncio.create_task(self._md_synchronizer(), name="metadata")
 
@@ -127,13 +126,13 @@ class NodesClient(AIOKafkaClient):
         Raises:
             KafkaError: there is no connection, or it broke, or nothing was answered in time.
         """
-        way = self._ways[node_id, group]
-        connection = way.usable
+        channel = self._channels[node_id, group]
+        connection = channel.usable
         if connection is not None:
             answer = connection.send(request)
         else:
-            async with way.in_turn():
-                connection = await self._ready(way, node_id, group)
+            async with channel.in_turn():
+                connection = await self._ready(channel, node_id, group)
                 answer = connection.send(request)
         try:
             return await answer
@@ -143,22 +142,22 @@ class NodesClient(AIOKafkaClient):
 
     async def ready(self, node_id: int, *, group: int = Traffic.OF_AIOKAFKA) -> bool:
         """Whether a node can be connected to."""
-        way = self._ways[node_id, group]
+        channel = self._channels[node_id, group]
         try:
-            async with way.in_turn():
-                await self._ready(way, node_id, group)
+            async with channel.in_turn():
+                await self._ready(channel, node_id, group)
         except errors.KafkaError:
             return False
         return True
 
-    async def _ready(self, way: NodeChannel, node: int, group: int) -> Connection:
+    async def _ready(self, channel: NodeChannel, node: int, group: int) -> Connection:
         try:
-            if way.connection is None or not way.connection.connected():
-                await way.back_off()
+            if channel.connection is None or not channel.connection.connected():
+                await channel.back_off()
                 connection = self._conns[node, group] = await self._connected(node)
-                way.opened(connection)
+                channel.opened(connection)
             else:
-                connection = way.connection
+                connection = channel.connection
                 if connection.must_renew:
                     await connection.renew()
         except (OSError, TimeoutError, errors.KafkaError) as error:
@@ -214,7 +213,7 @@ class NodesClient(AIOKafkaClient):
         return sorted(nodes, key=self._is_silent)
 
     def _is_silent(self, node: int) -> bool:
-        return self._ways[node, Traffic.METADATA].is_silent(_NEXT_AFTER_S)
+        return self._channels[node, Traffic.METADATA].is_silent(_NEXT_AFTER_S)
 
     async def ask(self, topics: Collection[str]) -> Metadata | None:
         """From any broker that answers; None if none does."""
@@ -226,9 +225,9 @@ class NodesClient(AIOKafkaClient):
 
     def close_silent(self) -> None:
         """Closes connections that owe an answer for longer than any long poll lasts."""
-        for way in self._ways.values():
-            if way.connection is not None and way.connection.waited_s() >= SILENT_AFTER_S:
-                way.connection.close(CloseReason.CONNECTION_TIMEOUT)
+        for channel in self._channels.values():
+            if channel.connection is not None and channel.connection.waited_s() >= SILENT_AFTER_S:
+                channel.connection.close(CloseReason.CONNECTION_TIMEOUT)
 
     async def _query_metadata(
         self, topics: Collection[str], *, patience_s: float
@@ -251,14 +250,16 @@ class NodesClient(AIOKafkaClient):
             return False
         self._brokers = {broker.node: broker for broker in metadata.brokers}
         self._known = {topic.name: topic for topic in metadata.topics}
-        cluster_metadata.update_metadata(_in_aiokafkas_words(metadata))  # type: ignore[attr-defined]  # untyped
+        cluster_metadata.update_metadata(metadata.for_aiokafka())  # type: ignore[attr-defined]  # untyped
         self._close_gone()
         return True
 
     def _close_gone(self) -> None:
         """Fails requests to silent nodes that are not in the metadata any more."""
         gone = [
-            way.connection for (node, _), way in self._ways.items() if node not in self._brokers
+            channel.connection
+            for (node, _), channel in self._channels.items()
+            if node not in self._brokers
         ]
         for connection in gone:
             if connection is not None and connection.waited_s() > _NEXT_AFTER_S:
@@ -277,24 +278,3 @@ def _of_brokers(metadata: Metadata) -> Metadata:
             "the cluster cannot be reached: whoever answers knows of no broker that serves"
         )
     return metadata
-
-
-def _in_aiokafkas_words(metadata: Metadata) -> object:
-    """The fields of a MetadataResponse that aiokafka's ``ClusterMetadata`` reads."""
-    return SimpleNamespace(
-        API_VERSION=1,
-        brokers=[(b.node, b.host, b.port, b.rack or None) for b in metadata.brokers],
-        controller_id=metadata.controller,
-        topics=[
-            (
-                topic.error,
-                topic.name,
-                topic.is_internal,
-                [
-                    (p.error, p.partition, p.leader, list(p.replicas), list(p.in_sync))
-                    for p in topic.partitions.values()
-                ],
-            )
-            for topic in metadata.topics
-        ],
-    )

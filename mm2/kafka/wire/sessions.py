@@ -1,6 +1,4 @@
-"""
-Fetch sessions (KIP-227): a broker remembers what we fetch; both sides tell only what changes.
-"""
+"""Fetch sessions (KIP-227): a broker remembers what we fetch; both sides tell only what changes."""
 
 from __future__ import annotations
 
@@ -27,8 +25,6 @@ class SessionStep:
         session: its id; 0 asks for a new one.
         epoch: number of the request in it; 0 begins it with all that is wanted.
         topics: for each topic (partition, offset, max bytes) of what is new or has moved.
-        forgotten: partitions of each topic that are no longer wanted.
-        by_id: whether topics are given by their ids.
     """
 
     session: int
@@ -39,7 +35,7 @@ class SessionStep:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _PartitionData:
     """From where a partition is wanted, of which topic (None: its id is not known), how much."""
 
     offset: int
@@ -56,14 +52,11 @@ class FetchSession:
 
     Topics are asked for by their ids once the ids of all are known, unless the broker is too old; a
     session knows either ids or names, so that a new one begins when that changes.
-
-    Args:
-        max_partition_bytes: asked of each partition.
     """
 
     def __init__(self, max_partition_bytes: int) -> None:
         self._most = max_partition_bytes
-        self._wanted: dict[TopicPartition, _Wanted] = {}
+        self._partitions: dict[TopicPartition, _PartitionData] = {}
         self._changed: dict[TopicPartition, None] = {}
         self._known: dict[TopicPartition, UUID | None] = {}
         self._gone: set[tuple[TopicPartition, UUID | None]] = set()
@@ -77,12 +70,12 @@ class FetchSession:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is wanted."""
-        return not self._wanted
+        return not self._partitions
 
     def offset(self, partition: TopicPartition) -> int | None:
         """Where a partition is wanted from; None if it is not."""
-        wanted = self._wanted.get(partition)
-        return None if wanted is None else wanted.offset
+        data = self._partitions.get(partition)
+        return None if data is None else data.offset
 
     def partition(self, topic: Topic, number: int) -> TopicPartition | None:
         """The partition that an answer means; None if it is of a topic that was there before."""
@@ -90,10 +83,10 @@ class FetchSession:
             return TopicPartition(TopicName(topic), number)
         name = self._names.get(topic)
         found = None if name is None else TopicPartition(name, number)
-        wanted = None if found is None else self._wanted.get(found)
-        return found if wanted is not None and wanted.topic_id == topic else None
+        data = None if found is None else self._partitions.get(found)
+        return found if data is not None and data.topic_id == topic else None
 
-    def want(
+    def fetch(
         self,
         partition: TopicPartition,
         offset: int,
@@ -105,15 +98,13 @@ class FetchSession:
         From now on fetches the partition from this offset, of the topic with this id.
 
         Args:
-            partition: which.
-            offset: its first one.
             topic_id: None if it is not known.
             doublings: how often the bytes that are asked for are doubled.
         """
-        wanted = _Wanted(offset, topic_id, self._most << doublings)
-        if self._wanted.get(partition) != wanted:
-            self._wanted.pop(partition, None)
-            self._wanted[partition] = wanted
+        data = _PartitionData(offset, topic_id, self._most << doublings)
+        if self._partitions.get(partition) != data:
+            self._partitions.pop(partition, None)
+            self._partitions[partition] = data
             self._changed[partition] = None
             self._note_id(partition, topic_id)
 
@@ -130,7 +121,7 @@ class FetchSession:
 
     def drop(self, partition: TopicPartition) -> None:
         """From now on does not fetch the partition."""
-        if self._wanted.pop(partition, None) is not None:
+        if self._partitions.pop(partition, None) is not None:
             self._changed.pop(partition, None)
             self._no_id.discard(partition)
             if partition in self._known:
@@ -138,18 +129,18 @@ class FetchSession:
 
     def retain(self, partitions: Container[TopicPartition]) -> None:
         """From now on fetches none but these."""
-        for partition in [p for p in self._wanted if p not in partitions]:
+        for partition in [p for p in self._partitions if p not in partitions]:
             self.drop(partition)
 
     def next(self) -> SessionStep:
         """What to ask now."""
-        by_id = bool(self._wanted) and not self._no_id and self._takes_ids
-        if self._wanted and by_id != self._by_id:
+        by_id = bool(self._partitions) and not self._no_id and self._takes_ids
+        if self._partitions and by_id != self._by_id:
             self._by_id, self._epoch = by_id, _FIRST_EPOCH
         if self._epoch == _FIRST_EPOCH:
             self._known.clear()
             self._gone.clear()
-            self._changed = dict.fromkeys(self._wanted)
+            self._changed = dict.fromkeys(self._partitions)
         step = SessionStep(
             self._session,
             self._epoch,
@@ -160,7 +151,7 @@ class FetchSession:
         for partition, topic_id in self._gone:
             if self._known.get(partition) == topic_id:
                 self._known.pop(partition, None)
-        self._known |= {each: self._wanted[each].topic_id for each in self._changed}
+        self._known |= {each: self._partitions[each].topic_id for each in self._changed}
         self._gone.clear()
         self._changed.clear()
         return step
@@ -173,7 +164,6 @@ class FetchSession:
         request of the new one ends it.
 
         Args:
-            answer: the broker's.
             takes_ids: False if there is none because the broker does not know ids of topics: then
                 it is asked by names until it is gone for a moment, as it is when it is upgraded.
         """
@@ -192,17 +182,17 @@ class FetchSession:
     ) -> dict[Topic, list[tuple[int, int, int]]]:
         topics: dict[Topic, list[tuple[int, int, int]]] = {}
         for partition in partitions:
-            wanted = self._wanted[partition]
-            asked = (partition.partition, wanted.offset, wanted.most)
-            topics.setdefault(self._called(partition, wanted.topic_id), []).append(asked)
+            data = self._partitions[partition]
+            asked = (partition.partition, data.offset, data.most)
+            topics.setdefault(self._called(partition, data.topic_id), []).append(asked)
         return topics
 
     def _forgotten(self) -> dict[Topic, list[int]]:
         topics: dict[Topic, list[int]] = {}
         for partition, topic_id in self._gone:
-            called, wanted = self._called(partition, topic_id), self._wanted.get(partition)
+            called, data = self._called(partition, topic_id), self._partitions.get(partition)
             # What is called the same is not another one to the broker.
-            if wanted is None or called != self._called(partition, wanted.topic_id):
+            if data is None or called != self._called(partition, data.topic_id):
                 topics.setdefault(called, []).append(partition.partition)
         return topics
 

@@ -25,7 +25,6 @@ class Throttle:
     Remembers which brokers of a cluster asked us to hold back.
 
     Args:
-        cluster: its alias, for the log.
         clock: seconds, monotonic.
 
     Attributes:
@@ -37,7 +36,7 @@ class Throttle:
         self._cluster = cluster
         self._clock = clock
         self._until: dict[int, float] = {}
-        self._said = -math.inf
+        self._logged_at = -math.inf
 
     def answered(self, node: int, throttle_ms: int) -> None:
         """Learns what a broker's answer said of throttling."""
@@ -47,8 +46,8 @@ class Throttle:
         now = self._clock()
         self.total_ms += throttle_ms
         self._until[node] = now + throttle_ms / 1000
-        if now - self._said >= _SAY_AGAIN_S:
-            self._said = now
+        if now - self._logged_at >= _SAY_AGAIN_S:
+            self._logged_at = now
             log.info(
                 "kafka.throttled",
                 cluster=self._cluster,

@@ -73,15 +73,11 @@ class TransactionalProducer:
     """
     Speaks with the coordinators of one transactional id and of one group.
 
-    Args:
-        client: the cluster.
-        flow: for messages.
-        transactional_id: the producer's.
-        identity: what the coordinator gave out for it.
-        group: whose offsets belong to the transactions.
+    Calls raise ``Fenced`` if a newer producer has our transactional id, ``NotAuthorized`` if we may
+    not use it or commit for the group, and ``TransactionLost`` if the coordinator does not know us.
 
-    Attributes:
-        alias: the cluster's.
+    Args:
+        group: whose offsets belong to the transactions.
     """
 
     def __init__(
@@ -109,11 +105,6 @@ class TransactionalProducer:
 
         Returns:
             Error codes of those that could not be added; then none was.
-
-        Raises:
-            Fenced: a newer producer has our transactional id.
-            NotAuthorized: we may not use it.
-            TransactionLost: the coordinator knows of no producer like us.
         """
         topics = _by_topic((where, where.partition) for where in partitions)
         request = AddPartitionsToTxnRequest(self._id, *self._who, topics)
@@ -121,14 +112,7 @@ class TransactionalProducer:
         return self._refused(codes, "add partitions to a transaction")
 
     async def add_offsets(self) -> None:
-        """
-        Makes the group's offsets part of the transaction.
-
-        Raises:
-            Fenced: a newer producer has our transactional id.
-            NotAuthorized: we may not commit for the group.
-            TransactionLost: the coordinator knows of no producer like us.
-        """
+        """Makes the group's offsets part of the transaction."""
         request = AddOffsetsToTxnRequest(self._id, *self._who, self._group)
         await self._ask_until_done(request, "add offsets to a transaction")
 
@@ -140,11 +124,6 @@ class TransactionalProducer:
 
         Returns:
             Error codes of those that were not taken; a topic must exist here, for one.
-
-        Raises:
-            Fenced: a newer producer has our transactional id.
-            NotAuthorized: we may not commit for the group.
-            TransactionLost: the coordinator knows of no producer like us.
         """
         topics = _by_topic((where, (where.partition, at, "")) for where, at in offsets.items())
         request = TxnOffsetCommitRequest(self._id, self._group, *self._who, topics)
@@ -194,7 +173,6 @@ class TransactionalProducer:
         return refused
 
     async def _ask(self, kind: CoordinationType, request: object) -> Any | None:
-        """What the coordinator answers; None if it does not."""
         key = self._group if kind is CoordinationType.GROUP else self._id
         try:
             if kind not in self._nodes:

@@ -28,10 +28,9 @@ from mm2.kafka.wire.throttle import Throttle
 
 class WireClient:
     """
-    Talks to one cluster.
+    Talks to one cluster; calls raise ``Unavailable`` if there is no answer.
 
     Args:
-        alias: the cluster's name in the configuration, for messages.
         settings: keyword arguments of aiokafka's client (``mm2.kafka.client_settings``).
 
     Attributes:
@@ -50,7 +49,6 @@ class WireClient:
         Connects to the first bootstrap server that answers.
 
         Raises:
-            Unavailable: none answers.
             AuthenticationFailed: one does, and refuses our credentials.
         """
         with self._translated:
@@ -67,13 +65,13 @@ class WireClient:
             self._client.set_topics(self._topics)
             await self._client.force_metadata_update()
 
-    async def refresh(self) -> None:
-        """
-        Asks for the leaders anew, in the end by way of the bootstrap servers.
+    @property
+    def tracked(self) -> frozenset[str]:
+        """The topics whose metadata are kept up to date."""
+        return self._topics
 
-        Raises:
-            Unavailable: nobody answers.
-        """
+    async def refresh(self) -> None:
+        """Asks for the leaders anew, in the end by way of the bootstrap servers."""
         with self._translated:
             if not await self._client.force_metadata_update():
                 # No broker that we know of answers: they may have moved (KIP-899, KIP-1102).
@@ -103,24 +101,14 @@ class WireClient:
         return self._client.broker(node)
 
     def any_node(self) -> int:
-        """
-        A broker to ask what all of them know.
-
-        Raises:
-            Unavailable: none is known.
-        """
+        """A broker to ask what all of them know."""
         node = self._client.get_random_node()
         if node is None:
             raise Unavailable(self.alias, "no broker is known")
         return int(node)
 
     async def describe(self, topics: Iterable[str]) -> dict[str, TopicMetadata]:
-        """
-        Asks a broker about topics, tracked or not; each is answered, if with an error.
-
-        Raises:
-            Unavailable: nobody answers.
-        """
+        """Asks a broker about topics, tracked or not; each is answered, if with an error."""
         with self._translated:
             metadata = await self._client.ask(list(topics))
         if metadata is None:
@@ -134,9 +122,6 @@ class WireClient:
         Where leader epochs end in the logs of tracked partitions (OffsetForLeaderEpoch, KIP-320).
 
         Partitions whose leader is unknown are left out; others may answer with an error.
-
-        Raises:
-            Unavailable: a leader does not answer.
         """
         by_node: dict[int, dict[str, list[tuple[int, int, int]]]] = {}
         for partition, epoch in epochs.items():
@@ -157,12 +142,7 @@ class WireClient:
     async def topic_settings(
         self, topics: Iterable[str], names: Sequence[str]
     ) -> dict[str, dict[str, str]]:
-        """
-        Some settings of topics; topics whose settings we may not see are left out.
-
-        Raises:
-            Unavailable: no answer.
-        """
+        """Some settings of topics; topics whose settings we may not see are left out."""
         with self._translated:
             response = await self._client.send(
                 self.any_node(), settings_request(topics, names), group=Traffic.COORDINATOR
@@ -170,12 +150,7 @@ class WireClient:
         return settings_of(response)
 
     async def broker_settings(self, names: Sequence[str]) -> dict[str, str]:
-        """
-        Some settings of any broker; none if we may not see them.
-
-        Raises:
-            Unavailable: no answer.
-        """
+        """Some settings of any broker; none if we may not see them."""
         node = self.any_node()
         answer = await self.ask(node, broker_settings_request(node, names))
         return settings_of(answer).get(str(node), {})
@@ -262,12 +237,7 @@ class WireClient:
             return int(await self._client.coordinator_lookup(kind, key))
 
     async def ask(self, node: int, request: object) -> Any:
-        """
-        What a node answers to any request, on the connection for coordinators.
-
-        Raises:
-            Unavailable: no answer.
-        """
+        """What a node answers to any request, on the connection for coordinators."""
         with self._translated:
             return await self._client.send(node, request, group=Traffic.COORDINATOR)
 

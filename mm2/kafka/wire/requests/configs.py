@@ -76,16 +76,14 @@ class AlterConfigsV0(RequestStruct):
 
 
 class AlterConfigsRequest(Request[AlterConfigsV0]):
-    """
-    IncrementalAlterConfigs: sets and deletes settings of topics, leaving all others.
-
-    Args:
-        changes: of each topic.
-    """
+    """IncrementalAlterConfigs: sets and deletes settings of topics, leaving all others."""
 
     API_KEY: ClassVar[int] = 44
 
-    def __init__(self, changes: Iterable[tuple[str, Sequence[AlterConfig]]]) -> None:
+    def __init__(
+        self, changes: Iterable[tuple[str, Sequence[AlterConfig]]], *, validate_only: bool = False
+    ) -> None:
+        self._validate_only = validate_only
         self._resources = [
             (TOPIC, topic, [(c.name, _OPERATIONS[c.operation], c.value) for c in some])
             for topic, some in changes
@@ -93,4 +91,4 @@ class AlterConfigsRequest(Request[AlterConfigsV0]):
 
     def build(self, request_struct_class: type[AlterConfigsV0]) -> AlterConfigsV0:
         """Makes the request in the version that the broker and we share."""
-        return request_struct_class(self._resources, False)  # noqa: FBT003 - not only to validate
+        return request_struct_class(self._resources, self._validate_only)

@@ -1,6 +1,4 @@
-"""
-How groups are: those of the classic protocol, and those of the new one (KIP-848).
-"""
+"""How groups are: those of the classic protocol, and those of the new one (KIP-848)."""
 
 from __future__ import annotations
 
@@ -27,19 +25,11 @@ from mm2.kafka.wire.frame import (
 _NO_PERMISSIONS: Final = b"\0"
 """We do not want to know what we may do to the group."""
 
-_TEXTS_OF_A_MEMBER: Final = 3
-"""Its id, its instance's and its rack."""
-
 
 class DescribeGroupsRequest(
     Request[DescribeGroupsRequest_v0 | DescribeGroupsRequest_v1 | DescribeGroupsRequest_v2]
 ):
-    """
-    aiokafka's own, without version 3, whose answers it reads as if they were of version 2.
-
-    Args:
-        group_ids: groups that the asked broker coordinates.
-    """
+    """aiokafka's own, without version 3, whose answers it reads as if they were of version 2."""
 
     API_KEY = DescribeGroupsRequest_v0.API_KEY
 
@@ -52,12 +42,28 @@ class DescribeGroupsRequest(
 
 
 @dataclass(frozen=True, slots=True)
+class DescribedMember:
+    """
+    A member of a group of the new protocol.
+
+    Attributes:
+        topics: that it has subscribed to by their names.
+        assigned: partitions that it has now, by topics; those that it is to have may be others.
+    """
+
+    member_id: str
+    client_id: str
+    host: str
+    topics: tuple[str, ...]
+    assigned: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DescribedGroup:
     """
     A group of the new protocol.
 
     Attributes:
-        error: Kafka's error code; 0 is none.
         epoch: grows whenever a member comes or goes.
     """
 
@@ -65,6 +71,7 @@ class DescribedGroup:
     error: int
     state: str
     epoch: int
+    members: tuple[DescribedMember, ...] = ()
 
 
 class ConsumerGroupsResponse(FrameResponse):
@@ -90,35 +97,36 @@ class ConsumerGroupsResponse(FrameResponse):
         group_id, state, epoch = frame.compact_text(), frame.compact_text(), frame.int32()
         frame.int32()  # epoch of the assignment
         frame.compact_text()  # assignor
-        frame.compact_array(lambda: cls._pass_member(frame))
+        members = frame.compact_array(lambda: cls._member(frame))
         frame.int32()  # permissions
         frame.skip_tags()
-        return DescribedGroup(group_id, error, state, epoch)
+        return DescribedGroup(group_id, error, state, epoch, tuple(members))
 
     @classmethod
-    def _pass_member(cls, frame: Frame) -> None:
-        for _ in range(_TEXTS_OF_A_MEMBER):
-            frame.compact_text()
+    def _member(cls, frame: Frame) -> DescribedMember:
+        member_id = frame.compact_text()
+        for _ in range(2):
+            frame.compact_text()  # its instance's id, and its rack
         frame.int32()  # epoch
-        for _ in range(2):
-            frame.compact_text()  # client's id and host
-        frame.compact_array(frame.compact_text)  # topics
+        client_id, host = frame.compact_text(), frame.compact_text()
+        topics = frame.compact_array(frame.compact_text)
         frame.compact_text()  # pattern of topics
-        for _ in range(2):
-            cls._pass_assignment(frame)
+        assigned, _ = (cls._assignment(frame) for _ in range(2))  # the other one is to come
         frame.skip_tags()
+        return DescribedMember(member_id, client_id, host, tuple(topics), assigned)
 
     @classmethod
-    def _pass_assignment(cls, frame: Frame) -> None:
-        frame.compact_array(lambda: cls._pass_topic(frame))
+    def _assignment(cls, frame: Frame) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        topics = frame.compact_array(lambda: cls._topic(frame))
         frame.skip_tags()
+        return tuple(topics)
 
     @staticmethod
-    def _pass_topic(frame: Frame) -> None:
+    def _topic(frame: Frame) -> tuple[str, tuple[int, ...]]:
         frame.uuid()
-        frame.compact_text()
-        frame.compact_array(frame.int32)
+        name, partitions = frame.compact_text(), frame.compact_array(frame.int32)
         frame.skip_tags()
+        return name, tuple(partitions)
 
 
 class ConsumerGroupsV0(Payload):
@@ -135,9 +143,6 @@ class ConsumerGroupsRequest(Request[ConsumerGroupsV0]):
     ConsumerGroupDescribe: asks a coordinator how groups of the new protocol are.
 
     Groups of other kinds are answered as not found.
-
-    Args:
-        group_ids: groups that it coordinates.
     """
 
     API_KEY: ClassVar[int] = 69

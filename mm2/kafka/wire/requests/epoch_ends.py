@@ -1,6 +1,4 @@
-"""
-The ends of leader epochs, which tell a log from one that was truncated (KIP-101, KIP-320).
-"""
+"""The ends of leader epochs, which tell a log from one that was truncated (KIP-101, KIP-320)."""
 
 from __future__ import annotations
 
@@ -24,7 +22,6 @@ class EpochEnd:
     Where a leader epoch ends in a partition's log.
 
     Attributes:
-        error: Kafka's error code; 0 is none.
         leader_epoch: the asked epoch, or the largest smaller one that the log has; -1 if it has
             none.
         end_offset: first offset after that epoch; -1 if it has none.

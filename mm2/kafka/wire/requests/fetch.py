@@ -136,8 +136,6 @@ class _FetchResponseV10(_FetchResponse):
 
 
 class _FetchResponseV13(_FetchResponse):
-    """With ids in the place of names, and optional fields that are passed over."""
-
     API_VERSION: ClassVar[int] = 13
 
     @classmethod
@@ -200,8 +198,6 @@ class FetchRequest(Request[_Fetch]):
     One Fetch: versions 10 (Kafka 2.1) and 11 for names of topics, 13 (Kafka 3.1) for their ids.
 
     Args:
-        max_wait_ms: how long the broker may wait for ``min_bytes``.
-        min_bytes: answer as soon as there is this much.
         max_bytes: of the whole answer; one batch may exceed it.
         read_committed: ask for the list of aborted transactions and stop at the last stable offset.
         topics: filled by the broker in this order.

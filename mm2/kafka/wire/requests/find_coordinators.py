@@ -1,6 +1,4 @@
-"""
-Which groups there are, and which broker coordinates each, for many groups in one request.
-"""
+"""Which groups there are, and which broker coordinates each, for many groups in one request."""
 
 from __future__ import annotations
 
@@ -31,7 +29,6 @@ class CoordinatorFound:
 
     Attributes:
         node: the coordinator; -1 with an error.
-        error: Kafka's error code; 0 is none.
     """
 
     group_id: str

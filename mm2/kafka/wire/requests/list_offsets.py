@@ -1,6 +1,4 @@
-"""
-Offsets of partitions at a time, at their beginnings and ends.
-"""
+"""Offsets of partitions at a time, at their beginnings and ends."""
 
 from __future__ import annotations
 
@@ -45,7 +43,6 @@ class OffsetFound:
     What a leader answers for a partition.
 
     Attributes:
-        error: Kafka's error code; 0 is none.
         timestamp_ms: of the record at the offset, if a time was asked for; otherwise -1.
         offset: the offset; -1 if there is none.
     """
@@ -125,7 +122,6 @@ class ListOffsetsRequest(Request[ListOffsetsV2 | ListOffsetsV7]):
     ListOffsets: asks a leader for offsets.
 
     Args:
-        partitions: by topic.
         at: a time in milliseconds, ``EARLIEST``, ``LATEST`` or ``MAX_TIMESTAMP``.
         read_committed: the end stands before the first open transaction.
     """

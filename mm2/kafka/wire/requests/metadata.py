@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from struct import Struct
+from types import SimpleNamespace
 from typing import ClassVar, Final, Self
 from uuid import UUID
 
@@ -40,9 +41,6 @@ class BrokerMetadata:
     A broker.
 
     Attributes:
-        node: its number.
-        host: where to reach it.
-        port: where to reach it.
         rack: where it stands; empty if unknown.
     """
 
@@ -58,11 +56,8 @@ class PartitionMetadata:
     Who serves a partition.
 
     Attributes:
-        error: Kafka's error code; 0 is none.
         leader: node of the leader; -1 if nobody leads it.
         leader_epoch: grows with each change of the leader; -1 if unknown.
-        replicas: nodes that have a copy.
-        in_sync: nodes whose copy is complete.
     """
 
     partition: int
@@ -79,11 +74,8 @@ class TopicMetadata:
     A topic as one broker knows it.
 
     Attributes:
-        name: its name.
-        error: Kafka's error code; 0 is none.
         topic_id: another one after the topic was deleted and created again; None from brokers
             before 3.1, and with an error.
-        is_internal: whether brokers keep their own state in it.
         partitions: by their numbers; empty with an error.
     """
 
@@ -103,13 +95,32 @@ class Metadata:
         cluster_id: the cluster's; empty if unknown.
         brokers: all that are ready to serve clients, which may be none.
         controller: node of the controller; -1 if unknown.
-        topics: those that were asked about.
     """
 
     cluster_id: str
     brokers: Sequence[BrokerMetadata]
     controller: int
     topics: Sequence[TopicMetadata]
+
+    def for_aiokafka(self) -> object:
+        """The fields of a MetadataResponse that aiokafka's ``ClusterMetadata`` reads."""
+        return SimpleNamespace(
+            API_VERSION=1,
+            brokers=[(b.node, b.host, b.port, b.rack or None) for b in self.brokers],
+            controller_id=self.controller,
+            topics=[
+                (
+                    topic.error,
+                    topic.name,
+                    topic.is_internal,
+                    [
+                        (p.error, p.partition, p.leader, list(p.replicas), list(p.in_sync))
+                        for p in topic.partitions.values()
+                    ],
+                )
+                for topic in self.topics
+            ],
+        )
 
 
 class MetadataResponse(FrameResponse):
@@ -239,21 +250,21 @@ class MetadataRequest(Request[MetadataV7 | MetadataV12]):
     """
     Asks about brokers and topics, and creates none by asking.
 
-    Args:
+    Attributes:
         topics: names; none: about the brokers only.
     """
 
     API_KEY: ClassVar[int] = 3
 
     def __init__(self, topics: Iterable[str]) -> None:
-        self._topics = list(topics)
+        self.topics = list(topics)
 
     def build(
         self, request_struct_class: type[MetadataV7 | MetadataV12]
     ) -> MetadataV7 | MetadataV12:
         """Encodes the request in the version that the broker and we share."""
         if not request_struct_class.FLEXIBLE_VERSION:
-            return request_struct_class(array(map(text, self._topics)) + _FALSE)
-        names = compact_array(_NO_ID + compact_text(topic) + NO_TAGS for topic in self._topics)
+            return request_struct_class(array(map(text, self.topics)) + _FALSE)
+        names = compact_array(_NO_ID + compact_text(topic) + NO_TAGS for topic in self.topics)
         # Neither create topics nor tell what we are allowed to do.
         return request_struct_class(names + _FALSE + _FALSE + NO_TAGS)

@@ -1,6 +1,4 @@
-"""
-What groups have committed, many groups in one request (OffsetFetch 8, KIP-709).
-"""
+"""What groups have committed, many groups in one request (OffsetFetch 8, KIP-709)."""
 
 from __future__ import annotations
 
@@ -40,8 +38,6 @@ class FetchedOffset(NamedTuple):
 
     Attributes:
         offset: of the next record to read; -1 for none.
-        metadata: what the consumer added.
-        error: Kafka's error code; 0 is none.
     """
 
     topic: str
@@ -57,9 +53,7 @@ class FetchedOffsets:
     All that a group has committed.
 
     Attributes:
-        group_id: the group; it need not exist.
         offsets: none for a group that does not exist.
-        error: Kafka's error code for the group; 0 is none.
     """
 
     group_id: str
@@ -129,12 +123,7 @@ class OffsetsV8(Payload):
 
 
 class OffsetsRequest(Request[OffsetsV8]):
-    """
-    OffsetFetch: asks a coordinator for all that groups have committed.
-
-    Args:
-        group_ids: groups that it coordinates.
-    """
+    """OffsetFetch: asks a coordinator for all that groups have committed."""
 
     API_KEY: ClassVar[int] = 9
 

@@ -27,7 +27,6 @@ class ProducedPartition(NamedTuple):
     What a broker says of one appended batch.
 
     Attributes:
-        error: Kafka's error code; 0 is none.
         base_offset: offset of the batch's first record; -1 with an error.
     """
 
@@ -86,7 +85,6 @@ class ProduceRequest(Request[_ProduceV7]):
     One Produce, version 7 (Kafka 2.1, the first that knows zstd), acknowledged by all replicas.
 
     Args:
-        timeout_ms: how long the broker may wait for its replicas.
         batches: exactly one v2 batch for each (topic, partition), as the broker demands.
         transactional_id: set in transactions only.
     """
