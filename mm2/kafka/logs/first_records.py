@@ -1,6 +1,4 @@
-"""
-Looks at single records of ordinary topics, where only a few are of interest.
-"""
+"""Looks at single records of ordinary topics, where only a few are of interest."""
 
 from __future__ import annotations
 
@@ -39,11 +37,8 @@ async def first_records(
     Partitions that cannot be read through in time are left out: nothing is known of them.
 
     Args:
-        alias: the cluster's, for messages.
-        properties: Java client keys of a consumer.
         ranges: where to look; an empty range has no record.
         read_committed: whether aborted records, and those of open transactions, do not count.
-        within_s: how long to look, in seconds.
 
     Raises:
         ClusterError: the cluster does not answer, or refuses.

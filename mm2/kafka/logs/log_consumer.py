@@ -50,8 +50,6 @@ async def log_consumer(
     A connected consumer for as long as the context lasts.
 
     Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties.
         wait_ms: for how long brokers wait for records, at most half of ``request.timeout.ms``.
         look_ms: for how long it waits itself before it looks what has come.
 

@@ -1,6 +1,4 @@
-"""
-Asks the leaders of partitions for offsets: where logs begin and end, and what is where in them.
-"""
+"""Asks leaders of partitions for offsets: where logs begin and end, and what is where in them."""
 
 from __future__ import annotations
 
@@ -35,11 +33,6 @@ class LogEnds:
 
     Leaders are asked for anew with each call, and again when they answer that they lead no more.
     What others have answered meanwhile stands: a log that nobody leads holds up itself only.
-
-    Args:
-        link: to the cluster.
-        catalogue: of its topics.
-        timeout_s: of each call.
     """
 
     def __init__(
@@ -56,7 +49,6 @@ class LogEnds:
         An offset of each partition; partitions that do not exist are left out.
 
         Args:
-            partitions: whose.
             at: a time in milliseconds, or a constant of ``mm2.kafka.wire.requests.list_offsets``.
             read_committed: the end stands before the first open transaction.
 
@@ -89,8 +81,6 @@ class LogEnds:
 
 
 class _EndsCall:
-    """One call: what is answered, and what is still open."""
-
     def __init__(
         self,
         link: ClusterClient,

@@ -47,11 +47,8 @@ class LogTail:
     What cannot get better by itself is raised: a ``ClusterError`` that is not retriable.
 
     Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties.
         topic: which topic; it must exist.
         partitions: only these; None reads all that there are at the start.
-        from_end: leaves out what is there already.
         starts: offsets to begin with; partitions that are not in it are read from their beginning.
         rest_s: seconds for which it rests after new records, so that more come together; each fetch
             costs the broker and us the same, however little it brings.
@@ -98,7 +95,6 @@ class LogTail:
             backoff_s = min(2 * backoff_s, _BACKOFF_MOST_S)
 
     async def _read(self) -> AsyncIterator[Record]:
-        """Reads until something goes wrong."""
         what = f"follow {self._topic}"
         async with log_consumer(
             self._alias, self._properties, wait_ms=_FOLLOW_MS, look_ms=_FOLLOW_MS

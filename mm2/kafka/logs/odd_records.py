@@ -62,9 +62,7 @@ class _TooLargeBatch(CorruptRecordException):
     A batch has more bytes than it may when it is decompressed.
 
     Attributes:
-        offset: its first.
         following: the one behind its last.
-        size: its bytes as it is.
     """
 
     def __init__(self, offset: int, following: int, size: int) -> None:
@@ -89,12 +87,7 @@ class OddRecord:
 
 
 class TolerantRecords:
-    """
-    The batches of a fetch, in place of aiokafka's class of the same methods.
-
-    Args:
-        data: what the broker sent.
-    """
+    """The batches of a fetch, in place of aiokafka's class of the same methods."""
 
     def __init__(self, data: bytes) -> None:
         self._known = MemoryRecords(data)
@@ -123,13 +116,7 @@ class TolerantRecords:
 
 
 class TolerantBatch:
-    """
-    A batch of aiokafka's, whose records can be read in any case.
-
-    Args:
-        known: aiokafka's.
-        data: its bytes.
-    """
+    """A batch of aiokafka's, whose records can be read in any case."""
 
     def __init__(self, known: Any, data: memoryview) -> None:
         self._known = known
@@ -186,13 +173,13 @@ class TolerantPartition(fetcher.PartitionRecords):
             ) from cause
 
     def _pass_over(self, found: _TooLargeBatch) -> None:
-        _tell(self._tp.topic, self._tp.partition, found.offset, found.size)
+        _log_ignored(self._tp.topic, self._tp.partition, found.offset, found.size)
         self.next_fetch_offset = found.following
         self._records_iterator = self._unpack_records()  # from the batch behind it on
 
 
 @lru_cache(_MOST_TOLD)
-def _tell(topic: str, partition: int, offset: int, size: int) -> None:
+def _log_ignored(topic: str, partition: int, offset: int, size: int) -> None:
     """Once, however often the topic is read."""
     log.error(
         "kafka.batch_ignored",

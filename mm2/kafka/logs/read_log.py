@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 
 from mm2.kafka.client_errors import translated
@@ -25,6 +25,7 @@ async def read_to_end(
     *,
     partitions: Iterable[int] | None = None,
     newest_only: bool = False,
+    accepts: Callable[[bytes | None], bool] | None = None,
     timeout: float = TIMEOUT_S,  # noqa: ASYNC109  # becomes an error that names the cluster
 ) -> list[Record]:
     """
@@ -33,12 +34,9 @@ async def read_to_end(
     Only what is committed is read. Transactions still open when asked are not waited for.
 
     Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties.
-        topic: which topic.
-        partitions: only these; None reads all.
         newest_only: of each key only the last record, which bounds the memory for topics whose
             old records have not been compacted away yet.
+        accepts: looks at a record's key, and says whether the record is kept; None keeps all.
         timeout: seconds without any record coming in.
 
     Raises:
@@ -49,6 +47,8 @@ async def read_to_end(
     found: dict[tuple[int, bytes | int | None], Record] = {}
     records = records_to_end(alias, properties, topic, partitions=partitions, timeout=timeout)
     async for record in records:
+        if accepts is not None and not accepts(record.key):
+            continue
         place = (record.partition, record.key if newest_only else record.offset)
         found.pop(place, None)
         found[place] = record
@@ -66,21 +66,11 @@ async def records_to_end(
     at_most_s: float = math.inf,
 ) -> AsyncIterator[Record]:
     """
-    Yields what ``read_to_end`` returns, as it comes.
+    Yields what ``read_to_end`` returns, as it comes; raises the same errors.
 
     Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties.
-        topic: which topic.
-        partitions: only these; None reads all.
         starts: offsets to begin with; partitions that are not in it are read from their beginning.
-        timeout: seconds without any record coming in.
         at_most_s: seconds after which nothing more is read, without an error.
-
-    Raises:
-        UnknownTopic: the topic is not there.
-        Unavailable: the timeout has passed.
-        ClusterError: the cluster refuses.
     """
     what, clock = f"read {topic} to its end", asyncio.get_running_loop().time
     patience, stop = clock() + timeout, clock() + at_most_s

@@ -1,6 +1,4 @@
-"""
-A record of a small topic, as ``mm2.kafka.logs.read_log`` and ``mm2.kafka.logs.log_tail`` read it.
-"""
+"""A record of a small topic, as ``mm2.kafka.logs.read_log`` and ``log_tail`` read it."""
 
 from __future__ import annotations
 

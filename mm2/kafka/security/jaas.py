@@ -38,7 +38,6 @@ class LoginModule:
     One login module.
 
     Attributes:
-        name: of the Java class.
         options: its options; they hold secrets, so the object does not print them.
     """
 

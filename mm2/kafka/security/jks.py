@@ -41,7 +41,6 @@ def load_jks(
     Reads the first private key with its certificates, and all trusted certificates.
 
     Args:
-        data: the file.
         password: of the file; None leaves its integrity unchecked, as in Java.
         key_password: of the private key; None if that is not wanted.
 
@@ -71,8 +70,6 @@ def load_jks(
 
 
 class _StoreReader:
-    """Reads big-endian fields one after the other."""
-
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0

@@ -1,6 +1,4 @@
-"""
-TLS settings in Java's names as contexts of Python's.
-"""
+"""TLS settings in Java's names as contexts of Python's."""
 
 from __future__ import annotations
 
@@ -53,7 +51,6 @@ def server_tls_context(properties: Mapping[str, str], *, client_auth: str) -> ss
     A context of Python's for a server of ours.
 
     Args:
-        properties: Java's ``ssl.*`` keys.
         client_auth: "none", "requested" or "required" certificates of clients.
 
     Raises:
@@ -61,7 +58,7 @@ def server_tls_context(properties: Mapping[str, str], *, client_auth: str) -> ss
     """
     identity = own_identity(properties)
     if identity is None:
-        message = "https needs a certificate: name it in ssl.keystore.location."
+        message = "TLS needs a certificate: name it in ssl.keystore.location."
         raise ConfigError(message, key="ssl.keystore.location")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls_limits(properties).apply(context)

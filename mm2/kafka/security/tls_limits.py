@@ -63,8 +63,10 @@ def tls_limits(properties: Mapping[str, str]) -> Limits:
         raise _wrong(_SUITES, properties, f"has no suite for what {_PROTOCOLS} allows")
     if ssl.TLSVersion.TLSv1_3 in left and newer != _OF_TLS_13:
         missing = ", ".join(sorted(_OF_TLS_13 - newer))
-        told = f"must name all suites of TLSv1.3 or none, as Python offers them together: {missing}"
-        raise _wrong(_SUITES, properties, told)
+        problem = (
+            f"must name all suites of TLSv1.3 or none, as Python offers them together: {missing}"
+        )
+        raise _wrong(_SUITES, properties, problem)
     return Limits(left, openssl)
 
 
@@ -102,6 +104,6 @@ def _known_suites() -> frozenset[str]:
     return frozenset(str(each["name"]) for each in context.get_ciphers())
 
 
-def _wrong(key: str, properties: Mapping[str, str], told: str) -> ConfigError:
+def _wrong(key: str, properties: Mapping[str, str], problem: str) -> ConfigError:
     value = properties.get(key, "")
-    return ConfigError(f"{key}={value} {told}.", key=key, value=value)
+    return ConfigError(f"{key}={value} {problem}.", key=key, value=value)
