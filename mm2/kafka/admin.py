@@ -8,23 +8,25 @@ what failed for all is raised. Every call ends within the client's timeout.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
+from functools import partial
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
+from aiokafka.protocol.admin import DescribeClientQuotasRequest
 
 from mm2.core.model import TopicName
 from mm2.core.topics.acls import AclBinding
 from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.errors import ClusterError, NotAuthorized
-from mm2.kafka.client_errors import NotSupported, TopicExists
+from mm2.kafka.client_errors import NotSupported, TopicExists, from_code
 from mm2.kafka.client_settings import milliseconds
 from mm2.kafka.cluster_client import ClusterClient
+from mm2.kafka.cluster_survey import ClusterSurvey
 from mm2.kafka.coordinators import Coordinators
 from mm2.kafka.group_admin import OffsetCalls
 from mm2.kafka.logs.log_ends import LogEnds
-from mm2.kafka.quotas import client_quotas
 from mm2.kafka.topic_acls import create_acls, delete_acls, topic_acls
 from mm2.kafka.topic_changes import (
     TopicFailures,
@@ -34,8 +36,12 @@ from mm2.kafka.topic_changes import (
 )
 from mm2.kafka.topic_configs import alter_topic_configs, topic_configs
 from mm2.kafka.topic_metadata import TopicMetadataClient, topic_description
+from mm2.kafka.wire.error_codes import Code
 
 log = structlog.get_logger()
+
+_LIST_QUOTAS: Final = "list quotas"
+_DEFAULT: Final = "<default>"
 
 KAFKA_INTERNAL: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state"}
@@ -49,10 +55,10 @@ class Admin(OffsetCalls):
     """
     The admin client of one cluster, under asyncio.
 
-    Nothing is connected before the first call. Groups and offsets are in ``OffsetCalls``.
+    Nothing is connected before the first call. Groups and offsets are in ``OffsetCalls``. All calls
+    raise ``ClusterError`` if the cluster does not answer, or refuses us.
 
     Args:
-        alias: the cluster's, for messages.
         properties: Java's client properties; ``default.api.timeout.ms`` limits each call.
     """
 
@@ -73,6 +79,11 @@ class Admin(OffsetCalls):
         """Where the cluster is, as the client's properties say."""
         return self._properties.get("bootstrap.servers", "")
 
+    @property
+    def survey(self) -> ClusterSurvey:
+        """Asks what one has to know before a mirror runs."""
+        return ClusterSurvey(self._link, self._timeout_s)
+
     async def close(self) -> None:
         """Closes all connections."""
         await self._link.close()
@@ -83,9 +94,6 @@ class Admin(OffsetCalls):
 
         Args:
             within_s: the time that it may take; None for that of other calls.
-
-        Raises:
-            ClusterError: it does not answer, or refuses us.
         """
         return await self._catalogue.cluster_id(within_s=within_s)
 
@@ -118,13 +126,7 @@ class Admin(OffsetCalls):
     async def create_topics(
         self, topics: Iterable[CreateTopic], *, validate_only: bool = False
     ) -> TopicFailures:
-        """
-        Creates topics; returns what failed, by name. One that exists is a ``TopicExists``.
-
-        Args:
-            topics: what to create.
-            validate_only: only asks whether the cluster would.
-        """
+        """Creates topics; returns what failed, by name. One that exists is a ``TopicExists``."""
         return await create_topics(self._link, topics, self._timeout_s, validate_only=validate_only)
 
     async def create_internal_topic(
@@ -159,9 +161,13 @@ class Admin(OffsetCalls):
             raise failure
         return False
 
-    async def create_partitions(self, topics: Iterable[GrowTopic]) -> TopicFailures:
-        """Gives topics more partitions; returns what failed, by name."""
-        return await create_partitions(self._link, topics, self._timeout_s)
+    async def create_partitions(
+        self, topics: Iterable[GrowTopic], *, validate_only: bool = False
+    ) -> TopicFailures:
+        """Gives topics more partitions, or only asks; returns what failed, by name."""
+        return await create_partitions(
+            self._link, topics, self._timeout_s, validate_only=validate_only
+        )
 
     async def delete_topics(self, names: Collection[TopicName]) -> TopicFailures:
         """Deletes topics; returns what failed, by name. One that does not exist is no failure."""
@@ -175,18 +181,21 @@ class Admin(OffsetCalls):
 
         Raises:
             NotAuthorized: for the first topic whose settings we may not see (C184).
-            ClusterError: the first other failure.
         """
         return await topic_configs(self._link, topics, self._timeout_s)
 
-    async def incremental_alter_configs(self, changes: Iterable[AlterConfig]) -> TopicFailures:
+    async def incremental_alter_configs(
+        self, changes: Iterable[AlterConfig], *, validate_only: bool = False
+    ) -> TopicFailures:
         """
         Sets and deletes settings of topics, leaving all others; returns what failed, by topic.
 
         Raises:
             NotSupported: the cluster is older than this operation (C183).
         """
-        return await alter_topic_configs(self._link, changes, self._timeout_s)
+        return await alter_topic_configs(
+            self._link, changes, self._timeout_s, validate_only=validate_only
+        )
 
     async def describe_topic_acls(self) -> list[AclBinding]:
         """
@@ -194,7 +203,6 @@ class Admin(OffsetCalls):
 
         Raises:
             SecurityDisabled: the cluster has no authorizer.
-            ClusterError: any other failure.
         """
         return await topic_acls(self._link, self._timeout_s)
 
@@ -204,9 +212,8 @@ class Admin(OffsetCalls):
 
         Raises:
             NotSupported: the cluster is older than this question.
-            ClusterError: any other failure.
         """
-        return await client_quotas(self._link, self._timeout_s)
+        return await _client_quotas(self._link, self._timeout_s)
 
     async def create_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
         """Creates rules; those that exist are no failure. Returns what failed, by rule."""
@@ -215,3 +222,18 @@ class Admin(OffsetCalls):
     async def delete_acls(self, bindings: Iterable[AclBinding]) -> dict[AclBinding, ClusterError]:
         """Deletes exactly these rules; those that are gone are no failure. Returns what failed."""
         return await delete_acls(self._link, bindings, self._timeout_s)
+
+
+async def _client_quotas(link: ClusterClient, timeout_s: float) -> dict[str, dict[str, float]]:
+    """All limits by the client that they are for, such as ``client-id=x, user=y``."""
+    request = DescribeClientQuotasRequest([], strict=False)
+    ask = partial(link.send, None, _LIST_QUOTAS, request)
+    answer = await link.retry(_LIST_QUOTAS, ask, within_s=timeout_s)
+    if answer.error_code != Code.NONE:
+        raise from_code(link.alias, answer.error_code, _LIST_QUOTAS, answer.error_message)
+    return {_entity_name(entity): dict(values) for entity, values in answer.entries or []}
+
+
+def _entity_name(entity: list[Any]) -> str:
+    parts = sorted((kind, _DEFAULT if name is None else name) for kind, name in entity)
+    return ", ".join(f"{kind}={name}" for kind, name in parts)

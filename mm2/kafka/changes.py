@@ -34,11 +34,6 @@ async def change(
     It is asked alone: another broker that is asked as well would take what is done for a mistake.
 
     Args:
-        link: to the cluster.
-        what: is done to an item, for messages.
-        items: all of the request.
-        request: the request.
-        read: takes the answer apart.
         within_s: the time for all attempts, after which the items failed as ``Unavailable``.
 
     Raises:

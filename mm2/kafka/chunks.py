@@ -8,7 +8,6 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 NAMES_PER_REQUEST: Final = 500
-"""Topics that one request speaks of at the most."""
 
 
 def chunks(items: Collection[T], size: int) -> Iterable[list[T]]:

@@ -95,15 +95,12 @@ def from_code(alias: str, code: int, what: str, message: str | None = None) -> C
     The error that callers understand, for an error code of the protocol.
 
     Args:
-        alias: the cluster's.
-        code: Kafka's.
         what: names the operation and its object.
-        message: the broker's own words, if it has any.
     """
     name = code_name(code)
-    told = f"{what}: {message} ({name})" if message else f"{what}: {name}"
+    sentence = f"{what}: {message} ({name})" if message else f"{what}: {name}"
     found = _CLASSES.get(code)
-    return Refused(alias, told, name) if found is None else found(alias, told)
+    return Refused(alias, sentence, name) if found is None else found(alias, sentence)
 
 
 def from_aiokafka(alias: str, error: BaseException, what: str) -> ClusterError:
@@ -144,16 +141,7 @@ def needs_more_brokers(error: BaseException) -> bool:
 
 
 def raise_first(failures: Iterable[ClusterError], *, unless: type[ClusterError]) -> None:
-    """
-    Raises the first failure that is not of type `unless`.
-
-    Args:
-        failures: what has.
-        unless: the reason that is none to give up.
-
-    Raises:
-        ClusterError: the first other failure.
-    """
+    """Raises the first failure that is not of type `unless`."""
     for failure in failures:
         if not isinstance(failure, unless):
             raise failure

@@ -2,6 +2,7 @@
 Java's client properties as the settings of aiokafka and of our connections.
 
 Users write what Java's clients know. What has a counterpart is translated; other keys are left out.
+A value that cannot be used is a ``ConfigError`` that names its key.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from mm2.kafka.wire.node_channel import ConnectionSettings
 _ADDRESS: Final = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?[0-9a-zA-Z\-%._:]*\]?:([0-9]{1,9})")
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MOST_PORT: Final = 65535
+_METADATA_AGE_MS: Final = 300_000
+"""Java's default of ``metadata.max.age.ms``."""
+
 _DNS_LOOKUPS: Final = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
 _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -46,17 +50,12 @@ _CONNECTIONS: Final[Mapping[str, tuple[str, int, int]]] = {
 
 
 def aiokafka_settings(properties: Mapping[str, str]) -> dict[str, object]:
-    """
-    Keyword arguments that aiokafka's client, consumer and producer have in common.
-
-    Raises:
-        ConfigError: a value that cannot be used, named by its key.
-    """
+    """Keyword arguments that aiokafka's client, consumer and producer have in common."""
     protocol = _protocol(properties)
     settings: dict[str, object] = {
         "bootstrap_servers": bootstrap_servers(properties),
         "security_protocol": protocol,
-        **_numbers(properties, _AIOKAFKA),
+        **bounded_numbers(properties, _AIOKAFKA),
     }
     if client_id := properties.get("client.id"):
         settings["client_id"] = client_id
@@ -71,13 +70,8 @@ def aiokafka_settings(properties: Mapping[str, str]) -> dict[str, object]:
 
 
 def connection_settings(properties: Mapping[str, str]) -> ConnectionSettings:
-    """
-    What administrative calls obey beyond ``aiokafka_settings``.
-
-    Raises:
-        ConfigError: a value that cannot be used, named by its key.
-    """
-    return ConnectionSettings(**_numbers(properties, _CONNECTIONS))
+    """What administrative calls obey beyond ``aiokafka_settings``."""
+    return ConnectionSettings(**bounded_numbers(properties, _CONNECTIONS))
 
 
 def client_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
@@ -119,12 +113,7 @@ def bootstrap_servers(properties: Mapping[str, str]) -> list[str]:
 
 
 def milliseconds(properties: Mapping[str, str], key: str, default: int) -> int:
-    """
-    The number under ``key``.
-
-    Raises:
-        ConfigError: it is none.
-    """
+    """The number under ``key``."""
     text = properties.get(key)
     if text is None:
         return default
@@ -132,6 +121,11 @@ def milliseconds(properties: Mapping[str, str], key: str, default: int) -> int:
         return int(text.strip())
     except ValueError as error:
         raise ConfigError(f"{key}={text} is not a whole number.", key=key, value=text) from error
+
+
+def metadata_age_s(properties: Mapping[str, str]) -> float:
+    """Seconds after which topics and leaders are asked for again."""
+    return milliseconds(properties, "metadata.max.age.ms", _METADATA_AGE_MS) / 1000
 
 
 def _wrong_address(address: str) -> str | None:
@@ -162,9 +156,15 @@ def _one_of(key: str, value: str, allowed: Iterable[str]) -> str:
     return value
 
 
-def _numbers(
+def bounded_numbers(
     properties: Mapping[str, str], names: Mapping[str, tuple[str, int, int]]
 ) -> dict[str, int]:
+    """
+    The numbers that are given, with another library's names, each held within its bounds.
+
+    Raises:
+        ConfigError: one is no number.
+    """
     found = {}
     for key, (name, least, most) in names.items():
         if key in properties:

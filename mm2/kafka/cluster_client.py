@@ -51,7 +51,7 @@ class ClusterClient:
         self._properties = dict(properties)
         self._connections = connection_settings(properties)
         self._client: NodesClient | None = None
-        self._doubted: NodesClient | None = None
+        self._suspected: NodesClient | None = None
         self._opening = asyncio.Lock()
         self._failed: tuple[float, Unavailable] | None = None
 
@@ -65,7 +65,6 @@ class ClusterClient:
 
         Raises:
             NotSupported: the node is too old for the request.
-            ClusterError: there is no answer.
         """
         client = await self._connected()
         with translated(self.alias, what):
@@ -112,7 +111,7 @@ class ClusterClient:
         Brokers may have other addresses now. But others have questions under way, which stand
         unless all brokers are silent.
         """
-        self._doubted = self._client
+        self._suspected = self._client
 
     async def coordinator(self, what: str, group_id: str) -> int:
         """
@@ -167,7 +166,7 @@ class ClusterClient:
             return self._client
 
     async def _probe_if_suspect(self) -> None:
-        client = self._doubted
+        client = self._suspected
         if client is None or client is not self._client:
             return
         is_alive = False
@@ -177,7 +176,7 @@ class ClusterClient:
                     is_alive = await client.is_alive()
         finally:
             # Also if who asks has less time than that.
-            self._doubted = None
+            self._suspected = None
             if is_alive:
                 client.close_silent()
             else:
@@ -209,7 +208,6 @@ class ClusterClient:
             await self._drop(client)
 
     async def _drop(self, client: NodesClient | None) -> None:
-        """Closes what is broken, unless somebody else has done so."""
         if self._client is not client or client is None:
             return
         self._client = None

@@ -20,6 +20,7 @@ from mm2.kafka.group_answers import (
     Offsets,
     consumer_groups,
     described_groups,
+    members_of_consumer_group,
     members_of_group,
     offsets_of_groups,
 )
@@ -96,17 +97,27 @@ class Coordinators:
         request = DescribeGroupsRequest([group_id])
         return await self._ask(group_id, what, request, partial(members_of_group, self.alias))
 
+    async def consumers(self, group_id: str) -> GroupMembers:
+        """Who is in a group of consumers of either protocol; nobody, if there is none."""
+        found = await self.members(group_id)
+        if found.state is not GroupState.DEAD:
+            return found
+        what = f"describe group {group_id}"
+        request = ConsumerGroupsRequest([group_id])
+        try:
+            return await self._ask(
+                group_id, what, request, partial(members_of_consumer_group, self.alias)
+            )
+        except NotSupported:  # brokers before 3.7
+            return found
+
     async def consumer_groups(self) -> list[Group]:
-        """
-        All consumer groups that we may know of, also those that only hold offsets, by their ids.
-        """
+        """All consumer groups that we may know of, also those that only hold offsets, by ids."""
         listed = await self._list("list groups", ListGroupsRequest())
         return sorted(_listed(each) for each in listed if each.protocol_type in _OF_CONSUMERS)
 
     async def groups_of(self, types: Iterable[GroupType]) -> list[Group]:
-        """
-        All groups of some types, by their ids; none if the brokers (before 3.8) know no types.
-        """
+        """All groups of some types, by ids; none if the brokers (before 3.8) know no types."""
         request = ListGroupsRequest(each.value.lower() for each in types)
         try:
             return sorted(map(_listed, await self._list("list groups by their types", request)))
@@ -173,8 +184,6 @@ class Coordinators:
             raise from_code(self.alias, code, what)
 
     async def _ask(self, group_id: str, what: str, request: object, read: Callable[[Any], T]) -> T:
-        """Asks a group's coordinator, also when it moves meanwhile."""
-
         async def attempt() -> T:
             try:
                 node = await self._link.coordinator(what, group_id)

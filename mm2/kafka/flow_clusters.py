@@ -14,7 +14,6 @@ import structlog
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.reachability import all_ports_closed
 
 log = structlog.get_logger()
 
@@ -26,17 +25,12 @@ _WAITED_WITHIN_S: Final = 15.0
 """Of one that is waited for anyway: under load a log-in takes long, and its end says more."""
 
 _PATIENT_FOR_S: Final = 1.0
+_REFUSES_WITHIN_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class FlowClusters:
-    """
-    The admin clients of a flow.
-
-    Attributes:
-        source: of the cluster that is read.
-        target: of the cluster that is written.
-    """
+    """The admin clients of a flow."""
 
     source: Admin
     target: Admin
@@ -65,10 +59,9 @@ async def wait_until_reachable(
     does not answer is logged once, until that is another reason.
 
     Args:
-        admin: of the cluster.
         tell: is told each time why it does not answer, and None once it does.
     """
-    told = ""
+    reported = ""
     async for attempt in stamina.retry_context(
         on=ClusterError, attempts=None, timeout=None, wait_initial=0.5, wait_max=_WAIT_MOST_S
     ):
@@ -76,10 +69,10 @@ async def wait_until_reachable(
             try:
                 await check_reachable(admin, within_s=_WAITED_WITHIN_S)
             except ClusterError as error:
-                if str(error) != told:
+                if str(error) != reported:
                     log.warning("cluster.unreachable", cluster=admin.alias, error=str(error))
-                told = str(error)
-                tell(told)
+                reported = str(error)
+                tell(reported)
                 raise
     tell(None)
 
@@ -89,10 +82,6 @@ async def check_reachable(admin: Admin, *, within_s: float = _ANSWER_WITHIN_S) -
     Asks a cluster for a sign of life, and waits for it no longer than a few seconds.
 
     Where no broker runs at all, it does not wait that long.
-
-    Args:
-        admin: of the cluster.
-        within_s: how long it waits otherwise.
 
     Raises:
         Unavailable: it does not answer.
@@ -106,3 +95,27 @@ async def check_reachable(admin: Admin, *, within_s: float = _ANSWER_WITHIN_S) -
         await asking
     finally:
         asking.cancel()
+
+
+async def all_ports_closed(servers: str) -> bool:
+    """
+    Whether all addresses refuse connections, as hosts do on which no broker runs.
+
+    An address that does not answer, or that cannot be found, says nothing. Clients try a refused
+    connection again and again, for a broker may just be starting; who asks only whether a cluster
+    is there need not wait that long.
+    """
+    return all(await asyncio.gather(*map(_refuses, servers.split(","))))
+
+
+async def _refuses(address: str) -> bool:
+    host, _, port = address.strip().rpartition("://")[2].rpartition(":")
+    try:
+        async with asyncio.timeout(_REFUSES_WITHIN_S):
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    except ConnectionRefusedError:
+        return True
+    except (OSError, ValueError):
+        return False
+    writer.close()
+    return False

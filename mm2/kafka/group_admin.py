@@ -1,6 +1,4 @@
-"""
-Consumer groups, their committed offsets, and the offsets at which partitions begin and end.
-"""
+"""Consumer groups, their committed offsets, and the offsets at which partitions begin and end."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ class OffsetCalls:
     """
     The calls about groups and offsets; part of ``Admin``.
 
-    Args:
-        coordinators: makes those about groups.
-        ends: makes those about offsets of partitions.
+    All raise ``ClusterError`` if the cluster refuses, or if one broker of several does not answer.
     """
 
     def __init__(self, coordinators: Coordinators, ends: LogEnds) -> None:
@@ -38,12 +34,7 @@ class OffsetCalls:
         self._ends = ends
 
     async def list_groups(self) -> list[Group]:
-        """
-        All consumer groups that we may know of, also those that only hold offsets, by their ids.
-
-        Raises:
-            ClusterError: a broker does not answer: half a list is none.
-        """
+        """All consumer groups that we may know of, also those that only hold offsets, by ids."""
         return await self._coordinators.consumer_groups()
 
     async def groups_of_other_types(self) -> list[Group]:
@@ -51,9 +42,6 @@ class OffsetCalls:
         Share and streams groups, by their ids: what they commit is not ours to translate.
 
         None with brokers before 3.8, which do not tell types.
-
-        Raises:
-            ClusterError: a broker does not answer: half a list is none.
         """
         return await self._coordinators.groups_of(OTHER_TYPES)
 
@@ -66,21 +54,15 @@ class OffsetCalls:
         return await self._coordinators.describe(group_ids)
 
     async def group_members(self, group_id: str) -> GroupMembers:
-        """
-        Who is in a group of the classic protocol; nobody, if there is none.
-
-        Raises:
-            ClusterError: the cluster refuses, or does not answer.
-        """
+        """Who is in a group of the classic protocol; nobody, if there is none."""
         return await self._coordinators.members(group_id)
 
-    async def list_group_offsets(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
-        """
-        The offsets that a group has committed; empty for a group that does not exist.
+    async def consumers_of_group(self, group_id: str) -> GroupMembers:
+        """Who is in a group of consumers of either protocol; nobody, if there is none."""
+        return await self._coordinators.consumers(group_id)
 
-        Raises:
-            ClusterError: the cluster refuses, or does not answer.
-        """
+    async def list_group_offsets(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
+        """The offsets that a group has committed; empty for a group that does not exist."""
         return await self._coordinators.offsets(group_id)
 
     async def list_offsets_of_groups(
@@ -113,13 +95,9 @@ class OffsetCalls:
         An offset of each partition; partitions that do not exist are left out.
 
         Args:
-            partitions: whose.
             at: the beginning, the end, or the first record at or after a time in milliseconds (-1
                 when there is none).
             read_committed: the end stands before the first open transaction.
-
-        Raises:
-            ClusterError: not all leaders answer, or one refuses us.
         """
         time_ms = at.value if isinstance(at, OffsetAt) else at
         found = await self._ends.offsets(partitions, time_ms, read_committed=read_committed)
@@ -147,7 +125,6 @@ class OffsetCalls:
 
         Raises:
             NotSupported: the cluster is older than this question.
-            ClusterError: any other failure.
         """
         found = await self._ends.known_offsets(partitions, MAX_TIMESTAMP)
         return {where: each.timestamp_ms for where, each in found.items() if each.offset >= 0}

@@ -1,6 +1,4 @@
-"""
-What coordinators answer about several groups, in our words.
-"""
+"""What coordinators answer about several groups, in our words."""
 
 from __future__ import annotations
 
@@ -26,12 +24,11 @@ from mm2.kafka.group_model import (
     GroupType,
 )
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.requests.describe_groups import ConsumerGroupsResponse
+from mm2.kafka.wire.requests.describe_groups import ConsumerGroupsResponse, DescribedMember
 from mm2.kafka.wire.requests.find_coordinators import FindCoordinatorsResponse
 from mm2.kafka.wire.requests.offset_fetch import FetchedOffsets, OffsetsResponse
 
 Offsets = dict[TopicPartition, CommittedOffset]
-"""What a group has committed."""
 
 _NONE: Final = Code.NONE
 _CONSUMERS: Final = "consumer"
@@ -83,12 +80,13 @@ def members_of_group(alias: str, answer: Any) -> GroupMembers:
 
 def _member(fields: tuple[str, str, str, bytes, bytes], *, is_consumer: bool) -> GroupMember:
     member_id, client_id, host, metadata, assignment = fields
-    user_data, assigned = b"", []
+    user_data, assigned, subscribed = b"", [], []
     # Both are empty while the group is forming.
     # Members may say anything: what cannot be read is nothing.
     if is_consumer and metadata:
         with suppress(Exception):
-            user_data = ConsumerProtocolMemberMetadata.decode(metadata).user_data or b""
+            said = ConsumerProtocolMemberMetadata.decode(metadata)
+            user_data, subscribed = said.user_data or b"", said.subscription
     if is_consumer and assignment:
         with suppress(Exception):
             assigned = ConsumerProtocolMemberAssignment.decode(assignment).partitions()
@@ -98,6 +96,41 @@ def _member(fields: tuple[str, str, str, bytes, bytes], *, is_consumer: bool) ->
         host=host,
         user_data=user_data,
         assigned=tuple(TopicPartition(TopicName(each.topic), each.partition) for each in assigned),
+        subscribed=tuple(map(TopicName, subscribed)),
+    )
+
+
+def members_of_consumer_group(alias: str, answer: ConsumerGroupsResponse) -> GroupMembers:
+    """
+    Who is in a group of the new protocol; nobody, if there is none.
+
+    Raises:
+        ClusterError: the coordinator does not say.
+    """
+    (group,) = answer.groups
+    failure = _failure(alias, group.error, f"describe group {group.group_id}")
+    if isinstance(failure, UnknownGroup):
+        return GroupMembers(state=GroupState.DEAD)
+    if failure is not None:
+        raise failure
+    return GroupMembers(
+        state=PROTOCOL_STATES.get(group.state, GroupState.UNKNOWN),
+        protocol_type=_CONSUMERS,
+        members=tuple(map(_consumer, group.members)),
+    )
+
+
+def _consumer(member: DescribedMember) -> GroupMember:
+    return GroupMember(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        host=member.host,
+        assigned=tuple(
+            TopicPartition(TopicName(topic), number)
+            for topic, numbers in member.assigned
+            for number in numbers
+        ),
+        subscribed=tuple(map(TopicName, member.topics)),
     )
 
 

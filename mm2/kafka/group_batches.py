@@ -37,7 +37,6 @@ class GroupBatches:
     Makes calls about many groups.
 
     Args:
-        link: to the cluster.
         timeout_s: of each call; groups that are not answered by then are ``Unavailable``.
     """
 
@@ -55,12 +54,6 @@ class GroupBatches:
         """
         What the coordinators say of each group, or why one does not.
 
-        Args:
-            group_ids: the groups.
-            what: for messages.
-            request: makes the request for some of them.
-            read: takes the answer apart.
-
         Returns:
             By group; ``NotSupported`` where the coordinator is too old for such a request.
         """
@@ -74,8 +67,6 @@ class GroupBatches:
 
 
 class _BatchCall(Generic[T]):
-    """One call: what is answered, and what is still open."""
-
     def __init__(
         self,
         link: ClusterClient,

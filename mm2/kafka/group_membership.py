@@ -101,7 +101,7 @@ class Assignor(Protocol):
 
     name: str
 
-    def says(self) -> bytes:
+    def subscription_user_data(self) -> bytes:
         """What this member says of itself; asked for at each rebalance."""
         ...
 
@@ -124,12 +124,7 @@ class Membership:
     Membership of one client in one group.
 
     Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties.
-        group_id: the group.
         topic: an existing topic of one partition, which stands for what is decided about.
-        assignor: of this member.
-        times: of this member.
     """
 
     def __init__(
@@ -227,7 +222,9 @@ class _Adapter:
 
     def metadata(self, topics: Iterable[str]) -> ConsumerProtocolMemberMetadata:
         """What this member says when it joins."""
-        return ConsumerProtocolMemberMetadata(0, list(topics), self._assignor.says())
+        return ConsumerProtocolMemberMetadata(
+            0, list(topics), self._assignor.subscription_user_data()
+        )
 
     def assign(
         self, _cluster: Any, members: Mapping[str, ConsumerProtocolMemberMetadata]

@@ -1,6 +1,4 @@
-"""
-Consumer groups as an admin sees them.
-"""
+"""Consumer groups as an admin sees them."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from mm2.core.model import TopicPartition
+from mm2.core.model import TopicName, TopicPartition
 
 
 class GroupState(StrEnum):
@@ -55,7 +53,6 @@ class Group:
     A consumer group.
 
     Attributes:
-        type: by which protocol its members agree.
         epoch: of a group of the new protocol that was described; grows whenever a member comes or
             goes. -1 if not known.
     """
@@ -69,15 +66,14 @@ class Group:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMember:
     """
-    A member of a group of the classic protocol.
+    A member of a group.
 
     Attributes:
-        member_id: its id, made by the broker.
-        client_id: as its client calls itself.
         host: where it is, as the broker sees it; begins with a slash.
         user_data: what its assignor tells the group's leader; empty if the group is not of
-            consumers, or is only just forming.
-        assigned: partitions that it was given.
+            consumers, is only just forming, or is of the new protocol.
+        assigned: the partitions that it has.
+        subscribed: the topics that it wants, by their names; patterns are not told.
     """
 
     member_id: str
@@ -85,6 +81,7 @@ class GroupMember:
     host: str
     user_data: bytes = b""
     assigned: tuple[TopicPartition, ...] = ()
+    subscribed: tuple[TopicName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

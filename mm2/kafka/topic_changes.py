@@ -36,12 +36,12 @@ async def create_topics(
 
 
 async def create_partitions(
-    link: ClusterClient, topics: Iterable[GrowTopic], timeout_s: float
+    link: ClusterClient, topics: Iterable[GrowTopic], timeout_s: float, *, validate_only: bool
 ) -> TopicFailures:
     """Gives topics more partitions; returns what failed, by name."""
     wanted = {topic.name: topic.partitions for topic in topics}
     rows = [(name, (partitions, None)) for name, partitions in wanted.items()]
-    request = CreatePartitionsRequest(rows, MOST_MS, validate_only=False)
+    request = CreatePartitionsRequest(rows, MOST_MS, validate_only=validate_only)
     return await change(link, "add partitions to", wanted, request, _topics, within_s=timeout_s)
 
 

@@ -27,9 +27,7 @@ _SOURCES: Final = dict(enumerate(ConfigSource))
 async def topic_configs(
     link: ClusterClient, topics: Iterable[TopicName], timeout_s: float
 ) -> dict[TopicName, list[ConfigEntry]]:
-    """
-    All settings of the topics, with where each comes from; topics that are gone are left out.
-    """
+    """All settings of the topics, with where each comes from; topics that are gone are left out."""
     found: dict[TopicName, list[ConfigEntry]] = {}
     for names in chunks(sorted(topics), NAMES_PER_REQUEST):
         request = DescribeConfigsRequest([(TOPIC, name, None) for name in names])
@@ -68,7 +66,7 @@ def _entry(
 
 
 async def alter_topic_configs(
-    link: ClusterClient, changes: Iterable[AlterConfig], timeout_s: float
+    link: ClusterClient, changes: Iterable[AlterConfig], timeout_s: float, *, validate_only: bool
 ) -> dict[TopicName, ClusterError]:
     """Sets and deletes settings of topics, leaving all others; returns what failed, by topic."""
     ordered = groupby(sorted(changes, key=attrgetter("topic")), key=attrgetter("topic"))
@@ -80,7 +78,7 @@ async def alter_topic_configs(
             link,
             "alter settings of",
             names,
-            AlterConfigsRequest(some),
+            AlterConfigsRequest(some, validate_only=validate_only),
             _altered,
             within_s=timeout_s,
         )

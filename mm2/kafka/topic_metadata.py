@@ -1,6 +1,4 @@
-"""
-Asks any broker which topics there are, and how they are.
-"""
+"""Asks any broker which topics there are, and how they are."""
 
 from __future__ import annotations
 
@@ -33,12 +31,7 @@ class TopicMetadataClient:
         self._timeout_s = timeout_s
 
     async def cluster_id(self, *, within_s: float | None = None) -> str:
-        """
-        The cluster's id: the cheapest question to a cluster.
-
-        Args:
-            within_s: the time that it may take; None for that of other calls.
-        """
+        """The cluster's id: the cheapest question to a cluster."""
         answer = await self._insist("ask for its id", MetadataRequest([]), within_s)
         return str(answer.metadata.cluster_id)
 

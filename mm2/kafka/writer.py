@@ -1,6 +1,4 @@
-"""
-Writes to small topics: control, progress, positions, offset syncs, heartbeats, checkpoints.
-"""
+"""Writes to small topics: control, progress, positions, offset syncs, heartbeats, checkpoints."""
 
 from __future__ import annotations
 
@@ -66,13 +64,12 @@ class Stamped(NamedTuple):
     Attributes:
         value: its value; None for a tombstone.
         timestamp_ms: its time; None for now.
-        headers: its headers.
     """
 
-    key: bytes
+    key: bytes | None
     value: bytes | None
     timestamp_ms: int | None = None
-    headers: Sequence[tuple[str, bytes]] = ()
+    headers: Sequence[tuple[str, bytes | None]] = ()
 
     def fits(self, batch: BatchBuilder) -> bool:
         """Adds it to a batch, if there is room."""
@@ -92,8 +89,10 @@ class Writer:
     Records sent one after the other to a partition stay in that order, also when sent without
     waiting for the former's answer. A record whose answer was lost may be written twice.
 
+    Writing raises ``Unavailable`` if there is no answer within ``request.timeout.ms``, when records
+    may still be written, and ``ClusterError`` if the cluster refuses them.
+
     Args:
-        alias: the cluster's, for messages.
         properties: Java's client properties; ``acks`` and the like are fixed here.
         compression: a codec for records that may be large; none, if not given.
         batch_bytes: of one batch; a partition has one under way at a time, so that this and the way
@@ -181,16 +180,12 @@ class Writer:
         *,
         partition: int | None = None,
         timestamp_ms: int | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
+        headers: Sequence[tuple[str, bytes | None]] = (),
     ) -> int:
         """
         Writes one record, and returns its offset once all in-sync replicas have it.
 
         Without a partition, Java's partitioner chooses by the key (murmur2).
-
-        Raises:
-            Unavailable: no answer within ``request.timeout.ms``; the record may still be written.
-            ClusterError: the cluster refuses it.
         """
         if self._producer is None:
             raise RuntimeError("the writer is not open")
@@ -210,13 +205,7 @@ class Writer:
     async def send_all(
         self, topic: str, records: Iterable[tuple[bytes, bytes | None]], *, partition: int
     ) -> None:
-        """
-        Writes keys and values in their order, as few batches; ends when all replicas have them.
-
-        Raises:
-            Unavailable: no answer within ``request.timeout.ms``; some may still be written.
-            ClusterError: the cluster refuses them.
-        """
+        """Writes keys and values in order, in few batches; ends when all replicas have them."""
         await self.send_stamped(
             topic, (Stamped(key, value) for key, value in records), partition=partition
         )
@@ -226,7 +215,6 @@ class Writer:
         As ``send_all``, of records with times and headers of their own.
 
         Raises:
-            Unavailable: no answer within ``request.timeout.ms``; some may still be written.
             ClusterError: the cluster refuses them, or one is larger than a batch.
         """
         if self._producer is None:
@@ -252,7 +240,6 @@ class Writer:
         Writes records as one batch, so that nobody's come between; returns the first one's offset.
 
         Raises:
-            Unavailable: no answer within ``request.timeout.ms``; they may still be written.
             ClusterError: the cluster refuses them, or they do not fit into a batch.
         """
         if self._producer is None:
