@@ -1,0 +1,1 @@
+"""Speaks the Kafka protocol with stock clients."""

@@ -1,0 +1,222 @@
+"""
+One client: who it is, what it is answered from here, and what brokers answer it.
+
+A client that has to log in does so at the cluster: its name and password are tried on a connection
+to a broker, and all that it asks of brokers goes over connections that are logged in as it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from mm2.core.offset_manager.commits import OffsetError
+from mm2.core.offset_manager.ensemble import Instance
+from mm2.errors import AuthenticationFailed, SchemaError, Unavailable
+from mm2.kafka.cluster_client import ClusterClient
+from mm2.kafka.wire.relay import Relay, RelaySettings
+from mm2.kafka.wire.requests.metadata import BrokerMetadata
+from mm2.offset_manager.instance import OffsetManager
+from mm2.offset_manager.server.client_rights import ClientRights
+from mm2.offset_manager.server.cluster_view import Ask, ClusterView
+from mm2.offset_manager.server.forwarded import (
+    FORWARDED,
+    ForwardedRequest,
+    header_of_answer,
+    read_forwarded,
+)
+from mm2.offset_manager.server.messages import (
+    ANSWERED,
+    API_VERSIONS,
+    FIND_COORDINATOR,
+    LOG_IN,
+    METADATA,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    Answer,
+    ClientRequest,
+    read_request,
+    write_answer,
+)
+from mm2.offset_manager.server.offset_answers import answer_offset_request
+from mm2.offset_manager.server.offset_messages import read_offset_request
+from mm2.offset_manager.server.produce_answer import produce_answer
+from mm2.offset_manager.server.sasl import authenticated_answer, credentials, handshake_answer
+
+_WHAT: Final = "ask for a client"
+_OF_GROUPS: Final = 0
+_UNSUPPORTED_VERSION: Final = 35
+_INVALID_REQUEST: Final = 42
+_BEFORE_LOG_IN: Final = frozenset({API_VERSIONS, *LOG_IN})
+_MOST_BYTES: Final = 8 << 20
+_MOST_BYTES_BEFORE_LOG_IN: Final = 512 << 10
+"""As ``sasl.server.max.receive.size`` of Kafka's brokers."""
+
+
+class ClusterAccess:
+    """
+    How clients get at the cluster.
+
+    Args:
+        link: to the cluster, with the offset manager's own rights.
+        settings: of connections that clients have to themselves.
+        must_log_in: whether clients have to.
+
+    Attributes:
+        view: what clients are shown of the cluster.
+    """
+
+    def __init__(
+        self, link: ClusterClient, settings: RelaySettings, *, must_log_in: bool = False
+    ) -> None:
+        self.view = ClusterView()
+        self.must_log_in = must_log_in
+        self.settings = settings
+        self.ask: Ask = partial(link.send, None, _WHAT)
+
+
+class ClientSession:
+    """
+    Answers one client, request after request.
+
+    Args:
+        manager: keeps the offsets.
+        access: to the cluster.
+    """
+
+    def __init__(self, manager: OffsetManager, access: ClusterAccess) -> None:
+        self._manager = manager
+        self._access = access
+        self._versions = {**ANSWERED, **(LOG_IN if access.must_log_in else {})}
+        self._ask: Ask = access.ask
+        self._relay: Relay | None = None
+        self._rights: ClientRights | None = None
+        self._last: BrokerMetadata | None = None
+        self._agreed = False
+        if not access.must_log_in:
+            self._relay = Relay(access.settings.alias, access.settings.common())
+
+    @property
+    def most_bytes(self) -> int:
+        """Of the next request."""
+        return _MOST_BYTES_BEFORE_LOG_IN if self._relay is None else _MOST_BYTES
+
+    def close(self) -> None:
+        """Ends its connections to brokers."""
+        if self._relay is not None:
+            self._relay.close()
+
+    async def answer(self, frame: bytes) -> Sequence[bytes | memoryview]:
+        """
+        The answer to a request, as it is sent.
+
+        Args:
+            frame: the request without its length.
+
+        Raises:
+            SchemaError: it cannot be read, or is not offered, or not before a log-in.
+            ClusterError: the cluster does not answer.
+        """
+        if self._relay is None and int.from_bytes(frame[:2], "big") not in _BEFORE_LOG_IN:
+            raise SchemaError("a request came before the log-in")
+        forwarded = read_forwarded(frame)
+        if forwarded is not None:
+            body = await self._forward(forwarded)
+            return [header_of_answer(forwarded, body), body]
+        about_offsets = read_offset_request(frame)
+        if about_offsets is not None:
+            return [await answer_offset_request(self._manager, self._rights, about_offsets)]
+        request = read_request(frame, self._versions)
+        values = await self._values(request)
+        if request.api == METADATA:  # of a large cluster it takes seconds
+            return [await asyncio.to_thread(write_answer, request, values)]
+        return [write_answer(request, values)]
+
+    async def _forward(self, request: ForwardedRequest) -> memoryview:
+        if self._relay is None:
+            raise SchemaError(f"a request of kind {request.encoded.api} came before the log-in")
+        broker = self._last
+        if request.first is not None:
+            broker = await self._access.view.leader(self._ask, request.first)
+        if broker is None:
+            raise Unavailable(self._access.settings.alias, f"nobody leads {request.first}")
+        self._last = broker
+        return await self._relay.forward(broker, request.encoded, request.client_id)
+
+    async def _values(self, request: ClientRequest) -> Answer:
+        if request.api == API_VERSIONS:
+            return self._offered(request)
+        if request.api == SASL_HANDSHAKE:
+            return self._handshake(request)
+        if request.api == SASL_AUTHENTICATE:
+            return await self._authenticate(request)
+        if request.api == METADATA:
+            return await self._metadata(request)
+        if request.api == FIND_COORDINATOR:
+            return self._coordinator(request)
+        return produce_answer(request)
+
+    def _offered(self, request: ClientRequest) -> Answer:
+        """Also to who asks in a version that is not known, as Kafka's brokers do (KIP-511)."""
+        offered = {**FORWARDED, **self._versions}
+        return {
+            "error_code": OffsetError.NONE if request.is_known else _UNSUPPORTED_VERSION,
+            "api_keys": [
+                {"api_key": api, "min_version": oldest, "max_version": newest}
+                for api, (oldest, newest) in sorted(offered.items())
+            ],
+        }
+
+    def _handshake(self, request: ClientRequest) -> Answer:
+        if self._relay is not None:
+            raise SchemaError("a second log-in is not offered")
+        answer = handshake_answer(request.body.mechanism, is_framed=request.version > 0)
+        self._agreed = not answer["error_code"]
+        return answer
+
+    async def _authenticate(self, request: ClientRequest) -> Answer:
+        if not self._agreed or self._relay is not None:
+            raise SchemaError("a log-in came before its handshake, or is the second one")
+        found = credentials(request.body.auth_bytes)
+        return authenticated_answer(is_let_in=found is not None and await self._log_in(*found))
+
+    async def _log_in(self, user: str, password: str) -> bool:
+        access = self._access
+        alias = access.settings.alias
+        broker = await access.view.any_broker(access.ask)
+        if broker is None:
+            raise Unavailable(alias, "there is no broker at which a client could log in")
+        relay = Relay(alias, access.settings.of_user(user, password))
+        try:
+            await relay.connect(broker)
+        except AuthenticationFailed:
+            return False
+        self._relay, self._ask = relay, partial(relay.ask, broker)
+        self._rights = ClientRights(self._ask)
+        return True
+
+    async def _metadata(self, request: ClientRequest) -> Answer:
+        asked = request.body.topics
+        # In the oldest version, no topic means all of them.
+        is_all = asked is None or (request.version == 0 and not asked)
+        topics = None if is_all else [each.name or "" for each in asked]
+        ensemble = self._manager.ensemble
+        return await self._access.view.metadata_answer(self._ask, ensemble, topics)
+
+    def _coordinator(self, request: ClientRequest) -> Answer:
+        key: str = request.body.key
+        is_group = getattr(request.body, "key_type", _OF_GROUPS) == _OF_GROUPS
+        error: int = OffsetError.NONE if is_group else _INVALID_REQUEST
+        instance = self._manager.coordinator(key) if is_group else None
+        if instance is None or not instance.host:
+            instance = Instance(name="nobody", host="", port=-1, node=-1)
+            error = error or OffsetError.COORDINATOR_NOT_AVAILABLE
+        return {
+            "node_id": instance.node,
+            "host": instance.host,
+            "port": instance.port,
+            "error_code": error,
+            "error_message": None,
+        }
