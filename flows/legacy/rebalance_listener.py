@@ -1,0 +1,67 @@
+"""
+The user's rebalance listener: a class in Python, called after the tool's own work is done.
+
+Its methods are KIP-3's (``before_releasing_partitions``, ``before_starting_fetchers``) or those of
+today's ``ConsumerRebalanceListener`` (``on_partitions_revoked``, ``on_partitions_assigned``); what
+it does not have is not called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flows.legacy.user_classes import created
+from mm2.config.legacy import flags
+from mm2.core.model import TopicPartition
+from mm2.core.user_objects import load_object
+
+
+class ListenerCalls:
+    """
+    Calls a listener; with none, nothing.
+
+    Args:
+        consumer: the id of the stream, for ``before_starting_fetchers``.
+
+    Raises:
+        ConfigError: it cannot be loaded or created.
+    """
+
+    def __init__(self, path: str | None, arguments: str | None, *, consumer: str) -> None:
+        self._consumer = consumer
+        self._listener: object = None
+        if path is not None:
+            self._listener = created(flags.LISTENER, path, lambda: _loaded(path, arguments))
+
+    async def assigned(self, partitions: Sequence[TopicPartition]) -> None:
+        """Tells of partitions that the stream has got."""
+        by_topic: dict[str, dict[int, str]] = {}
+        for where in partitions:
+            by_topic.setdefault(where.topic, {})[where.partition] = self._consumer
+        await self._call("before_starting_fetchers", self._consumer, by_topic)
+        await self._call("on_partitions_assigned", list(partitions))
+
+    async def revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        """Tells of partitions whose offsets are committed, and which the stream gives up."""
+        by_topic: dict[str, set[int]] = {}
+        for where in partitions:
+            by_topic.setdefault(where.topic, set()).add(where.partition)
+        await self._call("before_releasing_partitions", by_topic)
+        await self._call("on_partitions_revoked", list(partitions))
+
+    async def _call(self, name: str, *arguments: object) -> None:
+        method: Callable[..., Any] | None = getattr(self._listener, name, None)
+        if method is None:
+            return
+        found = await asyncio.to_thread(method, *arguments)
+        if inspect.isawaitable(found):
+            await found
+
+
+def _loaded(path: str, arguments: str | None) -> object:
+    """KIP-3 gives the arguments to the constructor."""
+    kind = load_object(path)
+    return kind() if arguments is None else kind(arguments)

@@ -1,0 +1,194 @@
+"""
+Offsets of a consumer group in ZooKeeper, where consumers before Kafka 0.9 keep theirs.
+
+They are decimal numbers at ``/consumers/GROUP/offsets/TOPIC/PARTITION``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
+
+from mm2.config.legacy.zookeeper_keys import ZooKeeperSettings
+from mm2.core.model import GroupId, TopicPartition
+from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.security.tls import tls_context
+from mm2.stop_deadlines import ZOOKEEPER_S
+
+T = TypeVar("T")
+
+_ALIAS: Final = "ZooKeeper"
+
+ANSWER_S: Final = 4.0
+"""How long offsets may take to be read or written; less than a stop leaves to a commit."""
+
+
+class _TlsHandler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo has no types
+    """
+    Connects with a context of ours: kazoo's own reads neither PKCS12 nor JKS.
+
+    Attributes:
+        trouble: why the last connection came to nothing.
+    """
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__()
+        self._context = context
+        self.trouble = ""
+
+    def create_connection(
+        self,
+        address: tuple[str, int],
+        hostname: str | None = None,
+        timeout: float | None = None,
+        **_: Any,
+    ) -> ssl.SSLSocket:
+        plain = socket.create_connection(address, timeout)
+        try:
+            secured = self._context.wrap_socket(plain, server_hostname=hostname)
+        except OSError as error:
+            plain.close()
+            self.trouble = str(error)
+            raise
+        self.trouble = ""
+        return secured
+
+
+class ZooKeeperOffsets:
+    """
+    The offsets of one group, from ``start`` on.
+
+    Raises:
+        ConfigError: the settings of TLS cannot be used.
+    """
+
+    def __init__(self, settings: ZooKeeperSettings, group: GroupId) -> None:
+        self._settings = settings
+        self._folder = f"/consumers/{group}/offsets"
+        self._thread = ThreadPoolExecutor(1, "zookeeper")
+        self._tls = None if settings.tls is None else _TlsHandler(tls_context(settings.tls))
+        self._client = KazooClient(
+            hosts=settings.connect,
+            timeout=settings.session_timeout_s,
+            read_only=False,
+            handler=self._tls,
+        )
+        self._unanswered: list[Any] = []
+
+    async def start(self) -> None:
+        """
+        Connects; later on it connects again by itself.
+
+        Raises:
+            Unavailable: no server answers in time.
+        """
+        await self._call(lambda: self._client.start(timeout=self._settings.connect_timeout_s))
+
+    async def close(self) -> None:
+        """Ends the session."""
+        with suppress(ClusterError, TimeoutError):
+            async with asyncio.timeout(ZOOKEEPER_S):
+                await self._call(self._end)
+        self._thread.shutdown(wait=False)
+
+    async def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """
+        The group's offsets; partitions without one are left out.
+
+        Raises:
+            ClusterError: they cannot be read.
+        """
+        wanted = list(partitions)
+        nodes = await self._ask(lambda until: self._nodes(wanted, until))
+        found = {where: self._offset(where, data) for where, (data, _) in nodes.items()}
+        return {where: offset for where, offset in found.items() if offset >= 0}
+
+    async def commit(self, offsets: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+        """
+        Writes the next offset to read of each partition; returns those that are written.
+
+        A write that was given up may still be carried out, once a server is there again. It then
+        replaces nothing that somebody else has written meanwhile.
+
+        Raises:
+            ClusterError: not all of them could be written.
+        """
+        return await self._ask(lambda until: self._write(offsets, until))
+
+    def _nodes(self, wanted: Iterable[TopicPartition], until: float) -> dict[TopicPartition, Any]:
+        """What there is of partitions: the data, and a state with their version."""
+        return self._answers(
+            {where: self._client.get_async(self._path(where)) for where in wanted}, until
+        )
+
+    def _write(self, offsets: Mapping[TopicPartition, int], until: float) -> set[TopicPartition]:
+        nodes = self._nodes(offsets, until)
+        asked: dict[TopicPartition, Any] = {}
+        for where, offset in offsets.items():
+            path, data = self._path(where), b"%d" % offset
+            if where in nodes:
+                _, state = nodes[where]
+                asked[where] = self._client.set_async(path, data, state.version)
+            else:
+                asked[where] = self._client.create_async(path, data, makepath=True)
+        return set(self._answers(asked, until))
+
+    def _answers(
+        self, asked: Mapping[TopicPartition, Any], until: float
+    ) -> dict[TopicPartition, Any]:
+        """What is answered, without partitions whose nodes are not as they were expected."""
+        self._unanswered = list(asked.values())
+        found: dict[TopicPartition, Any] = {}
+        for where, answer in asked.items():
+            with suppress(NoNodeError, NodeExistsError, BadVersionError):
+                found[where] = self._answer(answer, until)
+        return found
+
+    def _answer(self, answer: Any, until: float) -> Any:
+        """Without a limit, kazoo waits for as long as it has no connection."""
+        if answer.wait(until - time.monotonic()):
+            return answer.get()
+        raise KazooTimeoutError(f"no answer within {ANSWER_S:g} s")
+
+    def _offset(self, where: TopicPartition, data: bytes) -> int:
+        try:
+            return int(data)
+        except ValueError as error:
+            message = f"{self._path(where)} holds no offset: write a whole number there"
+            raise ClusterError(_ALIAS, message) from error
+
+    def _path(self, where: TopicPartition) -> str:
+        return f"{self._folder}/{where.topic}/{where.partition}"
+
+    def _end(self) -> None:
+        self._client.stop()
+        self._client.close()
+
+    async def _ask(self, job: Callable[[float], T]) -> T:
+        """What was asked before is answered first: kazoo keeps it until it is connected again."""
+        until = time.monotonic() + ANSWER_S
+
+        def ask() -> T:
+            for each in self._unanswered:
+                with suppress(KazooException):
+                    self._answer(each, until)
+            return job(until)
+
+        return await self._call(ask)
+
+    async def _call(self, job: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+        except (KazooException, KazooTimeoutError, OSError) as error:
+            reason = (self._tls and self._tls.trouble) or str(error) or type(error).__name__
+            raise Unavailable(_ALIAS, f"{self._settings.connect}: {reason}") from error
