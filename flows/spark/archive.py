@@ -1,8 +1,9 @@
 """
 A class data archive of Spark's classes: half of what its JVM does at the start is loading them.
 
-Made once for an installation, by ``./scripts/setup`` or ``python -m flows.spark.archive``, in the
-user's cache folder. The JVM checks that it fits the jars and itself, and goes without it otherwise.
+Made once for an installation, by ``./scripts/setup`` or ``python -m flows.spark.archive``: 70 MB in
+the user's cache folder. The JVM checks that it fits the jars and itself, and ignores any other.
+Of the archives of several installations, those that were used last are kept.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from flows.spark.installed import archive_of, java_launcher
 from flows.spark.jvm import DEFAULTS, Jvm, sparks_jars
 
 _WRITTEN_WITHIN_S: Final = 120.0
+_KEPT: Final = 4
 
 
 def make(archive: Path) -> None:
@@ -25,7 +27,7 @@ def make(archive: Path) -> None:
         OSError: the cache folder cannot be written to.
     """
     # PySpark takes long to import, and is not needed where the archive is there.
-    from flows.spark.engine import context_of  # noqa: PLC0415
+    from flows.spark.context import context_of  # noqa: PLC0415
 
     archive.parent.mkdir(parents=True, exist_ok=True)
     made = archive.with_suffix(f".{os.getpid()}")
@@ -38,9 +40,17 @@ def make(archive: Path) -> None:
         context.stop()
         jvm.end(within_s=_WRITTEN_WITHIN_S)
         made.replace(archive)
+        prune(archive.parent)
     finally:
         jvm.end()
         made.unlink(missing_ok=True)
+
+
+def prune(folder: Path) -> None:
+    """Deletes all archives but the few that were made or used last."""
+    found = sorted(folder.glob("spark-*.jsa"), key=lambda file: file.stat().st_mtime_ns)
+    for file in found[:-_KEPT]:
+        file.unlink(missing_ok=True)
 
 
 def main() -> None:

@@ -10,12 +10,13 @@ import importlib
 
 from flows.spark.task_forker import hand_over
 
-_NEEDED = ("pyspark.daemon", "pyspark.worker", "flows.source.source_task")
+_NEEDED = ("pyspark.daemon", "pyspark.worker")
+BUNDLES = "flows.source.source_task"
 
 
-def import_needed() -> None:
-    """Imports what a worker needs."""
-    for module in _NEEDED:
+def import_needed(task_module: str = BUNDLES) -> None:
+    """Imports what a worker needs that runs a function of a module."""
+    for module in (*_NEEDED, task_module):
         importlib.import_module(module)
 
 

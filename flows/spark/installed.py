@@ -1,5 +1,5 @@
 """
-What Spark needs and does not bring along, looked for before anything is started.
+What Spark needs and does not bring along, checked before anything is started.
 
 Imports nothing of PySpark, which takes longer to import than the JVM takes to start.
 """
@@ -56,7 +56,7 @@ def require_java() -> None:
     Makes sure that there is Java.
 
     Raises:
-        FatalError: there is none where ``JAVA_HOME`` or ``PATH`` say.
+        FatalError: there is none at ``JAVA_HOME`` or in ``PATH``.
     """
     java, home = java_launcher(), os.environ.get("JAVA_HOME")
     if java is not None and os.access(java, os.X_OK) and java.is_file():

@@ -15,15 +15,17 @@ import io
 import os
 import shlex
 import shutil
+import signal
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
-from typing import IO, Final
+from typing import IO, ClassVar, Final
 
 import javaproperties
 
@@ -73,9 +75,9 @@ _OPENED: Final = (
 
 _LINES_KEPT: Final = 50
 _LOOK_EVERY_S: Final = 0.01
-_TELLING: Final = 4
-"""A value of so few characters may be anywhere in a text."""
-
+OLD_JAVA: Final = "UnsupportedClassVersionError"
+_IN_MAIN: Final = 'Exception in thread "main" '
+_CAUSE: Final = "Caused by: "
 _NO_JVM: Final = "Could not create the Java Virtual Machine"
 _OF_JVM: Final = "spark.driver.extraJavaOptions, spark.driver.memory"
 _PREAMBLE: Final = ("Picked up ", "OpenJDK ", "WARNING: ", "NOTE: ")
@@ -90,7 +92,7 @@ class Gateway:
 
 
 class JvmEnded(Exception):
-    """The JVM ended before it listened; the message is the most telling of its last words."""
+    """The JVM ended before it listened; the message is the most specific of its last lines."""
 
 
 class Jvm:
@@ -100,11 +102,13 @@ class Jvm:
     Args:
         settings: of Spark; those that are the JVM's take effect here.
         environment: more variables for it and for the Python processes that it starts.
-        options: more options of the JVM.
 
     Raises:
         FatalError: there is no PySpark or no Java, or they cannot be run.
     """
+
+    is_own: ClassVar[bool] = True
+    """Whether it ends when this process wants it to."""
 
     def __init__(
         self,
@@ -116,13 +120,22 @@ class Jvm:
         require_java()
         command = direct_command(settings, options)
         self._folder = Path(tempfile.mkdtemp(prefix="mm2-jvm-"))
-        self._told = self._folder / "gateway"
+        self._port_file = self._folder / "gateway"
+        # A local Spark reaches itself even where the name of the machine has no address.
+        known = {"SPARK_LOCAL_HOSTNAME": "localhost", **os.environ} if command else os.environ
         command = command or spark_submit(settings, self._folder)
-        self.process = self._started(command, environment or {})
+        self.process = self._started(command, known, environment or {})
         self.chatter: deque[str] = deque(maxlen=_LINES_KEPT)
         self._listener: Thread | None = None
 
-    def _started(self, command: list[str], environment: Mapping[str, str]) -> Popen[bytes]:
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
+
+    def _started(
+        self, command: list[str], known: Mapping[str, str], environment: Mapping[str, str]
+    ) -> Popen[bytes]:
         try:
             return Popen(  # noqa: S603 - Java, with the user's own options
                 command,
@@ -131,9 +144,9 @@ class Jvm:
                 stderr=PIPE,
                 start_new_session=True,
                 env={
-                    **os.environ,
+                    **known,
                     "SPARK_HOME": str(spark_home()),
-                    "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
+                    "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._port_file),
                     # One memory arena of the C library a thread is what a JVM of many threads
                     # wastes.
                     "MALLOC_ARENA_MAX": "2",
@@ -146,7 +159,7 @@ class Jvm:
             raise FatalError(message) from error
 
     def listen(self, relay: Callable[[str], bool]) -> None:
-        """Passes on the lines that tasks print; keeps the JVM's last words."""
+        """Passes on the lines that tasks print; keeps the JVM's last lines."""
         stream = self.process.stderr
         assert stream is not None  # noqa: S101 - a pipe, as asked for
 
@@ -165,23 +178,29 @@ class Jvm:
         Raises:
             JvmEnded: it never will.
         """
-        while not self._told.exists():
+        while not self._port_file.exists():
             if self.process.poll() is not None:
                 raise JvmEnded(self.last_words())
             time.sleep(_LOOK_EVERY_S)
-        told = self._told.read_bytes()
+        written = self._port_file.read_bytes()
         shutil.rmtree(self._folder, ignore_errors=True)
-        return Gateway(port=int.from_bytes(told[:4], "big"), secret=told[8:].decode())
+        return Gateway(port=int.from_bytes(written[:4], "big"), secret=written[8:].decode())
 
     def last_words(self) -> str:
-        """The first error that the JVM has printed, or what its status was."""
+        """What caused the error that the JVM has printed, or what its status was."""
         if self._listener is not None:
             self._listener.join(JVM_S)
-        words = [line for line in self.chatter if "Exception" in line or "Error" in line]
-        if any(_NO_JVM in line for line in words):
+        errors = [line for line in self.chatter if "Exception" in line or "Error" in line]
+        if any(_NO_JVM in line for line in errors):
             reasons = (line for line in self.chatter if line and not line.startswith(_PREAMBLE))
             return f"Java says: {next(reasons)} (see {_OF_JVM}, JAVA_TOOL_OPTIONS)"
-        return words[0] if words else f"the JVM ended with status {self.process.poll()}"
+        causes = [line.strip() for line in errors if _CAUSE in line]
+        telling = [line for line in errors if OLD_JAVA in line] or causes[-1:] or errors
+        return (
+            telling[0].removeprefix(_IN_MAIN).removeprefix(_CAUSE)
+            if telling
+            else f"the JVM ended with status {self.process.poll()}"
+        )
 
     def end(self, *, within_s: float = JVM_S) -> None:
         """Ends the JVM: it stops when its standard input does, or is killed."""
@@ -191,19 +210,10 @@ class Jvm:
         try:
             self.process.wait(within_s)
         except TimeoutExpired:
-            self.process.kill()
+            # Of the group are also the programs that Spark's script runs one after the other.
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-
-
-def not_started(reason: str, settings: Mapping[str, str]) -> FatalError:
-    """Says why Spark does not start, and which settings have what the reason speaks of."""
-    keys = [
-        key
-        for key, value in settings.items()
-        if len(value) > _TELLING and value in reason and DEFAULTS.get(key) != value
-    ]
-    hint = f" (see {', '.join(sorted(keys))})" if keys else ""
-    return FatalError(f"Spark does not start: {reason}{hint}")
 
 
 def is_local(settings: Mapping[str, str]) -> bool:
@@ -218,6 +228,7 @@ def direct_command(settings: Mapping[str, str], options: tuple[str, ...] = ()) -
     if java is None or not is_local(settings) or _OWN_SPARK & os.environ.keys():
         return None
     archive = archive_of(java, jars)
+    _mark_used(archive)
     return [
         str(java),
         f"-Xmx{settings['spark.driver.memory']}",
@@ -233,6 +244,12 @@ def direct_command(settings: Mapping[str, str], options: tuple[str, ...] = ()) -
         ":".join(map(str, jars)),
         _GATEWAY,
     ]
+
+
+def _mark_used(archive: Path) -> None:
+    """Sets the time of last use, by which old archives are told apart."""
+    with suppress(OSError):
+        os.utime(archive)
 
 
 def sparks_jars() -> list[Path]:

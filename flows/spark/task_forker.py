@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import IO, Any, Final, NoReturn
 
 from mm2.core.json_text import read_json
-from mm2.kafka.wire.compiled import compile_now
 
 VARIABLE: Final = "MM2_ZYGOTE"
 """The environment variable that names the socket."""
@@ -42,7 +41,7 @@ class Zygote:
     """
 
     def __init__(self) -> None:
-        # Of this user alone: whoever can connect can run code as we do.
+        # Of this user alone: a process that can connect can run code as this user.
         self._folder = Path(tempfile.mkdtemp(prefix="mm2-zygote-"))
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(self._folder / "socket"))
@@ -52,7 +51,7 @@ class Zygote:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What Spark's JVM must be told, so that its daemon finds the socket."""
+        """What Spark's JVM needs in its environment, so that its daemon finds the socket."""
         return {VARIABLE: str(self._folder / "socket")}
 
     def fork(self, *unwanted: IO[bytes] | None) -> None:
@@ -97,8 +96,11 @@ def _serve(listener: socket.socket, lifeline: socket.socket, folder: Path) -> No
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
+        from mm2.kafka.wire.compiled import compile_now  # noqa: PLC0415 - Spark's daemon does not
+
         compile_now()  # while Spark's JVM starts; tasks would have to do it each for itself
         gc.freeze()
+        gc.enable()  # whoever starts it may have switched it off for its imports
         _fork_daemons(listener, lifeline)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -119,7 +121,7 @@ def _fork_daemons(listener: socket.socket, lifeline: socket.socket) -> None:
 
 
 def _become_daemon(client: socket.socket) -> NoReturn:
-    """Takes the place of the daemon that Spark has started; the client's end tells it of ours."""
+    """Takes over from Spark's daemon, which sees at its end of the socket when this one ends."""
     status = 1
     try:
         length, streams, _, _ = socket.recv_fds(client, _LENGTH.size, len(_STREAMS))
@@ -147,7 +149,7 @@ def hand_over() -> bool:
     Has a fork of the zygote do this process's work, and returns when it is done.
 
     Returns:
-        False if there is no zygote: then nobody has done it.
+        False if there is no zygote: then it is not done.
     """
     path = os.environ.get(VARIABLE)
     if path is None:

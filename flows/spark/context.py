@@ -1,0 +1,65 @@
+"""Connects PySpark to a JVM that mm2 has started."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+
+from flows.spark.jvm import Jvm
+from mm2.config.text.expressions import hide
+
+_REDACTION: Final = "spark.redaction.regex"
+_REDACTED_BY_DEFAULT: Final = "(?i)secret|password|token|access[.]?key"
+"""Spark's own default of that key."""
+
+
+def context_of(jvm: Jvm, settings: Mapping[str, str]) -> SparkContext:
+    """
+    Makes a SparkContext in a JVM.
+
+    Raises:
+        JvmEnded: the JVM does not start.
+        Py4JJavaError: Spark does not.
+    """
+    # Spark finds its workers' interpreter here, and nowhere else when it is embedded.
+    python = settings.get("spark.pyspark.python", sys.executable)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = python
+    # PySpark keeps the JVM that it has known, also when that is gone.
+    SparkContext._gateway = None  # noqa: SLF001
+    SparkContext._jvm = None  # noqa: SLF001
+    SparkContext._active_spark_context = None  # noqa: SLF001
+    conf = SparkConf(loadDefaults=False)
+    for key, value in with_redaction(settings).items():
+        conf.set(key, value)
+    listens = jvm.gateway()
+    # How PySpark finds a JVM that runs already.
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(listens.port)
+    os.environ["PYSPARK_GATEWAY_SECRET"] = listens.secret
+    try:
+        return SparkContext(conf=conf, gateway=launch_gateway(conf))  # type: ignore[no-untyped-call]
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+
+def is_alive(context: SparkContext, jvm: Jvm | None) -> bool:
+    """Whether an application has not ended; blocks."""
+    java: Any = context._jsc  # noqa: SLF001 - there is no public way to ask
+    try:
+        return jvm is not None and jvm.is_running and not java.sc().isStopped()
+    except (Py4JError, OSError, AttributeError):
+        return False
+
+
+def with_redaction(settings: Mapping[str, str]) -> dict[str, str]:
+    """Has Spark's web interface and event logs hide the keys whose values are of providers."""
+    if not (keys := [key for key, value in settings.items() if hide(value) != value]):
+        return dict(settings)
+    written = settings.get(_REDACTION, _REDACTED_BY_DEFAULT)
+    named = "|".join(rf"^\Q{key}\E$" for key in sorted(keys))
+    return {**settings, _REDACTION: f"{written}|{named}"}

@@ -1,0 +1,102 @@
+"""
+The settings of Spark: ours, those of the user's installation of Spark, and those of his file.
+
+Imports nothing of PySpark, which takes longer to import than the JVM takes to start.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import javaproperties
+
+from flows.spark.installed import spark_home
+from flows.spark.jvm import DEFAULTS
+from mm2.core.balancing.spark_slots import DEFAULT_MASTER, is_in_process
+
+_OFF_LOCAL: Final = {
+    # One task is one process; an executor of several cores would have all tasks die with it.
+    "spark.executor.cores": "1",
+    # The heap does next to nothing; the task is a Python process, outside of it.
+    "spark.executor.memory": "512m",
+    "spark.executor.memoryOverhead": "512m",
+    # Its JVM starts with half of the CPU time, which is what a task waits for after a loss.
+    "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData",
+    # Executors of a machine that vanished count as lost after 30 to 40 s: Spark's own is minutes.
+    "spark.executor.heartbeatInterval": "5s",
+    "spark.network.timeout": "30s",
+    "spark.network.timeoutInterval": "5s",
+}
+_ON_DEMAND: Final = {
+    # A node that has nothing to copy leaves the cores to the others.
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.minExecutors": "0",
+}
+_AUTHENTICATE: Final = "spark.authenticate"
+_ENCRYPT: Final = "spark.network.crypto.enabled"
+_TLS: Final = "spark.ssl.rpc.enabled"
+_SECRET: Final = "spark.authenticate.secret"  # noqa: S105 - a key
+_PROTECTED: Final = {_AUTHENTICATE: "true", _ENCRYPT: "true"}
+_MAKES_SECRETS: Final = ("yarn", "k8s:")
+"""Clusters that give each application a secret of its own."""
+
+_IN_ONE_MACHINE: Final = "local-cluster["
+IN_CLEAR: Final = (
+    "would cross the network in clear to executors of Spark: set spark.authenticate.secret to that"
+    " of the Spark cluster, or accept it with spark.network.crypto.enabled=false"
+)
+_FIXED: Final = "spark.executor.instances"
+_FILE: Final = "spark-defaults.conf"
+
+
+def spark_settings(user: Mapping[str, str]) -> dict[str, str]:
+    """
+    What an application runs with; calling it again changes nothing.
+
+    Args:
+        user: ``spark.*`` keys of mm2's file, which win over ``spark-defaults.conf``, which wins
+            over our defaults.
+    """
+    user = {**_of_installation(), **user}
+    settings = {**DEFAULTS, **user}
+    if is_in_process(settings.get("spark.master", DEFAULT_MASTER)):
+        return settings
+    on_demand = {} if _FIXED in user else _ON_DEMAND
+    return {**_OFF_LOCAL, **on_demand, **_protection(settings), **settings}
+
+
+def _protection(settings: Mapping[str, str]) -> dict[str, str]:
+    """Has Spark encrypt what it sends, where its cluster and its executors share a secret."""
+    master = settings["spark.master"]
+    if master.startswith(_IN_ONE_MACHINE):
+        return {**_PROTECTED, _SECRET: secrets.token_hex(32)}
+    return _PROTECTED if _SECRET in settings or master.startswith(_MAKES_SECRETS) else {}
+
+
+def is_protected(settings: Mapping[str, str]) -> bool:
+    """Whether nobody on the network can read what Spark sends to executors."""
+    if is_in_process(settings["spark.master"]):
+        return True
+    authenticates = settings.get(_AUTHENTICATE) == "true"
+    return authenticates and "true" in {settings.get(_ENCRYPT), settings.get(_TLS)}
+
+
+def is_open_on_purpose(settings: Mapping[str, str]) -> bool:
+    """Whether the user has written that Spark is not to encrypt what it sends."""
+    return "false" in {settings.get(_AUTHENTICATE), settings.get(_ENCRYPT)}
+
+
+def _of_installation() -> dict[str, str]:
+    """The keys of ``spark-defaults.conf``, where Spark's own scripts look for it."""
+    folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
+    file = Path(folder) / _FILE
+    if not file.is_file():
+        return {}
+    with file.open(encoding="latin-1") as lines:
+        found = javaproperties.load(lines)
+    return {key: value.strip() for key, value in found.items() if key.startswith("spark.")}

@@ -1,0 +1,93 @@
+"""A job of one task, and how Spark is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
+
+from flows.spark.spark_errors import reason_of
+from mm2.config.text.expressions import hide
+from mm2.config.text.redact import is_secret
+
+T = TypeVar("T")
+
+JVM_GONE: Final = (
+    Py4JError,
+    OSError,
+    EOFError,
+    AttributeError,
+    AssertionError,
+    UnboundLocalError,
+)
+"""What PySpark raises without its JVM: the last three where it uses what is not there any more."""
+
+_CALL_SITE: Final = "callSite.short"
+"""What Spark names stages by in its web interface and event log."""
+
+
+class JobFailed(Exception):
+    """A job ended with an error; the message is the last line of its traceback."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkJob(Generic[T]):
+    """
+    A job of one task.
+
+    Attributes:
+        group: its job group, of which there is one job at a time.
+        title: what Spark's web interface shows; expressions of providers stay hidden.
+        work: runs in a Python worker; it and its result must be picklable.
+        passwords: the keys of those that the work holds.
+    """
+
+    group: str
+    title: str
+    work: Callable[[], T]
+    passwords: Collection[str] = ()
+
+
+def password_keys(*clients: Mapping[str, str]) -> list[str]:
+    """The keys of passwords among the settings of clients."""
+    return sorted({key for settings in clients for key in settings if is_secret(key)})
+
+
+def submit(context: SparkContext, job: SparkJob[T]) -> T:
+    """
+    Runs a job to its end; blocks.
+
+    Raises:
+        JobFailed: the job ended with an error, or the JVM is gone.
+    """
+    work = job.work
+
+    # The function, with the passwords that it holds, goes to the JVM over a socket: PySpark writes
+    # the data of ``parallelize`` to a file (docs/adr/0018).
+    # The one row is read because Spark uses a worker again that has read all of its input.
+    def run(rows: Iterable[int]) -> Iterator[T]:
+        return (work() for _ in rows)
+
+    try:
+        title = hide(job.title)
+        context.setJobGroup(job.group, title, interruptOnCancel=True)
+        context.setLocalProperty(_CALL_SITE, title)
+        result: T
+        # Unlike those of ``collect``, its stage has the name that was just set.
+        (result,) = context.runJob(context.parallelize([0], 1), run)
+    except Py4JJavaError as error:
+        raise JobFailed(reason_of(error)) from None
+    except JVM_GONE as error:
+        raise JobFailed(f"the JVM is gone: {error}") from None
+    else:
+        return result
+
+
+def cancel(context: SparkContext, group: str) -> None:
+    """Cancels the jobs of a group that Spark knows."""
+    with suppress(*JVM_GONE):
+        context.cancelJobGroup(group)

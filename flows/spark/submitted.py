@@ -1,0 +1,60 @@
+"""A JVM that has started this process: ``spark-submit`` around mm2."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from flows.spark.jvm import Gateway, Jvm
+
+_PORT: Final = "PYSPARK_GATEWAY_PORT"
+_SECRET: Final = "PYSPARK_GATEWAY_SECRET"  # noqa: S105 - the name of a variable
+
+
+def is_submitted() -> bool:
+    """Whether this process was started by ``spark-submit``."""
+    return _PORT in os.environ and _SECRET in os.environ
+
+
+def submitted_settings() -> dict[str, str]:
+    """What ``spark-submit`` was given, ``spark-defaults.conf`` included."""
+    # What takes long to import is needed here alone.
+    from pyspark import SparkConf  # noqa: PLC0415
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    return dict(SparkConf(_jvm=gateway.jvm).getAll())
+
+
+class SubmittedJvm(Jvm):
+    """The JVM behind this process; it ends when this process has, and not before."""
+
+    is_own = False
+
+    def __init__(self) -> None:
+        self._found = Gateway(port=int(os.environ[_PORT]), secret=os.environ[_SECRET])
+
+    @property
+    def is_running(self) -> bool:
+        """It has this process for as long as it lives."""
+        return True
+
+    def listen(self, relay: Callable[[str], bool]) -> None:
+        """Does nothing: what it prints is on the terminal of whoever has started it."""
+
+    def gateway(self) -> Gateway:
+        """Where it listens."""
+        return self._found
+
+    def last_words(self) -> str:
+        """What is known of it."""
+        return "the JVM of spark-submit does not answer"
+
+    def end(self, *, within_s: float = 0.0) -> None:
+        """Does nothing."""
+
+
+def over(spark: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a file, under those of ``spark-submit``."""
+    return {**spark, **submitted_settings()}
