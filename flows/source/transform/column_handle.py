@@ -1,0 +1,94 @@
+"""What changes many records at a time, as columns of Arrow, and one alone as others do."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import structlog
+
+from flows.source.forward.record_batch import Batch
+from flows.source.transform.message_handler import Handle, Handled
+from mm2.core.handled_records import SourceRecord
+from mm2.core.model import TopicPartition
+from mm2.kafka.wire.compiled import Compiled, RecordsSection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = structlog.get_logger()
+
+Sections: TypeAlias = Mapping[TopicPartition, Sequence[RecordsSection]]
+
+_compiled: Final = Compiled("flows.source.transform.column_parts", "changed_parts")
+
+
+class ColumnPart(NamedTuple):
+    """
+    Source offsets, and what becomes of their records.
+
+    Attributes:
+        sections: for batches, by where they go; None if that is to be tried record by record.
+        problem: why it is.
+    """
+
+    covers: range
+    sections: Sections | None
+    problem: str = ""
+
+
+def compile_columns() -> None:
+    """Waits until the code for columns is compiled."""
+    _compiled.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHandle:
+    """
+    A ``Handle`` that has another way for many records.
+
+    Attributes:
+        handle: what one record becomes.
+        change: what rows become: the same, each with the offset that it was made of, in ascending
+            order. If that cannot be told for all of them it raises anything.
+        least: so many records at least are worth it; fewer are handled one by one.
+        failed: partitions of the target for which it was logged that rows could not be changed.
+    """
+
+    handle: Handle
+    change: Callable[[pa.RecordBatch], pa.RecordBatch]
+    least: int = 1
+    failed: set[TopicPartition] = field(default_factory=set)
+
+    def __call__(self, record: SourceRecord) -> Handled | Awaitable[Handled]:
+        """What one record becomes."""
+        return self.handle(record)
+
+    def parts(
+        self,
+        batches: Sequence[Batch],
+        cover: range,
+        target: TopicPartition,
+        most: int,
+        most_plain: int,
+    ) -> Iterable[tuple[range, Sections | None]]:
+        """
+        What becomes of the records of batches, as ``column_parts.changed_parts`` says.
+
+        If they are few, and until that is compiled, they are to be tried record by record.
+        """
+        changed_parts = _compiled.get()
+        if changed_parts is None or sum(batch.count for batch in batches) < self.least:
+            return [(cover, None)]
+        found = changed_parts(batches, cover, self, target, most=most, most_plain=most_plain)
+        return self._logged(found, target)
+
+    def _logged(
+        self, found: Iterable[ColumnPart], target: TopicPartition
+    ) -> Iterator[tuple[range, Sections | None]]:
+        for part in found:
+            if part.problem and target not in self.failed:
+                self.failed.add(target)
+                log.warning("source.columns_failed", remote=str(target), reason=part.problem)
+            yield part.covers, part.sections

@@ -1,0 +1,136 @@
+"""
+Batches changed as columns, and encoded again.
+
+Importing this has code compiled: see ``mm2.kafka.wire.record_columns``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flows.source.fetch.contiguous_batches import MOST_RECORDS
+from flows.source.forward.recode import joined
+from flows.source.forward.record_batch import Batch
+from flows.source.transform.column_handle import ColumnHandle, ColumnPart
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.record_columns import decode, encode
+
+_MOST_ROWS: Final = 16_384
+_MOST_BYTES: Final = 4 << 20
+"""Of the rows that are changed at a time: what else waits has its turn in between."""
+
+_LEAST_ROWS: Final = 32
+"""Fewer rows are not halved: they are tried record by record, which is faster then."""
+
+
+def changed_parts(
+    batches: Sequence[Batch],
+    cover: range,
+    transform: ColumnHandle,
+    target: TopicPartition,
+    *,
+    most: int,
+    most_plain: int,
+) -> Iterator[ColumnPart]:
+    """
+    What becomes of the records of batches, from offsets in ``cover``: parts of it, in order.
+
+    Where the transform fails the records are halved, until they are few.
+
+    Args:
+        target: where the partition's copy is; the transform sees its name.
+        most: bytes of a section.
+        most_plain: bytes that a batch may have when it is decompressed.
+    """
+    try:
+        data = joined(batches, most_plain)
+        rows = decode(data, topic=target.topic, partition=target.partition, position=cover.start)
+        _check_offsets(rows, cover)
+    except ValueError as error:
+        if len(batches) == 1:
+            yield ColumnPart(cover, None, str(error))
+            return
+        for first in _alone(batches, cover):
+            yield from changed_parts(*first, transform, target, most=most, most_plain=most_plain)
+        return
+    for piece, part in _pieces(rows, cover):
+        yield from _changed(piece, part, transform, target, most)
+
+
+def _check_offsets(rows: pa.RecordBatch, cover: range) -> None:
+    """
+    Checks that the records are those that the headers of their batches announce.
+
+    Raises:
+        ValueError: they are not: a damaged batch.
+    """
+    offsets = rows.column("offset").to_numpy()
+    is_within = not len(offsets) or (cover.start <= offsets[0] and offsets[-1] < cover.stop)
+    if not (is_within and (np.diff(offsets) > 0).all()):
+        raise ValueError("offsets of records are not those of their batch")
+
+
+def _pieces(rows: pa.RecordBatch, cover: range) -> Iterator[tuple[pa.RecordBatch, range]]:
+    """The rows in pieces that take not too long, each with its part of ``cover``."""
+    most = max(1, min(_MOST_ROWS, _MOST_BYTES * len(rows) // max(rows.nbytes, 1)))
+    while len(rows) > most:
+        at = rows.column("offset")[most].as_py()
+        yield rows.slice(0, most), range(cover.start, at)
+        rows, cover = rows.slice(most), range(at, cover.stop)
+    yield rows, cover
+
+
+def _alone(batches: Sequence[Batch], cover: range) -> Iterator[tuple[Sequence[Batch], range]]:
+    start = cover.start
+    for batch in batches:
+        stop = cover.stop if batch is batches[-1] else batch.last_offset + 1
+        yield [batch], range(start, stop)
+        start = stop
+
+
+def _changed(
+    rows: pa.RecordBatch, cover: range, transform: ColumnHandle, target: TopicPartition, most: int
+) -> Iterator[ColumnPart]:
+    try:
+        sections = {
+            where: encode(made, most=most, most_rows=MOST_RECORDS)
+            for where, made in _by_target(transform.change(rows), target)
+        }
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
+        if len(rows) < _LEAST_ROWS:
+            yield ColumnPart(cover, None, repr(error))
+            return
+        middle = len(rows) // 2
+        at = rows.column("offset")[middle].as_py()
+        first, second = range(cover.start, at), range(at, cover.stop)
+        yield from _changed(rows.slice(0, middle), first, transform, target, most)
+        yield from _changed(rows.slice(middle), second, transform, target, most)
+        return
+    yield ColumnPart(cover, sections)
+
+
+def _by_target(
+    made: pa.RecordBatch, target: TopicPartition
+) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
+    """The rows by where they go, if there are any; in order for each."""
+    if not len(made):
+        return
+    topics, partitions = made.column("topic"), made.column("partition")
+    is_own = pc.and_(pc.equal(topics, target.topic), pc.equal(partitions, target.partition))
+    if pc.all(is_own).as_py():
+        yield target, made
+        return
+    codes = topics.dictionary_encode()
+    places = codes.indices.to_numpy().astype(np.int64) << 32 | partitions.to_numpy().view(np.uint32)
+    found, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+    ordered, start = made.take(pa.array(np.argsort(which, kind="stable"))), 0
+    for place, count in zip(found.tolist(), counts.tolist(), strict=True):
+        name = TopicName(codes.dictionary[place >> 32].as_py())
+        number = int(np.uint32(place & 0xFFFFFFFF).astype(np.int32))
+        yield TopicPartition(name, number), ordered.slice(start, count)
+        start += count

@@ -1,0 +1,107 @@
+"""What one fetch has brought of a partition, for copying record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from flows.source.fetch.aborted_transactions import AbortedTransactions
+from flows.source.forward.forwarder import continuing, read_failed
+from flows.source.forward.merge_batches import MergePolicy
+from flows.source.forward.recode import records_of
+from flows.source.forward.record_batch import Batch, split
+from flows.source.forward.record_body import DecodedRecord
+from flows.source.mirrored_partition import MirroredPartition
+from mm2.kafka.wire.compression import Compression
+from mm2.kafka.wire.requests.fetch import FetchedPartition
+
+_MOST_BYTES: Final = 256 << 10
+"""Of batches that are changed together, as they were fetched: what else waits has its turn."""
+
+
+@dataclass(slots=True)
+class FetchedChunk:
+    """
+    Batches of one fetch.
+
+    Attributes:
+        position: the first offset that counts.
+        batches: without those of aborted transactions, if these are left out.
+        end: the offset behind the last batch.
+        size: in bytes, as fetched.
+        resets: of the partition's ``FetchState`` when it was taken.
+    """
+
+    partition: MirroredPartition
+    position: int
+    batches: list[Batch]
+    end: int
+    size: int
+    resets: int = 0
+    _decoded: tuple[Batch, Sequence[DecodedRecord]] | None = None
+
+    def decode(self, batch: Batch, most_plain: int) -> Sequence[DecodedRecord]:
+        """
+        The records of a batch; those of the last one are kept, as parts of it may come in turn.
+
+        Raises:
+            ValueError: it cannot be read.
+        """
+        if self._decoded is None or self._decoded[0] is not batch:
+            self._decoded = batch, records_of(batch, most_plain)
+        return self._decoded[1]
+
+
+def alike(
+    batches: Sequence[Batch], policy: MergePolicy
+) -> Iterator[tuple[Compression, list[Batch]]]:
+    """Batches in a row that are to be compressed alike, not too many at a time."""
+    group: list[Batch] = []
+    size = 0
+    for batch in batches:
+        size += len(batch.data)
+        if group and (size > _MOST_BYTES or policy.of(batch) != policy.of(group[0])):
+            yield policy.of(group[0]), group
+            group, size = [], len(batch.data)
+        group.append(batch)
+    if group:
+        yield policy.of(group[0]), group
+
+
+def take_chunk(
+    partition: MirroredPartition,
+    fetched: FetchedPartition,
+    *,
+    read_committed: bool,
+    unreadable: Callable[[str], None],
+) -> FetchedChunk | None:
+    """
+    Takes all whole batches from the partition's position on, and moves the position.
+
+    Args:
+        unreadable: called with the reason if a batch stays damaged however often it is fetched.
+    """
+    fetch = partition.fetch
+    if fetch.is_held or fetch.position is None:
+        return None
+    end = fetched.last_stable if read_committed else fetched.high_watermark
+    fetch.set_bounds(fetched.log_start, end)
+    aborted = AbortedTransactions(fetched.aborted if read_committed else ())
+    start, batches = fetch.position, []
+    try:
+        for batch in continuing(partition, split(fetched.records)):
+            is_void = aborted.is_void(batch)
+            if batch.last_offset < start:
+                continue
+            batch.verify()
+            if not is_void:
+                batches.append(batch)
+            fetch.advance(batch.last_offset + 1, batch.leader_epoch, is_read=False)
+    except ValueError as error:
+        if read_failed(fetch, error):
+            unreadable(str(error))
+    if fetch.position == start:
+        return None
+    size = len(fetched.records)
+    return FetchedChunk(partition, start, batches, fetch.position, size, fetch.resets)

@@ -1,0 +1,120 @@
+"""
+The user's message handler: what each record becomes.
+
+A class with ``handle(record) -> list of records`` and perhaps ``init(args)`` (KIP-3), or a plain
+function; either may be asynchronous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final, TypeAlias
+
+from flows.source.forward.record_body import DecodedRecord, fields_of, keyed_body
+from mm2.core.handled_records import SourceRecord, TargetRecord
+from mm2.core.model import TopicPartition
+from mm2.core.user_objects import load_object
+
+_NO_TIME: Final = -1
+_LATEST: Final = (1 << 63) - 1
+
+Handled: TypeAlias = Iterable[SourceRecord | TargetRecord]
+Handle: TypeAlias = Callable[[SourceRecord], Handled | Awaitable[Handled]]
+
+
+class WrongRecords(ValueError):
+    """A handler has returned what is no list of records."""
+
+
+def unchanged(record: SourceRecord) -> Handled:
+    """What becomes of a record without a handler."""
+    return (record,)
+
+
+def load_handler(path: str, arguments: str | None) -> Handle:
+    """
+    The handler under an import path.
+
+    Raises:
+        ConfigError: it cannot be loaded.
+    """
+    found = load_object(path)
+    if not isinstance(found, type):
+        return _typed(found)
+    handler: Any = found()
+    if hasattr(handler, "init"):
+        handler.init(arguments or "")
+    return _typed(handler.handle)
+
+
+def _typed(found: Any) -> Handle:
+    handle: Handle = found
+    return handle
+
+
+async def handled(handle: Handle, record: SourceRecord) -> Sequence[SourceRecord | TargetRecord]:
+    """
+    The records that one becomes.
+
+    Raises:
+        WrongRecords: the handler has returned something else.
+    """
+    answer = handle(record)
+    if isinstance(answer, list):
+        records = answer
+    else:
+        found = await answer if isinstance(answer, Awaitable) else answer
+        records = _listed(found)
+    for each in records:
+        if not isinstance(each, SourceRecord | TargetRecord):
+            raise WrongRecords(f"the handler has returned a {type(each).__name__}, not a record")
+    return records
+
+
+def _listed(found: object) -> list[object]:
+    if not isinstance(found, Iterable) or isinstance(found, bytes | str):
+        raise WrongRecords(f"the handler must return a list of records, not {type(found).__name__}")
+    return list(found)
+
+
+def source_record(where: TopicPartition, record: DecodedRecord) -> SourceRecord:
+    """
+    A record as handlers see it.
+
+    Raises:
+        ValueError: its bytes are not a record's body.
+    """
+    key, value, headers = fields_of(record.body)
+    return SourceRecord(
+        topic=where.topic,
+        partition=where.partition,
+        offset=record.offset,
+        timestamp=record.timestamp,
+        key=key,
+        value=value,
+        headers=headers,
+    )
+
+
+def body_of(record: SourceRecord | TargetRecord) -> bytes:
+    """Key, value and headers as bytes."""
+    headers = [(name.encode("utf-8", "surrogateescape"), value) for name, value in record.headers]
+    return keyed_body(record.key, record.value, headers)
+
+
+def copy_of(
+    made: SourceRecord | TargetRecord, source: SourceRecord, record: DecodedRecord
+) -> DecodedRecord:
+    """
+    The record to send; ``source`` is what the handler was given, ``record`` what that was read as.
+
+    Raises:
+        WrongRecords: its timestamp is none.
+        TypeError: its key, value or headers are no bytes.
+    """
+    if made is source:
+        return record
+    timestamp: object = record.timestamp if made.timestamp is None else made.timestamp
+    if not isinstance(timestamp, int) or not _NO_TIME <= timestamp <= _LATEST:
+        raise WrongRecords(f"{timestamp!r} is no timestamp in ms")
+    return DecodedRecord(record.offset, timestamp, body_of(made))

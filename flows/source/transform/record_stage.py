@@ -1,0 +1,298 @@
+"""
+The stage of a source task that has records changed, for partitions with a transform.
+
+Each such partition has its own queue of fetched chunks, so that one that waits (for an asynchronous
+handler, or for a dead letter) holds up no other. Within a partition records are handled one at a
+time and in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.forward.error_policy import ErrorPolicy
+from flows.source.forward.forwarder import end_overlap, read_failed
+from flows.source.forward.merge_batches import MergePolicy
+from flows.source.forward.record_batch import Batch
+from flows.source.forward.record_body import DecodedRecord
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.producer import Producer
+from flows.source.transform.changed_batches import (
+    NOTHING,
+    ChangedBatches,
+    CollectedRecords,
+    RecordCopies,
+)
+from flows.source.transform.column_handle import ColumnHandle, Sections
+from flows.source.transform.fetched_chunk import FetchedChunk, alike, take_chunk
+from flows.source.transform.message_handler import copy_of, handled, source_record
+from flows.source.transform.target_routes import Routes
+from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
+from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.wire.compression import Compression
+from mm2.kafka.wire.requests.fetch import FetchedPartition
+from mm2.supervision import is_set_within
+
+_TURN_S: Final = 0.01
+"""After so long others must have their turn."""
+
+_LOOK_S: Final = 1.0
+"""How often a partition that waits for the target's records looks whether it was reset."""
+
+
+class RecordStage:
+    """
+    Has fetched records changed, and sends what becomes of them.
+
+    Args:
+        partitions: of the task; may change at any time.
+        freed: called when there is room again, and a position may have moved.
+        routes: to other partitions of the target.
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        budget: MemoryBudget,
+        errors: ErrorPolicy,
+        partitions: Mapping[TopicPartition, MirroredPartition],
+        *,
+        read_committed: bool,
+        policy: MergePolicy,
+        freed: Callable[[MirroredPartition], None],
+        routes: Routes,
+    ) -> None:
+        self._budget = budget
+        self._errors = errors
+        self._partitions = partitions
+        self._read_committed = read_committed
+        self._policy = policy
+        self._freed = freed
+        self._routes = routes
+        self._changed = ChangedBatches(producer, budget, errors, policy, freed)
+        self._chunks: dict[MirroredPartition, deque[FetchedChunk]] = {}
+        self._begun: asyncio.Queue[MirroredPartition] = asyncio.Queue()
+        self._supplied = asyncio.Event()
+
+    def take(self, partition: MirroredPartition, fetched: FetchedPartition) -> None:
+        """Takes all whole batches from the partition's position on, and moves the position."""
+        if partition.fetch.waits_for_tail:
+            return
+        chunk = take_chunk(
+            partition,
+            fetched,
+            read_committed=self._read_committed,
+            unreadable=partial(self._errors.unreadable, partition, fetched.records),
+        )
+        partition.stats.saw_end(partition.fetch.end)
+        if chunk is not None:
+            self._queue(chunk)
+        partition.advance_past_skipped()
+
+    def supplied(self) -> None:
+        """More is known of what the target has."""
+        waiting, self._supplied = self._supplied, asyncio.Event()
+        waiting.set()
+
+    async def run(self) -> None:
+        """Has records changed, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                partition = await self._begun.get()
+                group.create_task(self._work(partition), name=f"transform-{partition.source}")
+
+    def _queue(self, chunk: FetchedChunk) -> None:
+        self._budget.charge(chunk.size)
+        chunk.partition.progress.enqueue(chunk.size)
+        chunk.partition.fetch.leave_pending(chunk.position)
+        queue = self._chunks.setdefault(chunk.partition, deque())
+        queue.append(chunk)
+        if len(queue) == 1:
+            self._begun.put_nowait(chunk.partition)
+
+    async def _work(self, partition: MirroredPartition) -> None:
+        queue = self._chunks[partition]
+        while queue:
+            chunk = queue[0]
+            if self._is_current(chunk):
+                await self._change(chunk)
+            queue.popleft()
+            self._budget.release(chunk.size)
+            partition.progress.queued -= chunk.size
+            if self._is_current(chunk):
+                partition.fetch.hand_on(queue[0].position if queue else None)
+                partition.fetch.reset_failed_reads()
+            partition.advance_past_skipped()
+            self._freed(partition)
+        del self._chunks[partition]
+
+    def _is_current(self, chunk: FetchedChunk) -> bool:
+        """Whether the partition is still ours, and has not gone back since."""
+        partition = chunk.partition
+        is_ours = self._partitions.get(partition.source) is partition
+        return is_ours and partition.fetch.resets == chunk.resets
+
+    async def _change(self, chunk: FetchedChunk) -> None:
+        """Sends what becomes of a chunk; ends early when it is not current any more."""
+        collected = CollectedRecords(chunk.position, Compression(0))
+        for how, batches in alike(chunk.batches, self._policy):
+            if collected.size and how != collected.how:
+                self._changed.send(
+                    chunk.partition, collected, max(batches[0].base_offset, collected.start)
+                )
+            collected.how = how
+            for cover, made in self._parts(chunk, batches):
+                if made is None or not await self._send(chunk, collected, cover, made):
+                    await self._by_record(chunk, batches, cover, collected)
+                if not self._is_current(chunk):
+                    return
+        self._changed.send(chunk.partition, collected, chunk.end)
+
+    def _parts(
+        self, chunk: FetchedChunk, batches: Sequence[Batch]
+    ) -> Iterable[tuple[range, Sections | None]]:
+        """What is changed as columns; nothing of it while copies of an earlier task are passed."""
+        partition = chunk.partition
+        cover = range(max(chunk.position, batches[0].base_offset), batches[-1].last_offset + 1)
+        transform = partition.transform
+        if not isinstance(transform, ColumnHandle) or partition.fetch.overlap is not None:
+            return [(cover, None)]
+        limits = self._changed.limit(partition), self._policy.most_plain
+        return transform.parts(batches, cover, partition.sender.target, *limits)
+
+    async def _send(
+        self, chunk: FetchedChunk, collected: CollectedRecords, cover: range, made: Sections
+    ) -> bool:
+        """Sends what was changed as columns; False if it cannot be sent to where it is to go."""
+        partition = chunk.partition
+        own, like = partition.sender, partition.source.topic
+        try:
+            senders = {await self._routes.of(own, to, like): each for to, each in made.items()}
+        except Exception:  # noqa: BLE001 - one by one, each record has its own error
+            return False
+        await asyncio.sleep(0)
+        if self._is_current(chunk):
+            self._changed.send(partition, collected, cover.start)
+            self._changed.send_sections(partition, collected, senders, cover.stop)
+        return True
+
+    async def _by_record(
+        self,
+        chunk: FetchedChunk,
+        batches: Sequence[Batch],
+        cover: range,
+        collected: CollectedRecords,
+    ) -> None:
+        """Collects what becomes of records; ends early when the chunk is not current any more."""
+        turn = time.monotonic() + _TURN_S
+        for batch in batches:
+            for record in self._records(chunk, batch, cover, collected):
+                copies = await self._copies(chunk, record, collected)
+                if time.monotonic() > turn:
+                    await asyncio.sleep(0)
+                    turn = time.monotonic() + _TURN_S
+                if not self._is_current(chunk):
+                    return
+                if copies.own or copies.routed:
+                    self._changed.collect(chunk.partition, collected, record.offset, copies)
+            if not self._is_current(chunk):
+                return
+
+    def _records(
+        self, chunk: FetchedChunk, batch: Batch, cover: range, collected: CollectedRecords
+    ) -> Sequence[DecodedRecord]:
+        """The records of a batch within a range; none if it cannot be read, and is read again."""
+        partition = chunk.partition
+        if batch.last_offset < cover.start or batch.base_offset >= cover.stop:
+            return ()
+        try:
+            records = chunk.decode(batch, self._policy.most_plain)
+        except ValueError as error:
+            first = max(batch.base_offset, cover.start)
+            self._changed.send(partition, collected, first)
+            partition.fetch.go_back(first)
+            if read_failed(partition.fetch, error):
+                self._errors.unreadable(partition, batch.data, str(error))
+            return ()
+        if batch.base_offset >= cover.start and batch.last_offset < cover.stop:
+            return records
+        return [record for record in records if record.offset in cover]
+
+    async def _copies(
+        self, chunk: FetchedChunk, record: DecodedRecord, collected: CollectedRecords
+    ) -> RecordCopies:
+        """What is to be sent of a record; nothing if the target has it, or if it is left out."""
+        partition = chunk.partition
+        try:
+            copies = await self._handled(partition, record)
+        except ClusterError as error:
+            if self._is_current(chunk):
+                self._changed.send(partition, collected, record.offset)
+                self._try_again(partition, record, error)
+            return NOTHING
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
+            if self._is_current(chunk):
+                self._changed.send(partition, collected, record.offset)
+                reason = f"the transform fails at offset {record.offset}: {error!r}"
+                await self._errors.failed_transform(partition, record, reason)
+            return NOTHING
+        if partition.fetch.overlap is None or not copies.own or not self._is_current(chunk):
+            return copies
+        found = await self._found(chunk, copies.own)
+        if found is None or not self._is_current(chunk):
+            return copies
+        self._changed.collect(partition, collected, record.offset, RecordCopies([], copies.routed))
+        self._changed.send(partition, collected, record.offset + 1)
+        partition.found_copies(record.offset, *found)
+        return NOTHING
+
+    def _try_again(
+        self, partition: MirroredPartition, record: DecodedRecord, error: ClusterError
+    ) -> None:
+        """Goes back to a record for which a topic of the target is not ready."""
+        partition.fetch.go_back(record.offset)
+        if isinstance(error, Unavailable):
+            partition.sender.last_error = str(error)
+            partition.fetch.pause(_LOOK_S)
+        else:
+            self._errors.stop(partition, f"no topic for the record at {record.offset}: {error}")
+
+    async def _handled(self, partition: MirroredPartition, record: DecodedRecord) -> RecordCopies:
+        target = partition.sender.target
+        source = source_record(target, record)
+        assert partition.transform is not None  # noqa: S101 - only such partitions come here
+        copies = RecordCopies([], [])
+        for each in await handled(partition.transform, source):
+            number = target.partition if each.partition is None else each.partition
+            where = TopicPartition(TopicName(each.topic), number)
+            copy = copy_of(each, source, record)
+            if where == target:
+                copies.own.append(copy)
+            else:
+                sender = await self._routes.sender(where, partition.source.topic)
+                copies.routed.append((sender, copy))
+        return copies
+
+    async def _found(
+        self, chunk: FetchedChunk, copies: Sequence[DecodedRecord]
+    ) -> tuple[int, int] | None:
+        """Where the target has these copies next, of an earlier task; None if it does not."""
+        partition, first = chunk.partition, NO_OFFSET
+        for copy in copies:
+            while (overlap := partition.fetch.overlap) is not None and overlap.is_used_up:
+                await is_set_within(self._supplied, _LOOK_S)
+                if not self._is_current(chunk):
+                    return None
+            if overlap is None:
+                return None
+            if not overlap.holds_next(copy):
+                end_overlap(partition, overlap)
+                return None
+            first = overlap.end - 1 if first == NO_OFFSET else first
+        return None if overlap is None else (first, overlap.end)

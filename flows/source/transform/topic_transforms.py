@@ -1,0 +1,84 @@
+"""Which transform the records of a topic go through."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+
+from flows.source.transform.message_handler import Handle, handled, load_handler
+from mm2.config.connector_settings import TransformSettings, provenance_of
+from mm2.config.transforms.chain_reading import read_transforms
+from mm2.core.filters import NamePatterns
+from mm2.core.handled_records import SourceRecord, TargetRecord
+from mm2.core.model import SourceAndTarget, TopicName
+from mm2.core.policy import HEARTBEATS_TOPIC
+from mm2.core.transforms.provenance import Provenance, keep_headers
+
+_Made = Sequence[SourceRecord | TargetRecord]
+
+
+class TopicTransforms:
+    """
+    The transforms of a flow, made once for a task.
+
+    Raises:
+        ConfigError: the user's code cannot be loaded.
+    """
+
+    def __init__(self, flow: SourceAndTarget, settings: TransformSettings) -> None:
+        self._chain, mistakes = read_transforms(settings.connect)
+        if mistakes:
+            raise mistakes[0]
+        self._provenance = provenance_of(flow, settings)
+        self._handle: Handle | None = None
+        self._topics = NamePatterns(settings.handler_topics, "message.handler.topics")
+        if settings.handler is not None:
+            self._handle = load_handler(settings.handler, settings.handler_args)
+        elif settings.function is not None:
+            # Arrow takes half a second to import, and few flows need it.
+            from flows.source.transform.column_transforms import user_function  # noqa: PLC0415
+
+            self._topics = NamePatterns(settings.function_topics, "arrow.function.topics")
+            self._handle = user_function(settings.function, settings.function_args)
+
+    def of(self, source: TopicName, target: TopicName) -> Handle | None:
+        """The transform of a topic of the source; None copies its records as bytes."""
+        handle = self._changes_of(source, target)
+        if self._provenance is None or _holds_heartbeats(source):
+            return handle
+        return _with_provenance(self._provenance, source, handle)
+
+    def _changes_of(self, source: TopicName, target: TopicName) -> Handle | None:
+        handle = self._handle if self._handle is not None and source in self._topics else None
+        chain = self._chain
+        if chain is not None and _holds_heartbeats(source):
+            chain = chain.of_bytes()
+        if chain is None or not (handle or chain.concerns(target)):
+            return handle
+        from flows.source.transform.column_transforms import followed_by, of_chain  # noqa: PLC0415
+
+        return of_chain(chain, target) if handle is None else followed_by(chain, handle)
+
+
+def _holds_heartbeats(source: TopicName) -> bool:
+    """Whether a topic has the name of heartbeats, alone or behind a separator."""
+    before = source.removesuffix(HEARTBEATS_TOPIC)
+    return before != source and not before[-1:].isalnum()
+
+
+def _with_provenance(provenance: Provenance, topic: TopicName, inner: Handle | None) -> Handle:
+    """
+    Marks the records of a topic of the source before ``inner`` changes them.
+
+    What ``inner`` makes of a record keeps its headers of provenance.
+    """
+
+    async def changed(marked: SourceRecord, change: Handle) -> _Made:
+        return [keep_headers(each, marked) for each in await handled(change, marked)]
+
+    def handle(record: SourceRecord) -> _Made | Awaitable[_Made]:
+        marked = provenance.marked(record, topic)
+        if marked is None:
+            return []
+        return [marked] if inner is None else changed(marked, inner)
+
+    return handle
