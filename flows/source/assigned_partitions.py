@@ -1,13 +1,11 @@
-"""
-The partitions of a task: taken on where the positions topic says, given up when all is committed.
-"""
+"""The partitions of a task: they start at stored positions, and are given up once committed."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import stamina
@@ -24,8 +22,11 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.topic_monitor import TopicMonitor
 from flows.source.publish.translation_publisher import TranslationPublisher
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
+from flows.source.send.send_queue import PartitionSender
+from flows.source.sender_callbacks import take_answers
 from flows.source.task_reporter import TaskReporter
+from flows.source.transform.target_routes import Routes
+from flows.source.transform.topic_transforms import TopicTransforms
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import FlowError, Unavailable
 from mm2.kafka.wire.wire_client import WireClient
@@ -44,32 +45,14 @@ class Stuck(FlowError):
     retriable = True
 
 
-def now_ms() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
-
-
 @dataclass(slots=True, kw_only=True)
 class AssignedPartitions:
     """
     Carries out assignments.
 
     Attributes:
-        spec: the bundle.
-        partitions: what the task mirrors; shared with those who fetch, commit and report.
-        source: the source cluster.
-        target: the target cluster.
-        budget: counts the bytes between fetch and acknowledgement.
-        producer: sends the batches.
-        positions: makes what the target has count, and stores how far each partition is.
-        fetcher: is told what changed.
-        tails: finds what the target has beyond the positions, and is told what changed.
-        watch: is told what changed.
-        reporter: is told what changed.
-        maps: tells others where the target has what.
-        tolerance: decides about what the target refuses.
-        records: acknowledged records of partitions that were given up.
-        bytes: acknowledged bytes of those.
+        partitions: shared with the parts that fetch, commit and report; changed here only.
+        records, bytes: acknowledged ones of revoked partitions.
     """
 
     spec: BundleSpec
@@ -83,11 +66,12 @@ class AssignedPartitions:
     tails: Tails
     watch: TopicMonitor
     reporter: TaskReporter
-    maps: TranslationPublisher
-    tolerance: ErrorPolicy
+    translation: TranslationPublisher
+    error_policy: ErrorPolicy
+    transforms: TopicTransforms
+    routes: Routes
     records: int = 0
     bytes: int = 0
-    _lanes: dict[TopicPartition, PartitionSender] = field(default_factory=dict)
     _giving_up: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def carry_out(self, assignment: Assignment) -> None:
@@ -118,29 +102,31 @@ class AssignedPartitions:
         self, partitions: Mapping[TopicPartition, TopicName], generation: int
     ) -> None:
         topics = {p.topic for p in self.partitions} | {p.topic for p in partitions}
-        remotes = {m.lane.target.topic for m in self.partitions.values()} | {*partitions.values()}
+        remotes = {m.sender.target.topic for m in self.partitions.values()} | {*partitions.values()}
         # What runs already must not end because a cluster does not answer just now.
         async for attempt in stamina.retry_context(
             on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
         ):
             with attempt:
                 await self.source.track(topics)
-                await self.target.track(remotes | self._own_topics())
+                await self.target.track(remotes | self._own_topics() | self.routes.topics)
                 positions = await read_positions(self.spec, self.target, partitions)
                 overlaps = await self._overlaps(partitions, positions)
         for source, remote in partitions.items():
             mirrored = self._mirrored(source, TopicPartition(remote, source.partition), generation)
             if (stored := positions.get(source)) is not None:
                 mirrored.continue_from(stored.offset, stored.lineage)
-                mirrored.committed = stored.offset if stored.is_complete else None
-                mirrored.overlap = overlaps.get(mirrored.lane.target)
-                mirrored.elsewhere_ms = stored.elsewhere_ms
-                mirrored.is_contested = stored.is_contested
+                if not stored.is_complete:
+                    mirrored.progress.require_commit()
+                mirrored.progress.restore_places(
+                    elsewhere_ms=stored.elsewhere_ms, is_contested=stored.is_contested
+                )
+                mirrored.fetch.compare_with(overlaps.get(mirrored.sender.target))
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.watch.wake()
         self.tails.wake()
-        self.maps.wake()
+        self.translation.wake()
 
     async def _overlaps(
         self,
@@ -158,48 +144,43 @@ class AssignedPartitions:
         return await self.tails.find(ends)
 
     def _own_topics(self) -> set[str]:
-        """What the task writes beside the copies."""
         dead_letters = self.spec.errors.dead_letter_topic
         return {self.spec.offsets_topic} | ({dead_letters} if dead_letters else set())
 
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
         given = [self.partitions.pop(source) for source in partitions]
         self.fetcher.changed()
-        is_drained = await self.producer.flush(
-            [m.lane for m in given], within_s=REVOKED_PARTITIONS_S
+        is_drained = await self.producer.wait_until(
+            lambda: all(mirrored.is_sent for mirrored in given), within_s=REVOKED_PARTITIONS_S
         )
         await self.positions.commit(given)
-        await self.maps.settle(given)
+        await self.translation.settle(given)
         if not is_drained:
             # What is still under way must not be written after another bundle has taken over.
             await self.positions.commit(list(self.partitions.values()))
             raise Stuck(str(self.spec.flow), "partitions that were revoked cannot be drained")
         for mirrored in given:
-            self.records += mirrored.records
-            self.bytes += mirrored.bytes
-            self.maps.forget(mirrored.source)
+            self.records += mirrored.progress.records
+            self.bytes += mirrored.progress.bytes
+            self.translation.forget(mirrored.source)
         log.info("source.partitions_revoked", partitions=len(given))
 
     def _mirrored(
         self, source: TopicPartition, target: TopicPartition, generation: int
     ) -> MirroredPartition:
-        # A lane lives as long as its producer id: the broker remembers its sequence numbers.
-        lane = self._lanes.setdefault(target, PartitionSender(target, merges=True))
-        mirrored = MirroredPartition(source, lane)
-        mirrored.runs = self.maps.tracker(generation)
-
-        def acknowledged(batch: OutgoingBatch) -> None:
-            self.budget.release(batch.size)
-            mirrored.landed(batch)
-            self.fetcher.acknowledged()
-            self.positions.appended(mirrored, batch)
-
-        def dropped(batches: Sequence[OutgoingBatch]) -> None:
-            self.budget.release(mirrored.dropped(batches))
-            self.fetcher.acknowledged()
-
-        def refused(batch: OutgoingBatch, code: int) -> SendState:
-            return self.tolerance.refused(mirrored, batch, code)
-
-        lane.on_ack, lane.on_dropped, lane.on_refused = acknowledged, dropped, refused
+        # A sender lives as long as its producer id: the broker remembers its sequence numbers.
+        sender = self.routes.senders.setdefault(target, PartitionSender(target, merges=True))
+        mirrored = MirroredPartition(
+            source,
+            sender,
+            runs=self.translation.tracker(generation),
+            transform=self.transforms.of(source.topic, target.topic),
+        )
+        take_answers(
+            mirrored,
+            partial(self.positions.appended, mirrored),
+            budget=self.budget,
+            fetcher=self.fetcher,
+            errors=self.error_policy,
+        )
         return mirrored

@@ -1,6 +1,4 @@
-"""
-What a task has open as long as it runs: clients of both clusters, and the right to write.
-"""
+"""What a task has open as long as it runs: clients of both clusters, and the right to write."""
 
 from __future__ import annotations
 
@@ -25,11 +23,9 @@ Connect = Callable[[str, Mapping[str, object]], WireClient]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connections:
     """
-    What one run of a bundle reads and writes with; made by ``open_connections``.
+    The clients of one run of a bundle; made by ``open_connections``.
 
     Attributes:
-        source: the connected source cluster.
-        target: the connected target cluster.
         identity: the bundle's producer id on the target.
         writer: a producer of the target for progress.
         syncs_writer: a producer of the cluster that holds the offset-syncs topic.
@@ -48,14 +44,10 @@ async def open_connections(
     """
     Connects to both clusters and takes over the bundle's producer id.
 
-    Args:
-        spec: the bundle.
-        lease: says when the task may write.
-        stack: closes everything.
-        connect: makes the client of the target.
+    ``stack`` closes them; ``connect`` makes the client of the target.
 
     Raises:
-        Fenced: another leader has the bundle, or nobody leads.
+        Fenced: another leader has the bundle, or no node leads.
         ClusterError: a cluster cannot be reached.
     """
     source = WireClient(spec.flow.source, aiokafka_settings(spec.source))
@@ -64,7 +56,7 @@ async def open_connections(
     syncs_writer = _syncs_writer(spec, lease)
     for client in (source, target):
         stack.push_async_callback(client.close)
-    # While nobody mirrors the bundle's partitions, no answer waits for another in vain.
+    # No task copies the bundle's partitions meanwhile: all connections open at once.
     async with asyncio.TaskGroup() as group:
         group.create_task(source.start(), name="source")
         taking = group.create_task(take_identity(spec, target), name="target")

@@ -16,21 +16,10 @@ from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import Fenced, SchemaError
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.command_records import (
-    CommandRecord,
-    ConnectorState,
-    LiveSettings,
-    decode_command,
-)
-from mm2.protocol.control_records import (
-    Assignment,
-    BundleState,
-    DesiredFlowState,
-    Entry,
-    MissingTopic,
-)
+from mm2.protocol.command_records import ConnectorState, LiveSettings, RateDivision
+from mm2.protocol.control_codec import ControlRecord
+from mm2.protocol.control_records import Assignment, BundleState, Lease
 from mm2.protocol.desired_state import DesiredState
-from mm2.protocol.rate_records import RateDivision, decode_division
 from mm2.stop_deadlines import OPENING_S
 
 log = structlog.get_logger()
@@ -43,21 +32,18 @@ class ControlFollower:
     Follows the control topic on behalf of one bundle.
 
     A task that was started again sees all assignments of its epoch, of which only the last counts:
-    earlier ones may speak of partitions that another bundle has now. A write that is repeated may
-    put an earlier one behind the last; its generation tells, for they grow within an epoch.
+    earlier ones may name partitions that another bundle has now. A write that is repeated may put
+    an earlier one behind the last; generations grow within an epoch, and show it.
 
     The flow's byte rate is shared by the bundles that have partitions
     (``mm2.core.balancing.rate_division``).
 
     Args:
-        spec: the bundle.
-        limit: is told this bundle's share of the flow's byte rate, whenever it changes.
-        lease: is told that the leader leads, as long as it does.
+        limit: gets this bundle's share of the flow's byte rate, whenever it changes.
+        lease: is renewed as long as the leader leads.
 
     Attributes:
-        limit: as given.
-        lease: as given.
-        stop: set when the bundle shall drain and end.
+        stop: set when the bundle must drain and end.
     """
 
     def __init__(self, spec: BundleSpec, limit: RateLimit, lease: TaskLease) -> None:
@@ -72,18 +58,13 @@ class ControlFollower:
         self._generations = {spec.index: spec.generation}
         self._numbers: dict[str, int] = {}
         self._is_stopped = False
-        self._steering = DesiredState()
+        self._desired = DesiredState()
         self._is_left = asyncio.Event()
         self._news = asyncio.Event()
         self.stop = asyncio.Event()
 
     def pace(self, paced: Callable[[LiveSettings], None]) -> None:
-        """
-        Tells of other settings from now on, and of those that have come before.
-
-        Args:
-            paced: is told of settings that count from then on.
-        """
+        """Calls ``paced`` with settings from now on, and with those that came before."""
         self._paced = paced
         if self._settings is not None:
             paced(self._settings)
@@ -93,17 +74,15 @@ class ControlFollower:
         Follows the topic until cancelled.
 
         Raises:
-            Fenced: a higher epoch leads the flow, or nobody; or operators stopped it, and this task
-                was not heard for so long that its positions may have been changed.
+            Fenced: a higher epoch leads the flow, or no node; or operators stopped it, and this
+                task was not heard for so long that its positions may have been changed.
         """
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._look_at_backlog(), name="control-backlog")
+            group.create_task(self._read_backlog(), name="control-backlog")
             group.create_task(self._leave(), name="control-left")
             async for record in self._tail:
                 try:
                     self._take(entry_of(record))
-                    self._steer(decode_command(record.key, record.value))
-                    self._divide(decode_division(record.key, record.value))
                 except SchemaError as error:
                     log.error("control.unreadable", offset=record.offset, error=str(error))
 
@@ -111,7 +90,7 @@ class ControlFollower:
         """
         Awaits what opens the task; None if it is to stop, and a cluster still does not answer.
 
-        Such a task has nothing to drain. One that comes to be open has a last word to say.
+        Such a task has nothing to drain. One that is open sends a final report.
 
         Raises:
             Exception: whatever ``opening`` raises, in a group.
@@ -134,7 +113,7 @@ class ControlFollower:
             if self._running is not None and not self._is_unwanted:
                 return self._running
 
-    async def _look_at_backlog(self) -> None:
+    async def _read_backlog(self) -> None:
         await self._tail.caught_up.wait()
         self._end_if_stopped()
 
@@ -144,36 +123,30 @@ class ControlFollower:
         await self.lease.until_ended()
         raise Fenced(str(self._spec.flow), "the flow was stopped while this task was not heard")
 
-    def _take(self, entry: Entry | None) -> None:
-        if isinstance(entry, DesiredFlowState):
-            self._steer(entry)
-            return
-        if entry is None or isinstance(entry, MissingTopic) or entry.epoch < self._spec.epoch:
-            return
-        raise_if_superseded(self._spec, entry)
-        if isinstance(entry, Assignment):
-            self._assigned(entry)
-        else:
-            self.lease.renewed(entry.lasts_ms)
-
-    def _steer(self, entry: DesiredFlowState | CommandRecord | None) -> None:
-        """Hears what operators want, whether a leader is there to pass it on or not."""
-        self._steering = self._steering.then(entry)
-        if isinstance(entry, LiveSettings) and self._is_newest("settings", entry):
-            self._rate.configured = entry.byte_rate_limit
-            self._settings = entry
-            self._paced(entry)
-            self._share()
+    def _take(self, entry: ControlRecord | None) -> None:
+        match entry:
+            case Lease() | Assignment() if entry.epoch >= self._spec.epoch:
+                raise_if_superseded(self._spec, entry)
+                if isinstance(entry, Assignment):
+                    self._assigned(entry)
+                else:
+                    self.lease.renewed(entry.lasts_ms)
+            case LiveSettings() if self._is_newest("settings", entry):
+                self._rate.configured = entry.byte_rate_limit
+                self._settings = entry
+                self._paced(entry)
+                self._share()
+            case RateDivision() if self._is_newest("shares", entry):
+                self._rate.divided(entry.portions)
+                self._share()
+            case _:
+                # What operators want, whether a leader is there to pass it on or not.
+                self._desired = self._desired.then(entry)
         self._end_if_stopped()
 
     @property
     def _is_unwanted(self) -> bool:
-        return self._steering.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING
-
-    def _divide(self, division: RateDivision | None) -> None:
-        if division is not None and self._is_newest("shares", division):
-            self._rate.divided(division.portions)
-            self._share()
+        return self._desired.state_of(SOURCE_CONNECTOR) is not ConnectorState.RUNNING
 
     def _is_newest(self, kind: str, entry: LiveSettings | RateDivision) -> bool:
         """Not of another leader, and not an earlier one that was written a second time."""
@@ -210,7 +183,7 @@ class ControlFollower:
         """Of the backlog only the last word counts."""
         if not self._tail.caught_up.is_set():
             return
-        if self._steering.state_of(SOURCE_CONNECTOR) is ConnectorState.STOPPED:
+        if self._desired.state_of(SOURCE_CONNECTOR) is ConnectorState.STOPPED:
             self.lease.let_end()
             self._is_left.set()
         if self._is_stopped or self._is_unwanted:

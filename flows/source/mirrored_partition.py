@@ -1,22 +1,25 @@
-"""One mirrored partition: where it is, what is under way, what has been counted."""
+"""One mirrored partition: the parts of its state, and what changes several of them together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from uuid import UUID
 
 import structlog
 
-from flows.source.forward.overlap import Overlap
-from flows.source.send.send_queue import OutgoingBatch, PartitionSender
-from mm2.config.text.expressions import hide
+from flows.source.commit.commit_progress import CommitProgress
+from flows.source.fetch.fetch_state import FetchState, ValidationState
+from flows.source.monitor.remote_state import FoundGaps, RemoteState
+from flows.source.send.outgoing_batch import OutgoingBatch
+from flows.source.send.routed_copies import RoutedCopies
+from flows.source.send.send_queue import PartitionSender
+from flows.source.transform.message_handler import Handle
+from mm2.core.batch_stats import BatchStats
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH, Lineage
-from mm2.core.positions.source_gaps import CatchingUp, GapKind, Pinned
+from mm2.core.positions.source_gaps import CatchingUp, Pinned
 from mm2.core.translation.run_tracker import RunTracker
 from mm2.core.translation.runs import Logs, Run
-from mm2.protocol.progress_records import GapReport, PartitionProgress
 
 log = structlog.get_logger()
 
@@ -26,194 +29,171 @@ class MirroredPartition:
     """
     The state of one source partition in a task.
 
+    Each part changes its fields by its own methods only. What concerns several parts is a method
+    here.
+
     Attributes:
-        source: the source partition.
-        lane: the way to its remote partition.
-        position: next offset to fetch; None until it is known.
-        mirrored: upstream offset of the last record that the target has, or of what was passed over
-            behind it (transaction markers, aborted records).
-        committed: the ``mirrored`` that the positions topic has; None if it has nothing.
-        queued: bytes between fetch and acknowledgement.
-        uncommitted: batches that the target has in an open transaction.
-        end: high watermark of the source, or the last stable offset when read committed.
-        records: acknowledged records.
-        bytes: acknowledged bytes.
-        broker: node that it was last read from.
-        latency_ms: highest age of a record when it was acknowledged, since it was last reported.
-        lost: offsets that were gone before we could fetch them.
-        diverged: offsets that the target has and the source no longer has.
-        gaps: what was found missing, the last of each kind.
-        topic_id: of the source topic that ``position`` speaks of.
-        former_id: of the topic that was there before it, as far as we have seen.
-        remote_id: of the remote topic that it speaks of.
-        leader_epoch: of the last batch taken; -1 if not known.
-        settled_epoch: of the source's leader when the position was last compared with its log.
-        is_settled: whether it was compared since the leader or the topic may have changed; only
-            then is it fetched.
-        known_end: ``end`` as it was when the topic last certainly was the one with ``topic_id``.
-        surprise: leader epoch of a batch that does not follow; -1 if there is none.
-        is_missing: whether the source topic is not there.
-        is_remote_there: whether the remote topic is there, and is the one with ``remote_id``.
+        runs: where the target has its records; None if exact runs are not published.
         catching_up: since when the copy is behind.
         pinned: what a transaction holds back.
-        remote_end: offset behind the copy of ``mirrored`` on the target; -1 if not known.
-        cut_at: where the target appended a batch although it had copies from there on: it has lost
-            these. None if it has not. Stored with the position: the next task copies them again.
-        overlap: what the target has behind that from an earlier task; None once something is sent.
-        skipped: records and unreadable offsets that were passed over, as ``errors.tolerance`` says.
-        begins_empty: it had no record at all when it was first looked at.
-        pause_until: by the monotonic clock, in seconds; it is not fetched before.
-        corrupt: how often in a row the batch at ``position`` could not be read.
-        error: why it does not go on.
         retry_at: when it tries again, by the monotonic clock in seconds; None is never.
-        runs: where the target has its records; None if nobody wants to know.
-        elsewhere_ms: time of a position in another partition of the positions topic than it is
-            written to; what is written must be newer; -1 for none.
-        is_contested: the positions topic says different things of it.
+        transform: what its records become; None copies them as bytes.
+        routed: its records that go elsewhere than to its copy.
     """
 
     source: TopicPartition
-    lane: PartitionSender
-    position: int | None = None
-    mirrored: int = NO_OFFSET
-    committed: int | None = None
-    queued: int = 0
-    uncommitted: int = 0
-    end: int = NO_OFFSET
-    records: int = 0
-    bytes: int = 0
-    broker: int | None = None
-    latency_ms: int = 0
-    lost: int = 0
-    diverged: int = 0
-    gaps: dict[GapKind, GapReport] = field(default_factory=dict)
-    topic_id: UUID | None = None
-    former_id: UUID | None = None
-    remote_id: UUID | None = None
-    leader_epoch: int = UNKNOWN_EPOCH
-    settled_epoch: int = UNKNOWN_EPOCH
-    is_settled: bool = False
-    known_end: int = NO_OFFSET
-    surprise: int = UNKNOWN_EPOCH
-    is_missing: bool = False
-    is_remote_there: bool = False
+    sender: PartitionSender
+    runs: RunTracker | None = None
+    fetch: FetchState = field(default_factory=FetchState)
+    validation: ValidationState = field(default_factory=ValidationState)
+    remote: RemoteState = field(default_factory=RemoteState)
+    progress: CommitProgress = field(default_factory=CommitProgress)
+    gaps: FoundGaps = field(default_factory=FoundGaps)
     catching_up: CatchingUp = field(default_factory=CatchingUp)
     pinned: Pinned = field(default_factory=Pinned)
-    remote_end: int = NO_OFFSET
-    cut_at: int | None = None
-    overlap: Overlap | None = None
-    skipped: int = 0
-    begins_empty: bool = False
-    pause_until: float = 0.0
-    corrupt: int = 0
+    stats: BatchStats = field(default_factory=BatchStats)
     error: str | None = None
     retry_at: float | None = None
-    runs: RunTracker | None = None
-    elsewhere_ms: int = -1
-    is_contested: bool = False
+    transform: Handle | None = None
+    routed: RoutedCopies = field(default_factory=RoutedCopies)
 
     @property
     def lag(self) -> int:
         """
         Records that the source has and the target does not.
 
-        Counted in offsets. When nothing is under way, what was passed over (transaction markers,
+        Counted in offsets. When nothing is under way, what was skipped (transaction markers,
         aborted records) is not counted as missing.
         """
-        if self.end == NO_OFFSET:
+        if self.fetch.end == NO_OFFSET:
             return 0
-        return max(0, self.end - self.reached)
+        return max(0, self.fetch.end - self.reached)
 
     @property
     def reached(self) -> int:
         """The first offset that the target does not have, as far as it was to be copied."""
-        reached = self.mirrored + 1
-        return max(reached, self.position or 0) if self.is_at_rest else reached
+        return self._reached(self.progress.landed + 1, has_landed=self._has_landed)
 
-    def behind(self, batch: OutgoingBatch) -> int:
-        """As ``reached`` will be when its landed batches, the last of them this one, count."""
-        reached = max(self.mirrored, batch.offsets[-1]) + 1
-        return max(reached, self.position or 0) if self.lane.is_idle else reached
+    def reached_after(self, batch: OutgoingBatch) -> int:
+        """``reached`` once its landed batches count, of which this one is the last."""
+        return self._reached(batch.end, has_landed=self.sender.is_idle)
+
+    def _reached(self, landed: int, *, has_landed: bool) -> int:
+        """Never less than before; ``landed`` is the end of what its copy has."""
+        if has_landed:
+            landed = max(landed, self.fetch.handed_on)
+        if self.routed.owners:
+            landed = min(landed, self.fetch.handed_on)
+            if (missing := self.routed.first_missing) is not None:
+                landed = min(landed, missing)
+        return max(landed, self.progress.mirrored + 1)
 
     @property
-    def is_at_rest(self) -> bool:
-        """Whether nothing is under way: neither unanswered nor in an open transaction."""
-        return self.lane.is_idle and not self.uncommitted
+    def senders(self) -> list[PartitionSender]:
+        """All that it sends through."""
+        return [self.sender, *self.routed.owners]
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a sender of its copies should be given nothing more."""
+        return self.sender.is_stuck or any(sender.is_stuck for sender in self.routed.owners)
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the target has all that was sent of it; others may use the same senders."""
+        return not self.sender.has_own and self.routed.first_missing is None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way: to be transformed, unanswered or uncommitted."""
+        is_pending = self.fetch.pending_from is not None
+        return self._has_landed and not is_pending and self.routed.first_missing is None
+
+    @property
+    def _has_landed(self) -> bool:
+        """Whether the target has all that was sent for good."""
+        return self.sender.is_idle and not self.progress.uncommitted
 
     def is_end_current(self, now_s: float) -> bool:
-        """Whether it is fetched, with nothing in the way, and so hears when its log moves on."""
-        is_fetched = self.is_settled and self.error is None and self.pause_until <= now_s
-        return is_fetched and self.is_at_rest and not self.waits_for_tail
+        """Whether it is fetched, with nothing in the way, so that ``fetch.end`` is up to date."""
+        is_fetched = self.validation.is_valid and self.error is None
+        is_fetched = is_fetched and self.fetch.pause_until <= now_s
+        return is_fetched and self.is_idle and not self.fetch.waits_for_tail
 
     @property
     def awaits_validation(self) -> bool:
         """Whether it must be compared with the source's log before it is fetched."""
-        return not self.is_settled and self.is_remote_there and self.error is None
-
-    @property
-    def waits_for_tail(self) -> bool:
-        """Whether more of what the target has must be read before it is fetched."""
-        return self.overlap is not None and self.overlap.is_used_up
+        return not self.validation.is_valid and self.remote.is_there and self.error is None
 
     @property
     def lineage(self) -> Lineage:
-        """The logs that the position speaks of, to be stored with it."""
+        """The logs that the position belongs to, to be stored with it."""
         return Lineage(
-            topic_id=self.topic_id,
-            remote_id=self.remote_id,
-            leader_epoch=self.leader_epoch,
-            remote_end=self.remote_end,
+            topic_id=self.validation.topic_id,
+            remote_id=self.remote.topic_id,
+            leader_epoch=self.fetch.leader_epoch,
+            remote_end=self.remote.end,
             caught_up_ms=self.catching_up.caught_up_ms,
-            cut_at=self.cut_at,
+            cut_at=self.remote.cut_at,
         )
 
     @property
     def logs(self) -> Logs:
-        """The topics that its runs speak of."""
-        return Logs(self.topic_id, self.remote_id)
+        """The topics that its runs belong to."""
+        return Logs(self.validation.topic_id, self.remote.topic_id)
 
     @property
-    def told(self) -> int:
-        """The first offset of which its runs do not tell yet, if all that has landed counts."""
-        return NO_OFFSET if self.uncommitted else self.mirrored + 1
+    def runs_end(self) -> int:
+        """The first offset that its runs do not cover yet, if all that has landed counts."""
+        return NO_OFFSET if self.progress.uncommitted else self.progress.mirrored + 1
 
     def continue_from(self, offset: int, lineage: Lineage) -> None:
-        """Goes on after ``offset``, the last that the target has, as a stored position says."""
-        self.position = offset + 1
-        self.mirrored = self.committed = offset
-        self.topic_id, self.remote_id = lineage.topic_id, lineage.remote_id
-        self.leader_epoch, self.remote_end = lineage.leader_epoch, lineage.remote_end
-        self.cut_at = lineage.cut_at
+        """Goes on after ``offset``, the last that the target has by a stored position."""
+        self.fetch.begin(offset + 1, lineage.leader_epoch)
+        self.progress.restore(offset)
+        self.validation.identify(lineage.topic_id)
+        self.remote.restore(lineage)
         self.catching_up.begin(offset + 1, lineage.caught_up_ms)
         self._begin_runs(offset + 1)
 
-    def begin_at(self, offset: int, now_ms: int) -> None:
-        """Copies from ``offset`` on, whatever was copied before; only if nothing is under way."""
-        self.position = offset
-        # Committed even before a first record, or a restart would not begin at the same offset.
-        self.mirrored = offset - 1
-        self.begins_empty, self.committed = offset == 0, None
-        self.leader_epoch, self.remote_end, self.overlap = UNKNOWN_EPOCH, NO_OFFSET, None
-        self.cut_at = None
+    def begin_at(self, offset: int, now_ms: int, *, begins_empty: bool | None = None) -> None:
+        """
+        Copies from ``offset`` on, whatever was copied before; only while it is idle.
+
+        ``begins_empty``: commit even before a first record, because a restart might begin at
+        another offset; None: if ``offset`` is 0.
+        """
+        self.fetch.begin(offset)
+        is_empty = offset == 0 if begins_empty is None else begins_empty
+        self.progress.begin(offset, begins_empty=is_empty)
+        self.remote.begin()
         self.catching_up.begin(offset, now_ms)
         self._begin_runs(offset)
 
     def found(self, offset: int, remote_end: int) -> None:
         """The target has a record already, before its ``remote_end``: it is not copied again."""
-        self.position = offset + 1
-        self.mirrored = offset
-        self.remote_end = remote_end
+        self.fetch.move_to(offset + 1)
+        self.progress.reach(offset)
+        self.remote.reach(remote_end)
         if self.runs is not None:
             self.runs.add(Run(offset, remote_end - 1, 1), self.logs)
 
+    def found_copies(self, offset: int, first: int, remote_end: int) -> None:
+        """The target has what a source record became already, from ``first`` to its end."""
+        self.fetch.hand_on(offset + 1)
+        self.advance_past_skipped()
+        self.remote.reach(remote_end)
+        if self.runs is not None:
+            self.runs.add(Run(offset, first, 1), self.logs)
+
     def advance_past_skipped(self) -> None:
         """
-        Lets what was passed over count as mirrored, once nothing before it is under way.
+        Counts what was skipped as mirrored, once nothing before it is under way.
 
         Otherwise a restart would begin before it, and miss it when the source has deleted it.
         Connect, which goes on behind the stored offset, does the same from there.
         """
-        self.mirrored = self.reached - 1
+        self.progress.reach(self.reached - 1)
 
     def follows(self, leader_epoch: int) -> bool:
         """
@@ -223,9 +203,10 @@ class MirroredPartition:
         was last compared with its log belongs to a later leader, whose log may be another one
         (KIP-320).
         """
-        if UNKNOWN_EPOCH in (leader_epoch, self.settled_epoch):
+        checked = self.validation.checked_epoch
+        if UNKNOWN_EPOCH in (leader_epoch, checked):
             return True
-        return self.leader_epoch <= leader_epoch <= self.settled_epoch
+        return self.fetch.leader_epoch <= leader_epoch <= checked
 
     def fail(self, reason: str) -> None:
         """Stops this partition, and no other, until a new task takes it on."""
@@ -234,61 +215,64 @@ class MirroredPartition:
             "source.partition_failed",
             topic=self.source.topic,
             partition=self.source.partition,
-            position=self.position,
+            position=self.fetch.position,
             reason=reason,
         )
 
+    def fail_until(self, retry_at: float, reason: str) -> None:
+        """Stops this partition, and no other, until it is retried."""
+        self.fail(reason)
+        self.retry_at = retry_at
+
     def retry(self) -> None:
         """Goes on where it stopped; the error shows until something is acknowledged."""
-        self.lane.last_error, self.error, self.retry_at = self.error, None, None
-        self.corrupt = 0
+        self.sender.last_error, self.error, self.retry_at = self.error, None, None
+        self.fetch.reset_failed_reads()
 
     def skip(self, batch: OutgoingBatch) -> None:
-        """Passes over a batch that the target does not take."""
-        self.queued -= batch.size
-        self.mirrored = batch.offsets[-1]
-        self.skipped += len(batch.offsets)
+        """Skips a batch that the target does not take."""
+        self.progress.skip(batch)
         self.advance_past_skipped()
 
-    def pass_over(self, offsets: range) -> None:
-        """Passes over offsets at its position that cannot be read, and goes on."""
-        self.position = offsets.stop
-        self.skipped += len(offsets)
-        self.pause_until, self.corrupt = 0.0, 0
+    def skip_unreadable(self, offsets: range) -> None:
+        """Skips offsets at its position that cannot be read, and goes on."""
+        self.fetch.move_to(offsets.stop)
+        self.fetch.reset_failed_reads()
+        self.fetch.resume()
+        self.progress.skip_unreadable(len(offsets))
         self.advance_past_skipped()
 
     def landed(self, batch: OutgoingBatch) -> None:
         """Counts a batch that the target has, if only in an open transaction."""
-        self.queued -= batch.size
-        self.uncommitted += 1
-        self._look_whether_cut_off(batch)
+        self.progress.land(batch)
+        self._check_cut_off(batch)
 
     def dropped(self, batches: Sequence[OutgoingBatch]) -> int:
-        """Goes back to the first record of batches that must be sent again; gives their bytes."""
-        size = sum(batch.size for batch in batches)
-        self.queued -= size
-        self.position = next((b.offsets[0] for b in batches if b.offsets), self.position)
-        return size
+        """Goes back to the first record of batches to be sent again; returns their bytes."""
+        first = next((b.start for b in batches if b.offsets), None)
+        if first is not None and first < self.fetch.handed_on:
+            self.fetch.go_back(first)
+        return self.progress.drop(batches)
 
     def acknowledge(self, batch: OutgoingBatch, now_ms: int) -> None:
         """Counts a batch that the target has for good."""
-        self._look_whether_cut_off(batch)
+        self._check_cut_off(batch)
         self._record_runs(batch)
-        self.uncommitted -= 1
-        # A record behind it may have been skipped already, in the same transaction.
-        self.mirrored = max(self.mirrored, batch.offsets[-1])
-        self.remote_end = batch.next_offset
-        self.records += len(batch.offsets)
-        self.bytes += batch.size
-        if batch.oldest_ms >= 0:
-            self.latency_ms = max(self.latency_ms, now_ms - batch.oldest_ms)
+        self.progress.acknowledge(batch, now_ms)
+        self.remote.reach(batch.next_offset)
+        self.stats.acknowledged(
+            batch.offsets[0],
+            count=len(batch.offsets),
+            size=batch.size,
+            oldest_ms=batch.oldest_ms,
+            now_ms=now_ms,
+        )
         self.advance_past_skipped()
 
-    def _look_whether_cut_off(self, batch: OutgoingBatch) -> None:
+    def _check_cut_off(self, batch: OutgoingBatch) -> None:
         """What is lost is stored with the next position, which is committed at once."""
-        at = batch.base_offset
-        if NO_OFFSET < at < self.remote_end and (self.cut_at is None or at < self.cut_at):
-            self.cut_at, self.committed = at, None
+        if self.remote.append_at(batch.base_offset):
+            self.progress.require_commit()
 
     def _begin_runs(self, offset: int) -> None:
         if self.runs is not None:
@@ -297,30 +281,8 @@ class MirroredPartition:
     def _record_runs(self, batch: OutgoingBatch) -> None:
         if self.runs is None:
             return
-        if batch.base_offset == NO_OFFSET or batch.base_offset < self.remote_end:
+        if batch.base_offset == NO_OFFSET or batch.base_offset < self.remote.end:
             self.runs.lose(batch.offsets[0], batch.offsets[-1] + 1)
             return
         for run in batch.runs():
             self.runs.add(run, self.logs)
-
-    def progress(self) -> PartitionProgress:
-        """What the task reports of it."""
-        error = self.error or self.lane.last_error
-        return PartitionProgress(
-            topic=self.source.topic,
-            partition=self.source.partition,
-            remote=self.lane.target.topic,
-            records=self.records,
-            bytes=self.bytes,
-            position=self.mirrored,
-            end=self.end,
-            lag=self.lag,
-            broker=self.broker,
-            latency_ms=self.latency_ms,
-            lost=self.lost,
-            diverged=self.diverged,
-            gaps=tuple(self.gaps.values()),
-            skipped=self.skipped,
-            contested=self.is_contested,
-            error=error and hide(error),
-        )

@@ -1,7 +1,7 @@
 """
 The source task: one bundle of partitions, copied by one asyncio loop in a Spark worker.
 
-It follows the control topic for what to do, continues where the positions topic says, and writes
+It follows the control topic, continues at the stored positions, and writes
 positions, offset syncs and progress to Kafka as it goes. What it can handle it handles itself and
 reports per partition; it raises only when the whole bundle must start over.
 
@@ -22,36 +22,22 @@ from contextlib import AsyncExitStack
 import structlog
 import uvloop
 
-from flows.source.assigned_partitions import AssignedPartitions, now_ms
-from flows.source.commit.committer import make_committer
-from flows.source.commit.draining import drain
-from flows.source.commit.group_retention import with_refresh
+from flows.source.assigned_partitions import AssignedPartitions
+from flows.source.commit.commit_progress import CommitProgress
+from flows.source.commit.committer import with_refresh
+from flows.source.commit.position_commits import drain
 from flows.source.connections import Connect, Connections, open_connections
 from flows.source.control_follower import ControlFollower
-from flows.source.fetch.fetcher import Fetcher
-from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.event_copies import EventCopies
 from flows.source.fetch.rate_limit import RateLimit
-from flows.source.forward.error_policy import ErrorPolicy
-from flows.source.forward.forwarder import BatchForwarder
-from flows.source.forward.merge_batches import MergePolicy
-from flows.source.forward.remote_tails import Tails
-from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_detection import GapDetection
-from flows.source.publish.translation_publisher import TranslationPublisher
-from flows.source.send.producer import REQUEST_TIMEOUT_MS, Producer
 from flows.source.send.producer_id import renew_transactional_id
-from flows.source.send.send_queue import OutgoingBatch
-from flows.source.send.transaction_gate import TransactionGate
 from flows.source.task_lease import TaskLease
-from flows.source.task_reporter import TaskReporter
+from flows.source.task_parts import TaskParts
 from mm2.config.text.expressions import RESOLVED
-from mm2.core.model import TopicPartition
 from mm2.errors import root_cause
-from mm2.kafka.client_settings import milliseconds
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol import lease_clock
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.progress_records import PaceProgress
 from mm2.telemetry.logs import configure_task_logs
 
 log = structlog.get_logger()
@@ -59,7 +45,7 @@ log = structlog.get_logger()
 
 def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
     """
-    Runs a bundle until the control topic says to stop.
+    Runs a bundle until the control topic stops it.
 
     Returns:
         ``records``, ``bytes``, ``pid``, and ``drained``: 1 if neither this task nor an earlier one
@@ -70,13 +56,16 @@ def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
         SequenceLost: the bundle must start over with a new producer epoch.
         ClusterError: a cluster cannot be reached at the start.
     """
-    configure_task_logs()
+    copies = EventCopies() if spec.copies_events else None
+    configure_task_logs(copies.add if copies else None)
     RESOLVED.take(spec.hidden)
     with structlog.contextvars.bound_contextvars(flow=str(spec.flow), task=spec.index):
-        return uvloop.run(_run(spec))
+        return uvloop.run(_run(spec, copies=copies))
 
 
-async def _run(spec: BundleSpec, connect: Connect = WireClient) -> Mapping[str, int]:
+async def _run(
+    spec: BundleSpec, connect: Connect = WireClient, *, copies: EventCopies | None = None
+) -> Mapping[str, int]:
     control = ControlFollower(spec, RateLimit(time.monotonic), TaskLease(lease_clock.seconds))
     async with AsyncExitStack() as stack:
         try:
@@ -85,7 +74,7 @@ async def _run(spec: BundleSpec, connect: Connect = WireClient) -> Mapping[str, 
                 opening = SourceTask.open(spec, control, stack, connect)
                 task = await control.unless_stopped(opening)
                 if task is not None:
-                    await task.run()
+                    await task.run(copies)
                 following.cancel()
         except BaseExceptionGroup as error:
             raise root_cause(error) from error
@@ -100,11 +89,6 @@ class SourceTask:
     """
     One run of one bundle; made by ``open``.
 
-    Args:
-        spec: the bundle.
-        control: follows the control topic.
-        connections: what it has open.
-
     Attributes:
         is_drained: whether all that it sent was answered and committed before it ended.
     """
@@ -115,134 +99,8 @@ class SourceTask:
         self._spec = spec
         self._control = control
         self._connections = connections
-        self._lease, limit = control.lease, control.limit
-        self._partitions: dict[TopicPartition, MirroredPartition] = {}
+        self._parts = TaskParts(spec, control, connections)
         self.is_drained = False
-        source, target = connections.source, connections.target
-        self._maps = TranslationPublisher(
-            spec,
-            connections.syncs_writer,
-            self._partitions,
-            source=source,
-            target=target,
-            producer_epoch=connections.identity.epoch,
-        )
-        self._reporter = TaskReporter(
-            spec,
-            self._partitions,
-            connections.writer,
-            now_ms,
-            pace=lambda: PaceProgress(
-                byte_rate_limit=limit.rate,
-                source_throttled_ms=source.throttle.total_ms,
-                target_throttled_ms=target.throttle.total_ms,
-            ),
-        )
-        policy = MergePolicy(
-            compression=spec.compression,
-            most_bytes=spec.merge_bytes,
-            most_plain=spec.most_plain,
-        )
-        self._build_writers(connections, policy)
-        control.pace(self._positions.keep_pace)
-        self._build_readers(connections, policy, limit)
-
-    def _build_writers(self, connections: Connections, policy: MergePolicy) -> None:
-        """Creates the producer and the committer."""
-        spec = self._spec
-        gate = None if spec.exactly_once is None else TransactionGate(spec.transactional_id)
-        self._budget = MemoryBudget(spec.buffer_memory)
-        self._producer = Producer(
-            flow=str(spec.flow),
-            client=connections.target,
-            identity=connections.identity,
-            request_timeout_ms=milliseconds(spec.target, "request.timeout.ms", REQUEST_TIMEOUT_MS),
-            max_request_size=spec.max_request_size,
-            gate=gate,
-            policy=policy,
-            may_send=lambda: self._lease.is_valid,
-        )
-        self._lease.on_resumed = self._producer.wake
-        self._tolerance = ErrorPolicy(
-            spec.errors,
-            task=spec.index,
-            most_plain=spec.most_plain,
-            producer=self._producer,
-            budget=self._budget,
-            partitions=self._partitions,
-            changed=self._trouble_changed,
-        )
-        self._positions = make_committer(
-            spec,
-            connections,
-            gate=gate,
-            producer=self._producer,
-            partitions=self._partitions,
-            on_settled=self._settled,
-            before_commit=self._maps.settle,
-            now_ms=now_ms,
-        )
-
-    def _build_readers(
-        self, connections: Connections, policy: MergePolicy, limit: RateLimit
-    ) -> None:
-        """Makes what fetches, what watches that nothing is missed, and what tells both of work."""
-        spec, source, target = self._spec, connections.source, connections.target
-        intake = BatchForwarder(
-            self._producer,
-            self._budget,
-            self._tolerance,
-            read_committed=spec.fetch.read_committed,
-            policy=policy,
-        )
-        self._continuity = GapDetection(
-            spec,
-            self._partitions,
-            source=source,
-            target=target,
-            producer=self._producer,
-            writer=connections.writer,
-            maps=self._maps,
-            committer=self._positions,
-            now_ms=now_ms,
-            changed=lambda: self._fetcher.changed(),  # noqa: PLW0108 - made below
-            report=self._reporter.wake,
-        )
-        self._fetcher = Fetcher(
-            client=source,
-            partitions=self._partitions,
-            spec=spec.fetch,
-            budget=self._budget,
-            settler=self._continuity.settler,
-            limit=limit,
-            heard=self._reporter.touched,
-            take=intake.forward,
-            stop=self._tolerance.stop,
-        )
-        self._tails = Tails(target, self._partitions, self._fetcher.acknowledged)
-        self._assigned = AssignedPartitions(
-            spec=spec,
-            partitions=self._partitions,
-            source=source,
-            target=target,
-            budget=self._budget,
-            producer=self._producer,
-            positions=self._positions,
-            fetcher=self._fetcher,
-            tails=self._tails,
-            watch=self._continuity.watch,
-            reporter=self._reporter,
-            maps=self._maps,
-            tolerance=self._tolerance,
-        )
-
-    def _settled(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
-        """What the target has for good is counted, and Java's clients may learn its offset."""
-        partition.acknowledge(batch, now_ms())
-        self._reporter.touched(partition)
-        self._maps.settled(partition, batch)
-        if partition.cut_at is not None:
-            self._continuity.watch.wake()
 
     @classmethod
     async def open(
@@ -252,35 +110,46 @@ class SourceTask:
         Connects to both clusters and takes over the bundle's producer id.
 
         Raises:
-            Fenced: another leader has the bundle, or nobody leads.
+            Fenced: another leader has the bundle, or no node leads.
             ClusterError: a cluster cannot be reached.
         """
         connections = await open_connections(spec, control.lease, stack, connect)
         return cls(await with_refresh(spec, connections.target), control, connections)
 
-    async def run(self) -> None:
-        """Runs until the control topic says to stop, then drains and commits."""
+    async def run(self, copies: EventCopies | None = None) -> None:
+        """
+        Runs until the control topic stops it, then drains and commits.
+
+        Args:
+            copies: of log events, to be written to the progress topic.
+        """
+        parts, to = self._parts, (self._spec, self._connections.writer)
         async with asyncio.TaskGroup() as group:
             lasting = [
-                group.create_task(self._producer.run(), name="producer"),
-                group.create_task(self._lease.run(), name="lease"),
-                group.create_task(self._reporter.run(), name="report"),
-                group.create_task(self._tolerance.run(), name="tolerance"),
-                group.create_task(self._positions.run(), name="commit"),
-                group.create_task(self._maps.run(), name="offset-maps"),
+                group.create_task(parts.producer.run(), name="producer"),
+                group.create_task(parts.lease.run(), name="lease"),
+                group.create_task(parts.reporter.run(), name="report"),
+                group.create_task(parts.error_policy.run(), name="tolerance"),
+                group.create_task(parts.committer.run(), name="commit"),
+                group.create_task(parts.translation.run(), name="offset-maps"),
                 group.create_task(self._renew_transactional_id(), name="transactional-id"),
             ]
+            if copies is not None:
+                lasting.append(group.create_task(copies.run(*to), name="event-copies"))
             obeying = group.create_task(self._obey(), name="assignments")
             intake = [
-                group.create_task(self._fetcher.run(), name="fetcher"),
-                group.create_task(self._continuity.run(), name="continuity"),
-                group.create_task(self._tails.run(), name="tails"),
+                group.create_task(parts.fetcher.run(), name="fetcher"),
+                group.create_task(parts.gap_detection.run(), name="continuity"),
+                group.create_task(parts.tails.run(), name="tails"),
+                group.create_task(parts.record_stage.run(), name="transform"),
             ]
             await self._control.stop.wait()
             for task in intake:
                 task.cancel()
-            await self._assigned.end(obeying)
+            await parts.assigned.end(obeying)
             await self._drain()
+            if copies is not None:
+                await copies.flush(*to)
             for task in lasting:
                 task.cancel()
 
@@ -288,15 +157,11 @@ class SourceTask:
         connections = self._connections
         await renew_transactional_id(self._spec, connections.target, connections.identity)
 
-    def _trouble_changed(self) -> None:
-        self._fetcher.acknowledged()
-        self._reporter.wake()
-
     def totals(self) -> Mapping[str, int]:
         """What was mirrored in this run, of partitions that were given up meanwhile too."""
-        parts: list[AssignedPartitions | MirroredPartition] = [
-            self._assigned,
-            *self._partitions.values(),
+        parts: list[AssignedPartitions | CommitProgress] = [
+            self._parts.assigned,
+            *(partition.progress for partition in self._parts.partitions.values()),
         ]
         return {
             "records": sum(part.records for part in parts),
@@ -305,21 +170,21 @@ class SourceTask:
         }
 
     async def _drain(self) -> None:
-        partitions = list(self._partitions.values())
+        parts = self._parts
+        partitions = list(parts.partitions.values())
         drained = await drain(
-            partitions, self._producer, self._positions, within_s=self._spec.drain_within_s
+            partitions, parts.producer, parts.committer, within_s=self._spec.drain_within_s
         )
-        await self._maps.settle(partitions)
-        await self._maps.promote()
-        self._reporter.wake()
-        await self._reporter.report()
+        await parts.translation.settle(partitions)
+        await parts.translation.promote()
+        parts.reporter.wake()
+        await parts.reporter.report()
         # Whoever reads that we have ended may change positions; none of ours may be on its way.
         if drained.is_complete:
-            await self._reporter.final_report()
+            await parts.reporter.final_report()
             self.is_drained = True
         log.info("source.stopped", positions=drained.positions, **self.totals())
 
     async def _obey(self) -> None:
-        """Carries out assignments as they come."""
         while True:
-            await self._assigned.carry_out(await self._control.next_assignment())
+            await self._parts.assigned.carry_out(await self._control.next_assignment())

@@ -1,9 +1,9 @@
 """
-Whether a bundle's leader still leads, as the control topic says.
+Whether a bundle's leader still leads, from the control topic.
 
-A task looks before it takes its identity to the target's brokers, because that takes it away from
-whoever has it: a node that wakes up, and starts its tasks again before it has read that it leads no
-more, would interrupt those of the new leader.
+A task checks this before it takes its producer id from the target, because that fences the task
+that has it: a node that wakes up, and restarts its tasks before it has read that it leads no more,
+would interrupt those of the new leader.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from mm2.errors import Fenced, SchemaError
 from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.logs.records import Record
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.control_records import Assignment, Entry, Lease, NewerRecord, decode
+from mm2.protocol.control_codec import ControlRecord, NewerRecord, decode_control
+from mm2.protocol.control_records import Assignment, Lease
 
 
-def entry_of(record: Record) -> Entry | None:
+def entry_of(record: Record) -> ControlRecord | None:
     """
-    What a record of the control topic says; of a lease of a newer release, whose it is.
+    The record of the control topic; of a lease of a newer release, epoch and owner.
 
     Raises:
         SchemaError: it cannot be understood.
     """
     try:
-        return decode(record.key, record.value)
+        return decode_control(record.key, record.value)
     except NewerRecord as error:
         if error.lease is None:
             raise
@@ -35,7 +36,7 @@ def raise_if_superseded(spec: BundleSpec, entry: Lease | Assignment) -> None:
     Ends the task whose leader leads no more.
 
     Raises:
-        Fenced: a higher epoch leads the flow, or nobody.
+        Fenced: a higher epoch leads the flow, or no node does.
     """
     if entry.epoch > spec.epoch:
         raise Fenced(str(spec.flow), f"epoch {entry.epoch} leads the flow now")
@@ -56,7 +57,7 @@ async def check_leader(spec: BundleSpec) -> None:
         try:
             entry = entry_of(record)
         except SchemaError:
-            # Who follows the topic says so.
+            # The follower of the topic logs it.
             continue
         if isinstance(entry, Lease | Assignment):
             raise_if_superseded(spec, entry)

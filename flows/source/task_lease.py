@@ -1,5 +1,5 @@
 """
-The lease under which a task copies, as the task itself can tell.
+The lease under which a task copies, as the task itself sees it.
 
 The leader of a flow renews its lease in the control topic; tasks read it there. A task that has not
 heard of it for too long is cut off, or its leader is gone, or the task itself has been asleep.
@@ -25,10 +25,10 @@ log = structlog.get_logger()
 
 class TaskLease:
     """
-    Says whether a task may write.
+    Whether a task may write.
 
     Args:
-        clock: tells seconds, also of those that the process slept.
+        clock: seconds, including those that the machine slept.
 
     Attributes:
         on_resumed: called when the task may write again.
@@ -43,7 +43,7 @@ class TaskLease:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the task may write; for ever, as long as nobody has said how long."""
+        """Whether the task may write; always, until a leader has given a duration."""
         return self._life.is_valid(self._now_ms())
 
     async def until_valid(self) -> None:
@@ -54,9 +54,9 @@ class TaskLease:
 
     def renewed(self, lasts_ms: int) -> None:
         """
-        The task reads that its leader leads, and for how long that counts; 0 says nothing.
+        The leader has renewed its lease for ``lasts_ms``; 0 leaves the duration open.
 
-        A lease that has ended needs two such words at some distance: the first may be old.
+        A lease that has ended needs two renewals some time apart: the first may be old.
         """
         if self._is_last and not self.is_valid:
             return

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import structlog
 
 from flows.source.commit.position_commits import (
     BeforeCommit,
     Committer,
     Positions,
-    PositionsTopic,
     Settled,
 )
+from flows.source.commit.positions_topic import PositionsTopic
 from flows.source.commit.transactional_commits import Transactions
 from flows.source.connections import Connections
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import ClusterError
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import BundleSpec
+
+log = structlog.get_logger()
+
+_KEY: Final = "offsets.retention.minutes"
+_TIMES: Final = 4
+"""Commits within the retention: some may be late, or brokers may be away."""
 
 
 def make_committer(
@@ -33,17 +45,10 @@ def make_committer(
     now_ms: Callable[[], int],
 ) -> Committer:
     """
-    What commits for one task.
+    Creates the committer of a task.
 
-    Args:
-        spec: the bundle.
-        connections: of the task.
-        gate: of the producer; None at least once.
-        producer: the task's.
-        partitions: of the task; may change at any time.
-        on_settled: is told of batches that count.
-        before_commit: is waited for before positions are written that follow the batches.
-        now_ms: the clock.
+    ``gate`` is None at least once. ``on_settled`` gets each batch that will not be undone.
+    ``before_commit`` is awaited before positions are written that follow batches.
     """
     topic = _positions_topic(spec, connections, producer, now_ms)
     if gate is None or spec.exactly_once is None:
@@ -88,3 +93,24 @@ def _positions_topic(
         partitions=lambda: connections.target.partitions_of(spec.offsets_topic),
         now_ms=now_ms,
     )
+
+
+async def with_refresh(spec: BundleSpec, target: WireClient) -> BundleSpec:
+    """
+    Returns the bundle with a refresh interval that fits the target's offset retention.
+
+    Any broker is asked, for they should all keep them as long. Without leave to
+    describe the settings, a week is assumed.
+    """
+    exactly_once = spec.exactly_once
+    if exactly_once is None:
+        return spec
+    try:
+        minutes = (await target.broker_settings((_KEY,))).get(_KEY)
+    except ClusterError as error:
+        log.debug("source.retention_unknown", key=_KEY, error=str(error))
+        return spec
+    if minutes is None:
+        return spec
+    refresh_s = min(exactly_once.refresh_s, int(minutes) * 60 / _TIMES)
+    return replace(spec, exactly_once=replace(exactly_once, refresh_s=refresh_s))

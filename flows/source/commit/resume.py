@@ -1,5 +1,5 @@
 """
-Where a task goes on: what the target says, and nothing else.
+Where a task continues: at what the target has committed, and nothing else.
 
 Positions stand in Connect's records and, exactly once, in the offsets of the mirror's group too.
 Only what is committed counts, so what an earlier task left open is waited for; it has been fenced,
@@ -18,7 +18,7 @@ import structlog
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.exactly_once import latest_positions
 from mm2.core.positions.log_identity import Lineage
-from mm2.core.positions.stored_positions import last_positions, lineages_of, newest_records
+from mm2.core.positions.stored_positions import may_be_about, newest_records
 from mm2.errors import Unavailable
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.coordinators import Coordinators
@@ -29,11 +29,11 @@ from mm2.protocol.bundle_spec import BundleSpec
 
 log = structlog.get_logger()
 
-_LOOK_EVERY_S: Final = 0.02
-_TOLD: Final = 10
+_CHECK_EVERY_S: Final = 0.02
+_SHOWN: Final = 10
 _ANSWER_WITHIN_S: Final = 30.0
 _STABLE_WITHIN_S: Final = 75.0
-"""Longer than transactions stay open that nobody ends: 60 s, by Kafka's default."""
+"""Longer than abandoned transactions stay open: 60 s, by Kafka's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,10 @@ class Resumed:
 
     Attributes:
         offset: upstream offset of the last record that the target has.
-        lineage: the logs that it speaks of.
-        is_complete: whether it stands in every place where it should.
+        is_complete: whether all places that store the position agree.
         elsewhere_ms: time of its newest record in another partition of the positions topic than it
             is written to; -1 for none.
-        is_contested: the positions topic says different things in different partitions.
+        is_contested: partitions of the positions topic have different positions.
     """
 
     offset: int
@@ -61,12 +60,9 @@ async def read_positions(
     spec: BundleSpec, target: WireClient, partitions: Mapping[TopicPartition, TopicName]
 ) -> dict[TopicPartition, Resumed]:
     """
-    Reads where the partitions of a bundle were; those that were nowhere are left out.
+    Reads the stored positions of a bundle's partitions; those without one are left out.
 
-    Args:
-        spec: the bundle.
-        target: a client that tracks the positions topic.
-        partitions: source partitions and their remote topics.
+    The target's client must track the positions topic; ``partitions`` maps to remote topics.
 
     Raises:
         Unavailable: exactly once, a transaction hides positions; they may be seen later.
@@ -74,14 +70,18 @@ async def read_positions(
     """
     source, count = spec.flow.source, _partitions_of(spec, target)
     await _wait_until_stable(spec, target, count)
-    found = await read_to_end(spec.flow.target, spec.target, spec.offsets_topic, newest_only=True)
+    found = await read_to_end(
+        spec.flow.target,
+        spec.target,
+        spec.offsets_topic,
+        newest_only=True,
+        accepts=may_be_about(source, spec.connector, partitions),
+    )
     newest = newest_records(found, source, spec.connector, partitions=count)
-    records = newest.records
-    stored = last_positions(((r.key, r.value) for r in records), source, spec.connector)
-    lineages = lineages_of(((r.key, r.value, r.headers) for r in records), source, spec.connector)
+    stored, lineages = newest.offsets, newest.lineages()
     group = await _group_offsets(spec, partitions)
     if contested := sorted(newest.contested & partitions.keys()):
-        chosen = {str(where): stored[where] for where in contested[:_TOLD]}
+        chosen = {str(where): stored[where] for where in contested[:_SHOWN]}
         log.warning(
             "positions.contested",
             topic=spec.offsets_topic,
@@ -123,10 +123,10 @@ async def _group_offsets(
 
 def _partitions_of(spec: BundleSpec, target: WireClient) -> int:
     """
-    How many partitions the positions topic has, whatever the configuration says.
+    Returns how many partitions the positions topic has, whatever is configured.
 
     Raises:
-        Unavailable: the target does not tell.
+        Unavailable: the metadata do not have it.
     """
     if count := target.partitions_of(spec.offsets_topic):
         return count
@@ -137,7 +137,7 @@ async def _wait_until_stable(spec: BundleSpec, target: WireClient, count: int) -
     """
     A reader of committed records would stop before the first one that is undecided.
 
-    At least once it may: what the positions behind that tell would be copied again.
+    At least once it may: what later positions cover would be copied again.
     """
     topic = TopicName(spec.offsets_topic)
     where = [TopicPartition(topic, number) for number in range(count)]
@@ -146,10 +146,10 @@ async def _wait_until_stable(spec: BundleSpec, target: WireClient, count: int) -
         async with asyncio.timeout(_STABLE_WITHIN_S):
             while True:
                 ends |= await target.list_offsets((w for w in where if w not in ends), LATEST)
-                # One that nobody leads gives no answer, and may hide something.
+                # A partition without a leader gives no answer, and may have positions.
                 if len(ends) == len(where) and await _is_stable(target, ends):
                     return
-                await asyncio.sleep(_LOOK_EVERY_S)
+                await asyncio.sleep(_CHECK_EVERY_S)
     except TimeoutError as error:
         log.warning("positions.unstable", topic=topic, within_s=_STABLE_WITHIN_S)
         if spec.exactly_once is not None:

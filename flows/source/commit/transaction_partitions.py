@@ -1,4 +1,4 @@
-"""What belongs to the open transaction, as its coordinator knows it: partitions, and offsets."""
+"""What belongs to the open transaction: batches, and what its coordinator knows of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import structlog
 
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import GroupId, TopicPartition
@@ -22,14 +24,80 @@ def now_s() -> float:
     return asyncio.get_running_loop().time()
 
 
+class LandedBatches:
+    """
+    Batches that the target has in the open transaction.
+
+    Attributes:
+        batches: by partition, in order.
+        size: bytes of all.
+    """
+
+    def __init__(self) -> None:
+        self.batches: dict[MirroredPartition, list[OutgoingBatch]] = {}
+        self.size = 0
+
+    def add(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
+        """Adds a batch, and frees its data."""
+        self.batches.setdefault(partition, []).append(batch)
+        self.size += batch.size
+        batch.data = bytearray()
+
+    @property
+    def count(self) -> int:
+        """Of all batches."""
+        return sum(map(len, self.batches.values()))
+
+    def last(self, partition: MirroredPartition) -> OutgoingBatch | None:
+        """The last batch of a partition."""
+        return self.batches[partition][-1] if partition in self.batches else None
+
+    def offsets(self) -> dict[MirroredPartition, int]:
+        """The position of each partition once its batches are committed."""
+        return {
+            partition: partition.reached_after(batches[-1]) - 1
+            for partition, batches in self.batches.items()
+        }
+
+
+class MovedPositions:
+    """
+    Partitions whose stored position is not the current one, or is to be written again, in order.
+
+    Args:
+        partitions: of the task; may change at any time.
+        refresh_s: after so many seconds all stored positions are written again.
+    """
+
+    def __init__(
+        self, partitions: Mapping[TopicPartition, MirroredPartition], *, refresh_s: float
+    ) -> None:
+        self._all = partitions
+        self._refresh_s = refresh_s
+        self._refreshed = now_s()
+        self.partitions: dict[MirroredPartition, None] = {}
+
+    def add(self, partitions: Iterable[MirroredPartition]) -> None:
+        """Adds those of some partitions that have moved."""
+        self.partitions |= dict.fromkeys(each for each in partitions if each.progress.has_moved)
+
+    def add_those_due(self) -> None:
+        """Adds all that have a stored position once these are to be written again."""
+        if (now := now_s()) >= self._refreshed + self._refresh_s:
+            self._refreshed = now
+            stored = (p for p in self._all.values() if p.progress.committed is not None)
+            self.partitions |= dict.fromkeys(stored)
+
+    def offsets(self) -> dict[MirroredPartition, int]:
+        """The position of each."""
+        return {partition: partition.progress.mirrored for partition in self.partitions}
+
+
 class TransactionPartitions:
     """
     Makes partitions and the group's offsets part of a transaction; the first of them begins it.
 
     Args:
-        gate: of the producer; what it admits has been added.
-        coordinators: of the transactions.
-        group: whose offsets are positions.
         limit_s: what is left of a transaction's time when it begins.
 
     Attributes:
@@ -53,15 +121,13 @@ class TransactionPartitions:
         self.began_s: float | None = None
         self.is_offset_sent = False
 
-    async def add(self, lanes: Iterable[PartitionSender], limit: asyncio.Timeout) -> None:
+    async def add(self, senders: Iterable[PartitionSender], limit: asyncio.Timeout) -> None:
         """
-        Adds partitions; those that the target does not have must wait, and try again.
+        Adds partitions; the gate blocks those that the target refuses for a while.
 
-        Args:
-            lanes: to the partitions.
-            limit: ends the transaction when its time is over; set when it begins.
+        ``limit`` ends the transaction when its time is over; it is set when the transaction begins.
         """
-        new = {lane.target: lane for lane in lanes if lane not in self._gate.members}
+        new = {sender.target: sender for sender in senders if sender not in self._gate.members}
         while new:
             refused = await self._coordinators.add_partitions(new)
             if not refused:
@@ -70,9 +136,9 @@ class TransactionPartitions:
                 return
             for where, code in refused.items():
                 if code != Code.OPERATION_NOT_ATTEMPTED:
-                    lane = new.pop(where)
-                    lane.last_error = f"the target answers {code_name(code)}"
-                    self._gate.block(lane)
+                    sender = new.pop(where)
+                    sender.last_error = f"the target answers {code_name(code)}"
+                    self._gate.block(sender)
 
     async def add_group(self) -> None:
         """Adds the group's offsets, once, if a transaction is open."""
@@ -85,7 +151,7 @@ class TransactionPartitions:
         Has offsets of remote partitions count for the group when the transaction is committed.
 
         Raises:
-            NotAuthorized: the target does not let us; its message says what it takes.
+            NotAuthorized: the target refuses; the message names the missing permission.
         """
         self.is_offset_sent = True
         refused = await self._coordinators.commit_offsets(offsets)
@@ -95,7 +161,7 @@ class TransactionPartitions:
                 needs = f"offsets of {self._group} need Read on topic {where.topic}"
                 raise NotAuthorized(self._coordinators.alias, needs)
         if refused:
-            # Their topics are gone, say; the positions stand in the other place.
+            # Their topics may be gone; the positions are also in the positions topic.
             where, code = next(iter(refused.items()))
             log.warning(
                 "positions.group_refused",
@@ -108,6 +174,13 @@ class TransactionPartitions:
         """Commits or aborts the transaction, if one is open."""
         if self.began_s is not None:
             await self._coordinators.end(commit=commit)
+
+    async def abort(self, senders: Iterable[PartitionSender], limit: asyncio.Timeout) -> None:
+        """Aborts what earlier transactions left open, by a transaction that has nothing else."""
+        await self.add(senders, limit)
+        await self.end(commit=False)
+        self.reset()
+        limit.reschedule(None)
 
     def reset(self) -> None:
         """The transaction is over."""

@@ -10,7 +10,7 @@ The order of a transaction (KIP-98, KIP-618, KIP-656):
 5. it is committed; only then do its records count, and are offset syncs published.
 
 What goes wrong in between ends the task, which aborts. The next one begins where the last
-committed transaction ended, because that is what the target says.
+committed transaction ended, by the positions on the target.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ from typing import Final
 
 import structlog
 
-from flows.source.commit.position_commits import (
-    Position,
-    PositionsTopic,
-    Settled,
-    has_moved,
-    position_of,
+from flows.source.commit.position_commits import Settled
+from flows.source.commit.positions_topic import Position, PositionsTopic, position_of
+from flows.source.commit.transaction_partitions import (
+    LandedBatches,
+    MovedPositions,
+    TransactionPartitions,
+    now_s,
 )
-from flows.source.commit.transaction_partitions import TransactionPartitions, now_s
 from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import OutgoingBatch, PartitionSender
+from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
+from mm2.core.latency import LatencySeries
 from mm2.core.model import TopicPartition
 from mm2.errors import FlowError, Mm2Error
 from mm2.kafka.wire.transactional_producer import TransactionalProducer, TransactionLost
@@ -44,9 +46,9 @@ from mm2.stop_deadlines import ABORT_S, TRANSACTION_S
 
 log = structlog.get_logger()
 
-_LOOK_EVERY_S: Final = 1.0
+_CHECK_EVERY_S: Final = 1.0
 _SOON_S: Final = 0.001
-"""Timers may fire a trifle early; to look again at once would be to spin."""
+"""Timers may fire a little early; without a minimum the loop would spin."""
 
 _OF_TIMEOUT: Final = 0.7
 """A transaction that takes this part of ``transaction.timeout.ms`` is given up."""
@@ -60,17 +62,10 @@ class TransactionStuck(FlowError):
 
 class Transactions:
     """
-    Commits batches and positions together.
+    Commits batches and positions together; ``on_settled`` gets each batch after that.
 
-    Args:
-        spec: boundaries and limits.
-        flow: for messages.
-        gate: of the producer.
-        producer: the task's.
-        coordinators: end transactions.
-        topic: where positions are written as records.
-        partitions: of the task; may change at any time.
-        on_settled: is told of batches once they are committed.
+    Attributes:
+        times: how long commits took, in ms.
     """
 
     def __init__(
@@ -96,21 +91,19 @@ class Transactions:
         self._open = TransactionPartitions(
             gate, coordinators, group=spec.group, limit_s=self._limit_s
         )
-        self._landed: dict[MirroredPartition, list[OutgoingBatch]] = {}
-        self._size = 0
+        self._landed = LandedBatches()
         self._has_letters = False
-        self._moved: dict[MirroredPartition, None] = {}
+        self._moved = MovedPositions(partitions, refresh_s=spec.refresh_s)
         self._waiting: list[asyncio.Future[None]] = []
         self._to_abort: list[tuple[PartitionSender, asyncio.Future[None]]] = []
-        self._looked = self._refreshed = now_s()
+        self._checked = now_s()
+        self.times = LatencySeries()
 
     def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Takes note of a batch that the target has in the open transaction."""
-        self._landed.setdefault(partition, []).append(batch)
-        self._size += batch.size
-        batch.data = bytearray()  # only its numbers are wanted from here on
-        if partition.lane.is_idle or self._size >= self._spec.boundary.most_bytes:
-            self._gate.stirred.set()
+        self._landed.add(partition, batch)
+        if partition.sender.is_idle or self._landed.size >= self._spec.boundary.most_bytes:
+            self._gate.has_work.set()
 
     def keep_pace(self, settings: LiveSettings) -> None:
         """Goes on with another longest time until a transaction ends, from the next one on."""
@@ -123,31 +116,31 @@ class Transactions:
         Ends the open transaction; returns how many positions the target has then.
 
         Raises:
-            TransactionStuck: that takes too long; nothing is known of the transaction then.
+            TransactionStuck: it takes too long; whether it is committed is not known.
         """
         partitions = list(partitions)
-        self._moved |= dict.fromkeys(filter(has_moved, partitions))
-        if self._moved or self._landed:
+        self._moved.add(partitions)
+        if self._moved.partitions or self._landed.batches:
             committed = asyncio.get_running_loop().create_future()
             self._waiting.append(committed)
-            self._gate.stirred.set()
+            self._gate.has_work.set()
             try:
                 async with asyncio.timeout(TRANSACTION_S):
                     await committed
             except TimeoutError as error:
-                # Whoever asks may be about to leave partitions to others.
-                raise TransactionStuck(self._flow, self._doubts()) from error
-        return sum(not has_moved(partition) for partition in partitions)
+                # The caller may be about to revoke partitions.
+                raise TransactionStuck(self._flow, self._gate.unanswered()) from error
+        return sum(not partition.progress.has_moved for partition in partitions)
 
-    async def abort(self, lane: PartitionSender) -> None:
+    async def abort(self, sender: PartitionSender) -> None:
         """
         Aborts what an earlier transaction has left open in a partition whose end was cut off.
 
         Its coordinator takes it for committed, and what stands there would become part of the next.
         """
         aborted = asyncio.get_running_loop().create_future()
-        self._to_abort.append((lane, aborted))
-        self._gate.stirred.set()
+        self._to_abort.append((sender, aborted))
+        self._gate.has_work.set()
         await aborted
 
     async def run(self) -> None:
@@ -165,143 +158,121 @@ class Transactions:
             while True:
                 await self._one()
         except TimeoutError as error:
+            message = f"a transaction did not end in {self._limit_s:g} s: {self._gate.unanswered()}"
+            raise TransactionStuck(self._flow, message) from error
+        finally:
             await self._abort()
-            raise TransactionStuck(
-                self._flow, f"a transaction did not end in {self._limit_s:g} s: {self._doubts()}"
-            ) from error
-        except BaseException:
-            await self._abort()
-            raise
 
     async def _one(self) -> None:
         async with asyncio.timeout(None) as limit:
             await self._abort_those_left_open(limit)
             while not self._is_over():
-                await self._stir()
-                if self._gate.wanted:
+                await self._wait_for_work()
+                if self._gate.waiting:
                     await self._take_in(limit)
             await self._end(limit)
 
     async def _abort_those_left_open(self, limit: asyncio.Timeout) -> None:
-        """In a transaction of their own, of lanes on which nothing is sent."""
         if not self._to_abort:
             return
         to_abort, self._to_abort = self._to_abort, []
-        await self._open.add([lane for lane, _ in to_abort], limit)
-        await self._open.end(commit=False)
-        self._open.reset()
-        limit.reschedule(None)
-        for _, aborted in to_abort:
-            if not aborted.done():
-                aborted.set_result(None)
+        await self._open.abort([sender for sender, _ in to_abort], limit)
+        _resolve(aborted for _, aborted in to_abort)
 
     def _is_over(self) -> bool:
-        if self._waiting or self._moved or self._to_abort:
+        if self._waiting or self._moved.partitions or self._to_abort:
             return True
         if self._open.began_s is None:
             return False
         return self._spec.boundary.is_reached(
             age_s=now_s() - self._open.began_s,
-            size=self._size,
-            is_drained=bool(self._landed) and all(lane.is_idle for lane in self._gate.members),
+            size=self._landed.size,
+            is_drained=bool(self._landed.batches) and self._gate.is_idle,
         )
 
-    async def _stir(self) -> None:
-        """Waits until there is something to do."""
-        due_s = self._looked + _LOOK_EVERY_S - now_s()
+    async def _wait_for_work(self) -> None:
+        due_s = self._checked + _CHECK_EVERY_S - now_s()
         if self._open.began_s is not None:
             due_s = min(due_s, self._open.began_s + self._spec.boundary.most_s - now_s())
         with suppress(TimeoutError):
             async with asyncio.timeout(max(due_s, _SOON_S)):
-                await self._gate.stirred.wait()
-        self._gate.stirred.clear()
-        if now_s() >= self._looked + _LOOK_EVERY_S:
-            self._look()
+                await self._gate.has_work.wait()
+        self._gate.has_work.clear()
+        if now_s() >= self._checked + _CHECK_EVERY_S:
+            self._check()
 
-    def _look(self) -> None:
-        """Finds what no batch brings to light."""
-        self._looked = now = now_s()
-        self._moved |= dict.fromkeys(filter(has_moved, self._partitions.values()))
-        if now >= self._refreshed + self._spec.refresh_s:
-            self._refreshed = now
-            known = (p for p in self._partitions.values() if p.committed is not None)
-            self._moved |= dict.fromkeys(known)
+    def _check(self) -> None:
+        """Finds partitions that moved without a batch, and those due for a refresh."""
+        self._checked = now_s()
+        self._moved.add(self._partitions.values())
+        self._moved.add_those_due()
         if self._gate.unblock():
             self._producer.wake()
 
     async def _take_in(self, limit: asyncio.Timeout) -> None:
-        """Adds the lanes that wait, and where their positions go."""
-        wanted, self._gate.wanted = [lane for lane in self._gate.wanted if lane.queue], {}
-        sources = {each.lane: source for source, each in self._partitions.items()}
-        positions = {self._topic.lane_of(sources[lane]) for lane in wanted if lane in sources}
+        """Adds the senders that wait, and where their positions go."""
+        waiting, self._gate.waiting = [sender for sender in self._gate.waiting if sender.queue], {}
+        sources = {each.sender: source for source, each in self._partitions.items()}
+        positions = {
+            self._topic.sender_of(sources[sender]) for sender in waiting if sender in sources
+        }
         # Dead letters let positions pass what is in them, and in the same transaction.
-        self._has_letters |= any(lane not in sources for lane in wanted)
-        await self._open.add([*wanted, *positions], limit)
+        self._has_letters |= any(sender not in sources for sender in waiting)
+        await self._open.add([*waiting, *positions], limit)
         self._producer.wake()
         await self._open.add_group()
 
     async def _end(self, limit: asyncio.Timeout) -> None:
-        """Commits what has landed and what has moved; who waits for that, waits no longer."""
+        """Commits what has landed and what has moved, and completes the waiting commits."""
         self._gate.last = ()
+        began_s = now_s()
         waiting, self._waiting = self._waiting, []
-        lanes = list(self._gate.members)
-        await self._producer.wait_until(lambda: all(lane.is_settled for lane in lanes))
+        await self._producer.wait_until(lambda: self._gate.is_settled)
         if self._has_letters:
-            self._moved |= dict.fromkeys(filter(has_moved, self._partitions.values()))
-        offsets = {partition: partition.mirrored for partition in self._moved}
-        offsets |= {
-            partition: partition.behind(batches[-1]) - 1
-            for partition, batches in self._landed.items()
-        }
+            self._moved.add(self._partitions.values())
+        offsets = self._moved.offsets()
+        offsets |= self._landed.offsets()
         if offsets:
             await self._write(offsets, limit)
         await self._open.end(commit=True)
+        self.times.record(round(1000 * (now_s() - began_s)), round(1000 * now_s()))
         self._settle(offsets)
-        for each in waiting:
-            if not each.done():
-                each.set_result(None)
+        _resolve(waiting)
 
     async def _write(
         self, offsets: Mapping[MirroredPartition, int], limit: asyncio.Timeout
     ) -> None:
         """Positions, in both places."""
-        lanes: dict[PartitionSender, list[Position]] = {}
+        senders: dict[PartitionSender, list[Position]] = {}
         for partition, offset in offsets.items():
-            lane = self._topic.lane_of(partition.source)
-            last = self._landed[partition][-1] if partition in self._landed else None
-            lanes.setdefault(lane, []).append(position_of(partition, offset, last))
-        await self._open.add(lanes, limit)
-        for lane in lanes.keys() - self._gate.members:
-            raise TransactionLost(self._flow, f"{lane.target} cannot be written: {lane.last_error}")
+            sender = self._topic.sender_of(partition.source)
+            position = position_of(partition, offset, self._landed.last(partition))
+            senders.setdefault(sender, []).append(position)
+        await self._open.add(senders, limit)
+        for each in senders.keys() - self._gate.members:
+            raise TransactionLost(self._flow, f"{each.target} cannot be written: {each.last_error}")
         await self._open.add_group()
-        self._gate.last = lanes
-        for lane, positions in lanes.items():
-            self._topic.write(lane, positions)
-        group_offsets = {each.lane.target: offset + 1 for each, offset in offsets.items()}
+        self._gate.last = senders
+        for sender, positions in senders.items():
+            self._topic.write(sender, positions)
+        group_offsets = {each.sender.target: offset + 1 for each, offset in offsets.items()}
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._producer.flush(lanes), name="positions")
+            group.create_task(self._producer.flush(senders), name="positions")
             group.create_task(self._open.commit_offsets(group_offsets), name="group-offsets")
         self._topic.check(self._flow)
 
-    def _are_batches_settled(self) -> bool:
-        return all(lane.is_settled for lane in self._gate.members)
-
     def _settle(self, offsets: Mapping[MirroredPartition, int]) -> None:
-        landed, self._landed = self._landed, {}
-        for partition, batches in landed.items():
+        landed, self._landed = self._landed, LandedBatches()
+        for partition, batches in landed.batches.items():
             for batch in batches:
                 self._on_settled(partition, batch)
-            partition.mirrored = max(partition.mirrored, offsets[partition])
+            partition.progress.reach(max(partition.progress.mirrored, offsets[partition]))
         for partition, offset in offsets.items():
-            partition.committed = offset
-            self._moved.pop(partition, None)
-        self._size, self._has_letters = 0, False
+            partition.progress.commit(offset)
+            self._moved.partitions.pop(partition, None)
+        self._has_letters = False
         self._open.reset()
         self._producer.wake()
-
-    def _doubts(self) -> str:
-        lanes = [lane for lane in self._gate.members if not lane.is_settled]
-        return ", ".join(f"{lane.target}: {lane.last_error}" for lane in lanes) or "no answer"
 
     async def _abort(self) -> None:
         """
@@ -313,9 +284,15 @@ class Transactions:
         """
         self._gate.last = ()
         is_open = self._open.began_s is not None
-        if not is_open or self._open.is_offset_sent or not self._are_batches_settled():
+        if not is_open or self._open.is_offset_sent or not self._gate.is_settled:
             return
         with suppress(Mm2Error, TimeoutError):
             async with asyncio.timeout(ABORT_S):
                 await self._open.end(commit=False)
-                log.info("source.transaction_aborted", batches=sum(map(len, self._landed.values())))
+                log.info("source.transaction_aborted", batches=self._landed.count)
+
+
+def _resolve(futures: Iterable[asyncio.Future[None]]) -> None:
+    for each in futures:
+        if not each.done():
+            each.set_result(None)

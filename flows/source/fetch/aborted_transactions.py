@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop
 
-from flows.source.forward.batch import Batch
+from flows.source.forward.record_batch import Batch
 
 
 class AbortedTransactions:
     """
-    Tells aborted batches from others; feed it the batches of one response in order.
+    Recognises aborted batches; it must be given all batches of a response, in order.
 
     Args:
         aborted: (producer id, first offset) pairs of the response.

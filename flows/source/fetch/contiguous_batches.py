@@ -1,8 +1,8 @@
 """
 Strips: uncompressed batches that stand side by side in a fetch answer.
 
-Some producers send every record in a batch of its own, and then there are so many that to look at
-each as a ``Batch`` would take longer than to re-encode it. What is common to a strip is looked at
+Some producers send every record in a batch of its own, and then there are so many that to read
+each as a ``Batch`` would take longer than to re-encode it. What contiguous batches share is read
 once. Larger batches gain as well: the memory of a strip is rewritten as a whole, and what becomes
 of it costs a quarter of what four batches do.
 """
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from crc32c import crc32c
 
-from flows.source.forward.batch import CODEC_BITS, CONTROL, TRANSACTIONAL, Batch, read, split
+from flows.source.forward.record_batch import CODEC_BITS, CONTROL, TRANSACTIONAL, Batch, read, split
 from mm2.kafka.wire.compiled import is_compiled
 
 _MOST_BYTES: Final = 256 << 10
@@ -37,15 +37,7 @@ _MAGIC: Final = 2
 
 
 class ContiguousBatches(NamedTuple):
-    """
-    At least two batches in a row, each with a checksum that is right.
-
-    Attributes:
-        data: their bytes.
-        records: how many are in them.
-        last_offset: of the last one.
-        leader_epoch: of the leader that appended them.
-    """
+    """At least two batches in a row, each with a checksum that is right."""
 
     data: memoryview
     records: int
@@ -67,12 +59,9 @@ def each_batch(parts: Iterable[Piece]) -> list[Batch]:
 
 def slices(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Piece]:
     """
-    The whole batches of a fetch response in order, those in strips together.
+    Yields the whole batches of a fetch response in order, contiguous ones together.
 
-    Args:
-        data: the response.
-        transactional: whether batches of transactions may be in strips.
-        limit: bytes of one strip.
+    ``transactional``: contiguous batches may be of transactions. ``limit``: their bytes.
 
     Raises:
         CorruptBatch: see ``split``.

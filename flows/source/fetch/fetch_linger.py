@@ -1,11 +1,11 @@
 """
-Lets single records gather where they come fast, so that some come together.
+Delays fetches where single records come fast, so that some come together.
 
 A record that comes alone costs brokers and us a fetch and a request of its own. At a thousand a
 second these would take a core, and all would wait for that. So what is fetched next is fetched when
 the target has what came before: the busier anybody is, the longer that takes, and the more comes
-together. Where nobody is busy that is about a millisecond, and it never is more than a few. Where
-records come so seldom that nobody minds, nothing is waited for.
+together. On idle brokers that is about a millisecond, and it never is more than a few. Where
+records come seldom, nothing is waited for.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ _MOST_S: Final = 0.005
 
 class FetchLinger:
     """
-    Puts off fetches from one node.
+    Delays fetches from one node.
 
     Args:
-        reading: what is fetched from it.
         freed: set whenever the target has something more; cleared here.
     """
 
@@ -44,12 +43,7 @@ class FetchLinger:
         self._seldom = TokenBucket(SELDOM, _BURST_S, self._clock())
 
     async def wait(self, *, since: float) -> None:
-        """
-        Waits until the target has what came, for a moment at most.
-
-        Args:
-            since: when the last fetch began, by the event loop's clock.
-        """
+        """Waits until the target has what came, a few ms at most after ``since`` (loop time)."""
         until, now = since + _MOST_S, self._clock()
         if not self._reading.is_under_way or now >= until:
             return

@@ -16,30 +16,27 @@ from typing import Final
 import structlog
 
 from flows.source.fetch.fetch_linger import TRICKLE_BYTES, FetchLinger
+from flows.source.fetch.fetch_spec import FetchSpec
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.fetch.position_check import PositionValidator
 from flows.source.fetch.rate_limit import RateLimit
 from flows.source.fetch.read_replicas import NO_NODE, ReadReplicas
-from flows.source.fetch.reading import LOOKED_AT_IN_A_SECOND, NodeReading
+from flows.source.fetch.reading import CHECKED_IN_A_SECOND, NodeReading
 from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import RETRIABLE, Code, code_name
-from mm2.kafka.wire.requests.fetch import FetchedPartition, FetchRequest, NoTopicIds
+from mm2.kafka.wire.requests.fetch import FetchedPartition, NoTopicIds
 from mm2.kafka.wire.wire_client import WireClient
-from mm2.protocol.bundle_spec import FetchSpec
 
 log = structlog.get_logger()
-
-_SHORT_WAIT_MS: Final = 20
-"""While a partition waits for room, the others may not hold up the next fetch for long."""
 
 _LEAST_S: Final = 0.005
 """From one fetch to the next, if the first has brought nothing."""
 
 _BACKOFF_S: Final = 0.2
 _IDLE_S: Final = 1.0
-"""How soon a broker that leads nothing we can fetch is looked at again; with thousands later."""
+"""How soon a broker that leads nothing to fetch is checked again; with thousands later."""
 
 _SHARES: Final = 4
 """One partition may take this part of the memory, so that a stuck one leaves room for others."""
@@ -47,19 +44,14 @@ _SHARES: Final = 4
 
 class Fetcher:
     """
-    Keeps the partitions coming.
+    Fetches partitions, with one loop for each broker.
 
-    Args:
-        client: the source; its tracked topics must cover the partitions.
-        partitions: what to fetch; may change at any time, followed by ``changed()``.
-        spec: sizes, waits, isolation and where to begin.
-        budget: the memory that batches may take.
-        settler: compares positions with the source's logs before they are fetched.
-        limit: the bytes per second that may be fetched.
-        heard: called with each partition that was answered for, whatever the answer.
-        take: called with each partition's answer, in order; moves the position.
-        stop: called with a partition that its leader does not serve, and why; lets it try again
-            after a while.
+    The client's tracked topics must cover ``partitions``. These may change at any time, followed by
+    ``changed()``.
+
+    Callbacks: ``on_answer`` gets each partition that has an answer, whatever that is; ``take``
+    gets the records of a partition, in order, and moves its position; ``stop`` gets a partition
+    that its leader does not serve, and why, and lets it be retried later.
     """
 
     def __init__(
@@ -69,19 +61,19 @@ class Fetcher:
         partitions: Mapping[TopicPartition, MirroredPartition],
         spec: FetchSpec,
         budget: MemoryBudget,
-        settler: PositionValidator,
+        validator: PositionValidator,
         limit: RateLimit,
-        heard: Callable[[MirroredPartition], None],
+        on_answer: Callable[[MirroredPartition], None],
         take: Callable[[MirroredPartition, FetchedPartition], None],
         stop: Callable[[MirroredPartition, str], None],
     ) -> None:
         self._client = client
         self._partitions = partitions
-        self._spec = spec
+        self._settings = spec.data
         self._budget = budget
-        self._settler = settler
+        self._validator = validator
         self._limit = limit
-        self._heard = heard
+        self._on_answer = on_answer
         self._take = take
         self._stop = stop
         self._replicas = ReadReplicas(
@@ -97,7 +89,7 @@ class Fetcher:
         self._loops: dict[int, asyncio.Task[None]] = {}
         # Connections of their own: one may be refused while the other goes on.
         self._failing: set[int] = set()
-        self._unsettled: set[int] = set()
+        self._not_validating: set[int] = set()
         self._generation = 0
 
     def changed(self) -> None:
@@ -117,7 +109,9 @@ class Fetcher:
             while True:
                 self._changed.clear()
                 partitions = self._partitions.items()
-                readers = {self._replicas.reader(p) for p, m in partitions if not m.is_missing}
+                readers = {
+                    self._replicas.reader(p) for p, m in partitions if not m.validation.is_missing
+                }
                 for node in readers - {None}:
                     if node is not None and (node not in self._loops or self._loops[node].done()):
                         task = group.create_task(self._follow(node), name=f"fetch-{node}")
@@ -128,22 +122,22 @@ class Fetcher:
 
     async def _follow(self, node: int) -> None:
         """Fetches from one broker for as long as something is read from it."""
-        reading = NodeReading(self._spec.max_partition_bytes, self._has_room)
-        gathering = FetchLinger(reading, self._freed)
+        reading = NodeReading(self._settings.fetch_partition_bytes, self._has_room)
+        linger = FetchLinger(reading, self._freed)
         async with asyncio.TaskGroup() as group:
-            settling: asyncio.Task[None] | None = None
+            validating: asyncio.Task[None] | None = None
             while self._is_read(node, reading):
-                # Never with a fetch under way of what is settled: that is left out of the next.
-                open_ = self._settler.pending(reading.lively)
-                if open_ and (settling is None or settling.done()):
-                    job = self._settle(node, open_)
-                    settling = group.create_task(job, name=f"settle-{node}")
-                await self._read(node, reading, gathering)
-            if settling is not None:
-                settling.cancel()
+                # A partition under validation is left out of the next fetch.
+                open_ = self._validator.pending(reading.active)
+                if open_ and (validating is None or validating.done()):
+                    job = self._validate(node, open_)
+                    validating = group.create_task(job, name=f"validate-{node}")
+                await self._read(node, reading, linger)
+            if validating is not None:
+                validating.cancel()
         self.changed()
 
-    async def _read(self, node: int, reading: NodeReading, gathering: FetchLinger) -> None:
+    async def _read(self, node: int, reading: NodeReading, linger: FetchLinger) -> None:
         """Fetches once, or waits until there is something that may be fetched."""
         try:
             await asyncio.sleep(self._client.throttle.delay(node))
@@ -152,25 +146,25 @@ class Fetcher:
             if reading.session.is_empty:
                 await self._wait_for_room()
             else:
-                await self._fetch(node, reading, gathering, most=allowed)
+                await self._fetch(node, reading, linger, most=allowed)
         except Unavailable as error:
             if node not in self._failing:
                 self._failing.add(node)
                 log.warning("source.fetch_failed", broker=node, error=str(error))
             await self._back_off(node)
 
-    async def _settle(self, node: int, partitions: Sequence[MirroredPartition]) -> None:
-        """Settles some partitions, of which those that are settled already are not to notice."""
+    async def _validate(self, node: int, partitions: Sequence[MirroredPartition]) -> None:
+        """Validates partitions without disturbing those already valid."""
         try:
-            await self._settler.validate(partitions)
+            await self._validator.validate(partitions)
         except Unavailable as error:
-            if node not in self._unsettled:
-                self._unsettled.add(node)
-                log.warning("source.settling_failed", broker=node, error=str(error))
+            if node not in self._not_validating:
+                self._not_validating.add(node)
+                log.warning("source.validation_failed", broker=node, error=str(error))
             await self._back_off(node)
         else:
-            self._unsettled.discard(node)
-            if any(partition.is_settled for partition in partitions):
+            self._not_validating.discard(node)
+            if any(partition.validation.is_valid for partition in partitions):
                 self._freed.set()
 
     async def _back_off(self, node: int) -> None:
@@ -187,7 +181,7 @@ class Fetcher:
 
     async def _wait_for_change(self) -> None:
         # Leaders also change when the client refreshes its metadata by itself.
-        idle_s = _IDLE_S + len(self._partitions) / LOOKED_AT_IN_A_SECOND
+        idle_s = _IDLE_S + len(self._partitions) / CHECKED_IN_A_SECOND
         with suppress(TimeoutError):
             async with asyncio.timeout(idle_s):
                 await self._changed.wait()
@@ -198,43 +192,29 @@ class Fetcher:
             async with asyncio.timeout(_BACKOFF_S):
                 await self._freed.wait()
 
-    def _is_wanted(self, partition: MirroredPartition) -> bool:
+    def _is_fetchable(self, partition: MirroredPartition) -> bool:
         """Whether it is still ours, goes on, and is known to be of the log that it was of."""
         is_ours = self._partitions.get(partition.source) is partition
-        return is_ours and partition.error is None and partition.is_settled
+        return is_ours and partition.error is None and partition.validation.is_valid
 
     def _has_room(self, partition: MirroredPartition) -> bool:
         return (
-            self._is_wanted(partition)
-            and partition.pause_until <= time.monotonic()
-            and not partition.lane.is_stuck
-            and not partition.waits_for_tail
-            and partition.queued < self._budget.limit // _SHARES
+            self._is_fetchable(partition)
+            and partition.fetch.pause_until <= time.monotonic()
+            and not partition.is_stuck
+            and not partition.fetch.waits_for_tail
+            and partition.progress.queued < self._budget.limit // _SHARES
         )
 
     async def _fetch(
-        self, node: int, reading: NodeReading, gathering: FetchLinger, *, most: float
+        self, node: int, reading: NodeReading, linger: FetchLinger, *, most: float
     ) -> None:
         reserved = await self._budget.acquire(int(min(most, self._share())))
-        step = reading.session.next()
+        request = reading.next_request(self._settings, max_bytes=reserved, rack=self._replicas.rack)
         answer, takes_ids = None, True
         began = asyncio.get_running_loop().time()
         try:
-            answer = await self._client.fetch(
-                node,
-                FetchRequest(
-                    max_wait_ms=_SHORT_WAIT_MS if reading.are_waiting else self._spec.max_wait_ms,
-                    min_bytes=self._spec.min_bytes,
-                    max_bytes=reserved,
-                    read_committed=self._spec.read_committed,
-                    topics=step.topics,
-                    rack=self._replicas.rack,
-                    session=step.session,
-                    epoch=step.epoch,
-                    forgotten=step.forgotten,
-                    by_id=step.by_id,
-                ),
-            )
+            answer = await self._client.fetch(node, request)
         except NoTopicIds:
             takes_ids = False
             raise
@@ -249,38 +229,38 @@ class Fetcher:
         if not size:
             # Not at once again, whatever had the broker answer without any record.
             await asyncio.sleep(began + _LEAST_S - asyncio.get_running_loop().time())
-        elif size < min(TRICKLE_BYTES, reserved // 2, self._spec.max_partition_bytes // 2):
-            await gathering.wait(since=began)
+        elif size < min(TRICKLE_BYTES, reserved // 2, self._settings.fetch_partition_bytes // 2):
+            await linger.wait(since=began)
 
     def _share(self) -> int:
         """Bytes to ask one broker for: idle fetches must not take all memory from each other."""
         brokers = sum(not task.done() for task in self._loops.values())
-        return min(self._spec.max_bytes, max(self._budget.limit // (2 * brokers), 1))
+        return min(self._settings.fetch_max_bytes, max(self._budget.limit // (2 * brokers), 1))
 
     async def _accept(self, node: int, reading: NodeReading, answer: FetchedPartition) -> None:
         partition = reading.answered(answer)
-        if partition is None or not self._is_wanted(partition):
+        if partition is None or not self._is_fetchable(partition):
             return
-        self._heard(partition)
+        self._on_answer(partition)
         if self._is_redirected(partition.source, answer):
             return
         if answer.error == Code.NONE:
-            self._settler.observe(partition, answer)
-            partition.broker = node
+            self._validator.observe(partition, answer)
+            partition.fetch.answered_by(node)
             self._take(partition, answer)
         elif answer.error == Code.OFFSET_OUT_OF_RANGE:
-            await self._settler.out_of_range(partition)
+            await self._validator.out_of_range(partition)
         else:
-            self._look_again(partition, answer.error)
+            self._retry_later(partition, answer.error)
 
-    def _look_again(self, partition: MirroredPartition, error: int) -> None:
+    def _retry_later(self, partition: MirroredPartition, error: int) -> None:
         """Asks again later; what is not known to pass may do so as well, with another leader."""
         reason = f"the source answers {code_name(error)}"
-        partition.is_settled = False
+        partition.validation.invalidate()
         self._stale.set()
         if error in RETRIABLE:
-            partition.lane.last_error = reason
-            partition.pause_until = time.monotonic() + _BACKOFF_S
+            partition.sender.last_error = reason
+            partition.fetch.pause(_BACKOFF_S)
         else:
             self._stop(partition, reason)
 

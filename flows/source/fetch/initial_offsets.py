@@ -1,6 +1,4 @@
-"""
-Finds the offsets at which partitions without a position begin.
-"""
+"""Finds the offsets at which partitions without a position begin."""
 
 from __future__ import annotations
 
@@ -18,12 +16,11 @@ log = structlog.get_logger()
 
 class InitialOffsets:
     """
-    Asks the source where places are.
+    Resolves starts (earliest, latest, a time, an offset) to offsets of the source.
 
     Args:
         client: the source; it must track the partitions' topics.
         read_committed: the end stands before the first open transaction.
-        now_ms: the clock.
     """
 
     def __init__(
@@ -33,9 +30,9 @@ class InitialOffsets:
         self._read_committed = read_committed
         self._now_ms = now_ms
 
-    async def find(self, wanted: Mapping[TopicPartition, Start]) -> dict[TopicPartition, int]:
+    async def find(self, starts: Mapping[TopicPartition, Start]) -> dict[TopicPartition, int]:
         """
-        The offsets of places; partitions for which no broker answers are left out: ask again.
+        Returns the offsets; partitions for which no broker answers are left out: ask again.
 
         A time after the last record stands for the end of the log, and an offset outside of the log
         for its nearer end.
@@ -44,7 +41,7 @@ class InitialOffsets:
             Unavailable: the source does not answer.
         """
         places: dict[Start, list[TopicPartition]] = {}
-        for where, start in wanted.items():
+        for where, start in starts.items():
             places.setdefault(start, []).append(where)
         found: dict[TopicPartition, int] = {}
         for start, partitions in places.items():

@@ -11,9 +11,6 @@ class MemoryBudget:
 
     Not a lock: what was reserved for a fetch is given back when its answer is in, and the batches
     that it brought are taken one by one, so that the limit is exceeded by one answer at most.
-
-    Args:
-        limit: bytes.
     """
 
     def __init__(self, limit: int) -> None:

@@ -19,9 +19,6 @@ class RateLimit:
     """
     The bytes per second that a task may fetch.
 
-    Args:
-        clock: seconds, as the event loop counts them.
-
     Attributes:
         rate: bytes per second; None is no limit.
     """

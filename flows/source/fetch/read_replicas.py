@@ -30,10 +30,8 @@ class ReadReplicas:
     Remembers the preferred replicas of a task's partitions.
 
     Attributes:
-        own_rack: where we stand; empty: leaders are asked only.
-        leader: says who leads a partition.
-        is_known: says whether a node is one of the cluster's.
-        lease_s: for how long a replica is asked before the leader is asked again, in seconds.
+        own_rack: the task's rack; empty: only leaders are read.
+        lease_s: seconds that a replica is read before the leader is asked again.
         clock: seconds, monotonic.
     """
 
@@ -47,11 +45,11 @@ class ReadReplicas:
 
     @property
     def rack(self) -> str:
-        """What to say of where we stand."""
+        """The rack to send with fetches."""
         return self.own_rack if self.clock() >= self._no_rack_before else ""
 
     def reader(self, partition: TopicPartition) -> int | None:
-        """The node to ask for a partition; None while nobody is known to lead it."""
+        """The node to ask for a partition; None while no leader is known."""
         if (preferred := self._preferred.get(partition)) is not None:
             node, until = preferred
             if self.clock() < until and self.is_known(node):
@@ -61,7 +59,7 @@ class ReadReplicas:
 
     def prefer(self, partition: TopicPartition, node: int) -> bool:
         """
-        Learns what an answer says of a better replica; says whether it is to be asked.
+        Takes the preferred replica of an answer; returns whether that is to be asked.
 
         One that is not known (yet) is not asked.
         """
@@ -74,7 +72,7 @@ class ReadReplicas:
         return True
 
     def forsake(self, partition: TopicPartition) -> bool:
-        """Goes back to the leader; says whether another replica was asked."""
+        """Goes back to the leader; returns whether another replica was asked."""
         if self._preferred.pop(partition, None) is None:
             return False
         self._stay_with_leaders()

@@ -1,9 +1,9 @@
 """
-What is read from one node: which partitions, from where, and which to look at again.
+What is read from one node: which partitions, from where, and which to check again.
 
 A task may have thousands of partitions, most of them idle. What an idle one needs is decided once;
-only those that something is under way of, that wait for something, or that had an answer are
-looked at before each fetch. All are, whenever partitions or their readers change, and now and then.
+only those with records under way, those that wait, and those that had an answer are checked
+before each fetch. All are, whenever partitions or their readers change, and at intervals.
 """
 
 from __future__ import annotations
@@ -12,27 +12,26 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from flows.source.mirrored_partition import MirroredPartition
+from mm2.config.record_clients import DataSettings
 from mm2.core.model import TopicPartition
-from mm2.kafka.wire.requests.fetch import FetchedPartition
+from mm2.kafka.wire.requests.fetch import FetchedPartition, FetchRequest
 from mm2.kafka.wire.sessions import FetchSession
+
+_SHORT_WAIT_MS: Final = 20
+"""While a partition waits for room, the others may not hold up the next fetch for long."""
 
 _ALL_EVERY_S: Final = 0.5
 _MOST_DOUBLINGS: Final = 4
-LOOKED_AT_IN_A_SECOND: Final = 50
-"""Thousands of partitions are all looked at less often: what changes tells so by itself."""
+CHECKED_IN_A_SECOND: Final = 50
+"""Thousands of partitions are all checked less often; changes are signalled anyway."""
 
 
 class NodeReading:
     """
     The partitions that one node is asked for.
 
-    Args:
-        max_partition_bytes: asked of each partition.
-        may_fetch: whether a partition may be fetched just now.
-
     Attributes:
-        session: what the node knows of it.
-        are_waiting: whether some partitions cannot be fetched just now.
+        are_waiting: whether partitions are left out because they lack room or are paused.
     """
 
     def __init__(
@@ -42,54 +41,70 @@ class NodeReading:
         self.are_waiting = False
         self._may_fetch = may_fetch
         self._all: dict[TopicPartition, MirroredPartition] = {}
-        self._lively: dict[TopicPartition, MirroredPartition] = {}
+        self._active: dict[TopicPartition, MirroredPartition] = {}
         self._generation = -1
         self._seen_all_at = 0.0
 
     def is_due(self, generation: int, now: float) -> bool:
-        """Whether all partitions must be looked at: there were changes, or it is some time ago."""
-        every_s = _ALL_EVERY_S + len(self._all) / LOOKED_AT_IN_A_SECOND
+        """Whether all partitions must be checked: there were changes, or it is some time ago."""
+        every_s = _ALL_EVERY_S + len(self._all) / CHECKED_IN_A_SECOND
         return generation != self._generation or now >= self._seen_all_at + every_s
 
     def assign(self, partitions: Iterable[MirroredPartition], generation: int, now: float) -> bool:
-        """All partitions of the node, to be looked at; False if there are none."""
+        """Sets the partitions of the node, all to be checked; False if there are none."""
         self._all = {partition.source: partition for partition in partitions}
-        self._lively = dict(self._all)
+        self._active = dict(self._all)
         self._generation, self._seen_all_at = generation, now
         self.session.retain(self._all)
         return bool(self._all)
 
     @property
-    def lively(self) -> list[MirroredPartition]:
-        """The partitions to look at."""
-        return list(self._lively.values())
+    def active(self) -> list[MirroredPartition]:
+        """The partitions to check."""
+        return list(self._active.values())
 
     @property
     def is_under_way(self) -> bool:
         """Whether something has come that the target does not have yet."""
-        return any(partition.queued for partition in self._lively.values())
+        return any(partition.progress.queued for partition in self._active.values())
 
     def sort(self) -> None:
         """Decides what is fetched next."""
         self.are_waiting = False
-        for source, partition in list(self._lively.items()):
+        for source, partition in list(self._active.items()):
             if self._may_fetch(partition):
-                # What comes behind a damaged batch tells where that ends.
-                self.session.want(
+                # The batch behind a damaged one shows where that ends.
+                self.session.fetch(
                     source,
-                    partition.position or 0,
-                    partition.topic_id,
-                    doublings=min(partition.corrupt, _MOST_DOUBLINGS),
+                    partition.fetch.position or 0,
+                    partition.validation.topic_id,
+                    doublings=min(partition.fetch.failed_reads, _MOST_DOUBLINGS),
                 )
-                if not partition.queued:
-                    del self._lively[source]
+                if not partition.progress.queued:
+                    del self._active[source]
             else:
                 self.session.drop(source)
-                self.are_waiting |= partition.error is None and partition.is_remote_there
+                self.are_waiting |= partition.error is None and partition.remote.is_there
+
+    def next_request(self, settings: DataSettings, *, max_bytes: int, rack: str) -> FetchRequest:
+        """The next fetch of the session; its outcome must be given to ``session.answered``."""
+        step = self.session.next()
+        return FetchRequest(
+            max_wait_ms=_SHORT_WAIT_MS if self.are_waiting else settings.fetch_wait_ms,
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=max_bytes,
+            read_committed=settings.read_committed,
+            topics=step.topics,
+            rack=rack,
+            session=step.session,
+            epoch=step.epoch,
+            forgotten=step.forgotten,
+            by_id=step.by_id,
+        )
 
     def answered(self, answer: FetchedPartition) -> MirroredPartition | None:
         """
-        The partition of an answer, which is to be looked at again.
+        Returns the partition of an answer, which is to be checked again.
 
         None if the answer is not to what is now asked: it is gone, or stopped or moved meanwhile,
         or of a topic that was there before.
@@ -98,5 +113,5 @@ class NodeReading:
         partition = None if source is None else self._all.get(source)
         if source is None or partition is None:
             return None
-        self._lively[source] = partition
-        return partition if partition.position == self.session.offset(source) else None
+        self._active[source] = partition
+        return partition if partition.fetch.position == self.session.offset(source) else None

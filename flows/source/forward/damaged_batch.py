@@ -1,4 +1,4 @@
-"""Where a batch ends that cannot be read: told by lengths and neighbours, not by its contents."""
+"""Where an unreadable batch ends: by lengths and neighbours, not by its contents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
-from flows.source.forward.batch import CorruptBatch, read
+from flows.source.forward.record_batch import CorruptBatch, read
 
 _PREFIX: Final = Struct(">qi")
 _LAST_DELTA: Final = Struct(">i")
@@ -21,7 +21,7 @@ class Damaged:
     One batch that cannot be read.
 
     Attributes:
-        data: its bytes, as far as they came.
+        data: its bytes, as far as they were fetched.
         offsets: those that it takes in the source log.
     """
 
@@ -31,16 +31,13 @@ class Damaged:
 
 def damaged_batch(records: memoryview, position: int, end: int) -> Damaged | None:
     """
-    The batch at ``position`` in a fetch answer; None if nothing tells where it ends.
+    Finds the batch at ``position`` in a fetch answer; None if its end cannot be determined.
 
-    The offset of the batch behind it tells best, unless there is none where its length says. Where
+    The offset of the next batch is the best evidence, unless there is none at its length. Where
     none came along, its own header counts only if its checksum confirms it, and what is wrong is
     something else, or if it ends where the source does. Otherwise more must be fetched.
 
-    Args:
-        records: of the answer.
-        position: from which on nothing has been read.
-        end: first offset that the source does not have.
+    ``position`` is the first offset that has not been read; the source ends before ``end``.
     """
     at, found = 0, None
     while at + _MAGIC_AT < len(records):

@@ -1,5 +1,5 @@
 """
-Records of the dead-letter topic: what could not be mirrored, and why, in Connect's words.
+Records of the dead-letter topic: what could not be mirrored, and why, in Connect's terms.
 
 Key, value, headers and timestamp are those of the source record. The context headers that may
 follow are those of Connect's ``DeadLetterQueueReporter`` (KIP-298), so that its users' tools work
@@ -12,16 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from flows.source.forward.recode import (
+from flows.source.forward.recode import Recoded, encode, records_of
+from flows.source.forward.record_batch import split
+from flows.source.forward.record_body import (
     DecodedRecord,
-    Recoded,
-    encode,
+    fields_of,
+    keyed_body,
     nullable,
+    read_nullable,
     read_varint,
     varint,
 )
+from flows.source.send.outgoing_batch import OutgoingBatch
 from mm2.core.model import TopicPartition
-from mm2.kafka.wire.compression import UNCOMPRESSED
+from mm2.kafka.wire.compression import MOST_PLAIN, UNCOMPRESSED
 from mm2.kafka.wire.error_codes import Code, code_name
 
 PRODUCED: Final = "KAFKA_PRODUCE"
@@ -30,6 +34,10 @@ PRODUCED: Final = "KAFKA_PRODUCE"
 CONSUMED: Final = "KAFKA_CONSUME"
 """Connect's name of the stage at which a record cannot be read."""
 
+TRANSFORMED: Final = "TRANSFORMATION"
+"""Connect's name of the stage at which the user's code fails."""
+
+_NO_TIMESTAMP: Final = -1
 _PREFIX: Final = "__connect.errors."
 _COMMON: Final = "org.apache.kafka.common."
 _EXCEPTIONS: Final[Mapping[int, str]] = {
@@ -48,11 +56,8 @@ class Failure:
     Why something was not mirrored.
 
     Attributes:
-        source: its partition.
         offset: its offset in there, the first one of a batch that cannot be read.
-        stage: ``PRODUCED`` or ``CONSUMED``.
-        code: Kafka's error code.
-        reason: the error in words.
+        stage: ``PRODUCED``, ``CONSUMED`` or ``TRANSFORMED``.
     """
 
     source: TopicPartition
@@ -97,23 +102,40 @@ def with_headers(body: bytes, headers: Sequence[tuple[str, bytes]]) -> bytes:
     Raises:
         ValueError: the bytes are not a record's body.
     """
-    at = _after_field(body, _after_field(body, 0))
+    _, at = read_nullable(body, 0)
+    _, at = read_nullable(body, at)
     count, following = read_varint(body, at)
     added = b"".join(nullable(name.encode()) + nullable(value) for name, value in headers)
     return body[:at] + varint(count + len(headers)) + body[following:] + added
 
 
 def key_and_value(body: bytes) -> tuple[bytes | None, bytes | None]:
-    """What a record's body begins with."""
-    after_key = _after_field(body, 0)
-    return _field(body, 0), _field(body, after_key)
+    """
+    What a record's body begins with.
+
+    Raises:
+        ValueError: the bytes are not a record's body.
+    """
+    key, at = read_nullable(body, 0)
+    return key, read_nullable(body, at)[0]
 
 
-def _after_field(body: bytes, at: int) -> int:
-    size, start = read_varint(body, at)
-    return start + max(size, 0)
+def readable(record: DecodedRecord) -> DecodedRecord:
+    """A record whose body can be read: that of another one becomes its value."""
+    try:
+        fields_of(record.body)
+    except ValueError:
+        body = keyed_body(None, bytes(record.body))
+        return DecodedRecord(record.offset, record.timestamp, body)
+    return record
 
 
-def _field(body: bytes, at: int) -> bytes | None:
-    size, start = read_varint(body, at)
-    return None if size < 0 else body[start : start + size]
+def refused_record(batch: OutgoingBatch, most: int = MOST_PLAIN) -> DecodedRecord:
+    """The record of a refused batch; what cannot be read is one, whose value is its bytes."""
+    try:
+        (entry,) = split(memoryview(batch.data))
+        (record,) = records_of(entry, most)
+        fields_of(record.body)  # whether its body is one
+    except ValueError:
+        return DecodedRecord(batch.offsets[0], _NO_TIMESTAMP, keyed_body(None, bytes(batch.data)))
+    return record

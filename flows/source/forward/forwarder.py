@@ -5,49 +5,47 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from math import inf
-from typing import Final
+from typing import Final, TypeVar
+
+import structlog
 
 from flows.source.fetch.aborted_transactions import AbortedTransactions
 from flows.source.fetch.contiguous_batches import Piece, each_batch, slices
+from flows.source.fetch.fetch_state import FetchState
 from flows.source.fetch.memory_budget import MemoryBudget
-from flows.source.forward.duplicates import skip_already_copied
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.merge_batches import MergePolicy, plan_merges
-from flows.source.forward.recode import recode
+from flows.source.forward.overlap import Overlap
+from flows.source.forward.recode import recode, records_of
+from flows.source.forward.record_batch import oldest_timestamp, split
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH
-from mm2.kafka.wire.compression import Compression, TooLarge
+from mm2.kafka.wire.compression import MOST_PLAIN, Compression, TooLarge
 from mm2.kafka.wire.requests.fetch import FetchedPartition
+
+log = structlog.get_logger()
+
+P = TypeVar("P", bound=Piece)
 
 _MOST_CORRUPT_READS: Final = 5
 _FIRST_PAUSE_S: Final = 0.1
 
 
 class BatchForwarder:
-    """
-    Takes fetched batches to the producer, in order.
-
-    Args:
-        producer: sends them.
-        budget: counts the bytes until they are acknowledged.
-        tolerance: decides about batches that cannot be read.
-        read_committed: leave out records of aborted transactions.
-        policy: what is merged, and how it is compressed.
-    """
+    """Takes fetched batches to the producer, in order."""
 
     def __init__(
         self,
         producer: Producer,
         budget: MemoryBudget,
-        tolerance: ErrorPolicy,
+        error_policy: ErrorPolicy,
         *,
         read_committed: bool,
         policy: MergePolicy | None = None,
     ) -> None:
         self._producer = producer
-        self._tolerance = tolerance
+        self._error_policy = error_policy
         self._budget = budget
         self._read_committed = read_committed
         self._policy = policy or MergePolicy()
@@ -56,19 +54,22 @@ class BatchForwarder:
         """
         Sends all whole batches from the partition's position on, and moves the position.
 
-        A batch that cannot be read is asked for again; after a few times the tolerance decides. Of
-        one that is too large when it is decompressed it decides at once.
+        A batch that cannot be read is asked for again; after a few times the error policy decides.
+        Of one that is too large when it is decompressed it decides at once.
         """
-        if partition.pause_until == inf:  # until a dead letter is written
+        fetch = partition.fetch
+        if fetch.is_held:  # until a dead letter is written
             return
-        partition.end = fetched.last_stable if self._read_committed else fetched.high_watermark
-        if partition.position is None:
+        end = fetched.last_stable if self._read_committed else fetched.high_watermark
+        fetch.set_bounds(fetched.log_start, end)
+        partition.stats.saw_end(end)
+        if fetch.position is None:
             return
         aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
-        if partition.overlap is not None:
-            self._pass_by(partition, fetched)
-        if not partition.waits_for_tail:
-            self._forward(partition, partition.position, fetched, aborted)
+        if fetch.overlap is not None:
+            self._skip_copied(partition, fetched)
+        if not fetch.waits_for_tail:
+            self._forward(partition, fetch.position, fetched, aborted)
         partition.advance_past_skipped()
 
     def _forward(
@@ -78,25 +79,20 @@ class BatchForwarder:
         fetched: FetchedPartition,
         aborted: AbortedTransactions,
     ) -> None:
-        limit = min(self._policy.most_bytes, partition.lane.most_bytes)
-        found = _continuing(
+        limit = min(self._policy.most_bytes, partition.sender.most_bytes)
+        found = continuing(
             partition,
             slices(fetched.records, transactional=not aborted.are_known, limit=limit),
         )
         try:
             for group in plan_merges(found, start, self._policy, aborted=aborted, limit=limit):
                 self._pass_on(partition, group.pieces, group.compression)
-                partition.position, partition.leader_epoch = group.end, group.leader_epoch
-                partition.corrupt = 0
+                partition.fetch.advance(group.end, group.leader_epoch)
         except ValueError as error:
-            # One that is too large will be so again, and nothing of it is damaged.
-            partition.corrupt += _MOST_CORRUPT_READS if isinstance(error, TooLarge) else 1
-            pause_s = _FIRST_PAUSE_S * 2**partition.corrupt
-            partition.pause_until = time.monotonic() + pause_s
-            if partition.corrupt >= _MOST_CORRUPT_READS:
-                self._tolerance.unreadable(partition, fetched.records, str(error))
+            if read_failed(partition.fetch, error):
+                self._error_policy.unreadable(partition, fetched.records, str(error))
 
-    def _pass_by(self, partition: MirroredPartition, fetched: FetchedPartition) -> None:
+    def _skip_copied(self, partition: MirroredPartition, fetched: FetchedPartition) -> None:
         """Leaves out what the target has already; damage is met again on the usual way."""
         aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
         with suppress(ValueError):
@@ -106,7 +102,7 @@ class BatchForwarder:
         self, partition: MirroredPartition, pieces: Sequence[Piece], how: Compression
     ) -> None:
         """Sends the records of some pieces, as one batch if possible."""
-        position = partition.position or 0
+        position = partition.fetch.position or 0
         if not pieces:
             return
         first = pieces[0]
@@ -121,10 +117,10 @@ class BatchForwarder:
             if len(batches) == 1:
                 raise
             for batch in batches:  # what is wrong with one of them must not stop the others
-                if batch.last_offset < (partition.position or 0):
+                if batch.last_offset < (partition.fetch.position or 0):
                     continue
                 self._pass_on(partition, [batch], self._policy.of(batch))
-                partition.position = batch.last_offset + 1
+                partition.fetch.move_to(batch.last_offset + 1)
             return
         if recoded is not None:
             self._send(partition, recoded.data, recoded.offsets)
@@ -135,18 +131,80 @@ class BatchForwarder:
         data: bytearray | memoryview,
         offsets: Sequence[int],
     ) -> None:
-        partition.overlap = None  # from here on the remote partition ends with what we send
-        partition.queued += len(data)
+        partition.fetch.end_overlap()  # from here on the remote partition ends with what we send
+        partition.progress.enqueue(len(data))
         self._budget.charge(len(data))
-        self._producer.send(partition.lane, data, offsets)
+        partition.stats.fetched(oldest_timestamp(data), time.time_ns() // 1_000_000)
+        self._producer.send(partition.sender, data, offsets)
 
 
-def _continuing(partition: MirroredPartition, found: Iterable[Piece]) -> Iterator[Piece]:
+def read_failed(fetch: FetchState, error: ValueError) -> bool:
+    """
+    Counts a batch that cannot be read, and has it asked for again later; whether that is enough.
+
+    One that is too large will be so again, and nothing of it is damaged.
+    """
+    count = _MOST_CORRUPT_READS if isinstance(error, TooLarge) else 1
+    failed_reads = fetch.count_failed_reads(count)
+    fetch.pause(_FIRST_PAUSE_S * 2**failed_reads)
+    return failed_reads >= _MOST_CORRUPT_READS
+
+
+def continuing(partition: MirroredPartition, found: Iterable[P]) -> Iterator[P]:
     """The pieces up to one that may be of another log than what was taken before."""
     newest = UNKNOWN_EPOCH
     for piece in found:
         if not partition.follows(piece.leader_epoch) or UNKNOWN_EPOCH < piece.leader_epoch < newest:
-            partition.is_settled, partition.surprise = False, piece.leader_epoch
+            partition.validation.reject(piece.leader_epoch)
             return
         newest = piece.leader_epoch
         yield piece
+
+
+def skip_already_copied(
+    partition: MirroredPartition,
+    records: memoryview,
+    aborted: AbortedTransactions,
+    most: int = MOST_PLAIN,
+) -> None:
+    """
+    Moves a partition's position past records of a fetch answer that the target has already.
+
+    The overlap is dropped at its end or at the first difference. Where it is used up the position
+    stays until more of it has been read. ``most`` limits the bytes of one decompressed batch.
+
+    Raises:
+        ValueError: a batch cannot be read; what comes before it is skipped.
+    """
+    overlap, position = partition.fetch.overlap, partition.fetch.position
+    if overlap is None or position is None:
+        return
+    for batch in split(records):
+        is_void = aborted.is_void(batch)
+        if batch.last_offset < position:
+            continue
+        if not partition.follows(batch.leader_epoch):
+            return
+        if batch.magic >= 2:  # noqa: PLR2004 - older formats are checked when they are read
+            batch.verify()
+        for record in () if is_void else records_of(batch, most):
+            if record.offset >= position:
+                if overlap.is_used_up:
+                    return
+                if not overlap.holds_next(record):
+                    end_overlap(partition, overlap)
+                    return
+                partition.found(record.offset, overlap.end)
+        partition.fetch.advance(batch.last_offset + 1, batch.leader_epoch)
+
+
+def end_overlap(partition: MirroredPartition, overlap: Overlap) -> None:
+    """Compares no more of a partition with what the target has."""
+    partition.fetch.end_overlap()
+    log.info(
+        "source.duplicates_skipped",
+        topic=partition.source.topic,
+        partition=partition.source.partition,
+        records=overlap.passed,
+        is_complete=overlap.is_over,
+    )

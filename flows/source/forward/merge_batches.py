@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeGuard
 
 from flows.source.fetch.aborted_transactions import AbortedTransactions
 from flows.source.fetch.contiguous_batches import MOST_RECORDS, ContiguousBatches, Piece
-from flows.source.forward.batch import Batch, CorruptBatch
+from flows.source.forward.record_batch import Batch, CorruptBatch
 from mm2.kafka.wire.compression import GZIP, MOST_PLAIN, NONE, UNCOMPRESSED, Compression
 
 MOST_BYTES: Final = 512 << 10
@@ -42,10 +42,10 @@ _MOST_COMPRESSED: Final = 128 << 10
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePolicy:
     """
-    What the target shall get.
+    How batches are compressed and merged.
 
     Attributes:
-        compression: what the user asks for; None keeps each batch's codec.
+        compression: as configured; None keeps each batch's codec.
         most_bytes: of batches that become one, before they are re-encoded.
         most_plain: bytes that one batch may have when it is decompressed.
     """
@@ -81,7 +81,6 @@ def _count(piece: Piece) -> int:
 
 
 def _most_bytes(piece: Piece, limit: int) -> int:
-    """Of a group with this piece in it."""
     is_plain = isinstance(piece, ContiguousBatches) or piece.codec == NONE
     return limit if is_plain else min(limit, _MOST_COMPRESSED)
 
@@ -96,11 +95,10 @@ def _is_large(piece: Piece) -> bool:
 
 class BatchGroup(NamedTuple):
     """
-    What becomes one batch.
+    Batches that become one.
 
     Attributes:
-        pieces: in order; none if there is only something to pass over.
-        compression: of the batch.
+        pieces: in order; empty if the offsets up to ``end`` are only skipped.
         end: the offset to go on from.
         leader_epoch: of the last batch before that.
     """
@@ -120,17 +118,12 @@ def plan_merges(
     limit: int,
 ) -> Iterator[BatchGroup]:
     """
-    The pieces from ``position`` on, grouped by what becomes one batch.
+    Groups the pieces from ``position`` on by what becomes one batch.
 
     Batches of one codec go together, and uncompressed ones with them: producers leave a tiny batch
     uncompressed when that is smaller.
 
-    Args:
-        pieces: of one answer, in order.
-        position: the first offset that counts.
-        policy: what may be merged.
-        aborted: the records that do not count.
-        limit: bytes of a group that has more than one piece.
+    ``position`` is the first offset that counts; ``limit`` the bytes of a group of several pieces.
 
     Raises:
         CorruptBatch: after all groups before the batch that is damaged.

@@ -2,8 +2,8 @@
 What the target has already, beyond the committed position.
 
 A task that is killed leaves records on the target which its last committed position does not know
-of. Copied again they would be duplicates, which at least once allows; but they can be told: a
-position record says, in its header, at which offset of the remote partition the next record went
+of. Copied again they would be duplicates, which at least once allows; but they can be recognised: a
+position record has in its header at which offset of the remote partition the next record went
 (``Lineage.remote_end``). What stands there from that offset on is compared, record by record, with
 what the source has behind the position. As far as both are equal it need not be copied again. At
 the first difference copying begins, so nothing is ever passed over that the target does not hold.
@@ -16,8 +16,9 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from flows.source.forward.batch import Batch, split
-from flows.source.forward.recode import DecodedRecord, each_record
+from flows.source.forward.recode import each_record
+from flows.source.forward.record_batch import Batch, split
+from flows.source.forward.record_body import DecodedRecord
 from mm2.core.model import NO_OFFSET
 from mm2.kafka.wire.compression import TooLarge
 
@@ -36,12 +37,12 @@ class Overlap:
 
     Args:
         unread: their offsets, from the one behind the committed position on.
-        most: bytes of them that are looked at, decompressed.
+        most: bytes of them that are compared, decompressed.
         used_up: called when there is more to be read before anything can be compared.
 
     Attributes:
         unread: offsets that are still to be read; none are left once something cannot be.
-        most: bytes that may still be looked at.
+        most: bytes that may still be compared.
         passed: how many records of the source were found here.
         end: remote offset behind the last record that was found; -1 if there is none.
     """
@@ -80,13 +81,12 @@ class Overlap:
 
     async def read_on(self, data: memoryview) -> None:
         """
-        Goes on with other records, when it is used up.
+        Continues with more records; only when it is used up.
 
         Nothing is read behind a batch that is too large, cannot be read or may have been aborted:
-        the rest will be copied twice.
+        what follows will be copied twice.
 
-        Args:
-            data: what stands from the first unread offset on; empty if it cannot be had.
+        ``data`` starts at the first unread offset; it is empty if it cannot be read.
         """
         prints, ends, unread = array("q"), array("q"), range(0)
         try:

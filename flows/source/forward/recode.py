@@ -2,19 +2,19 @@
 Re-encoding of batches that cannot be forwarded as they are, or are too small to be worth it.
 
 Only offset and timestamp deltas are rewritten, so keys, values and headers are never decoded and
-may hold whatever bytes they like (a header key that is not UTF-8, say, which client libraries
-refuse). Compiled code does it; Python does until that is compiled, for formats before record
-batches, and to say what is wrong with a damaged batch.
+may hold any bytes. Compiled code does it; Python does until that is compiled, for formats before
+record batches, and to name the damage of a batch.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS, ContiguousBatches, Piece, each_batch
-from flows.source.forward.batch import (
+from flows.source.forward.record_batch import (
     HEADER_SIZE,
     LOG_APPEND_TIME,
     Batch,
@@ -23,6 +23,7 @@ from flows.source.forward.batch import (
     plain,
     split,
 )
+from flows.source.forward.record_body import DecodedRecord, keyed_body, read_varint, varint
 from mm2.kafka.wire.compiled import NotCarried, RecordsSection, reencode
 from mm2.kafka.wire.compression import MOST_PLAIN, NONE, Compression, TooLarge, compress, decompress
 from mm2.kafka.wire.message_set_v01 import read_legacy
@@ -32,26 +33,10 @@ _LATEST: Final = (1 << 63) - 1
 """Timestamps that a batch can hold."""
 
 _MOST_PLAIN: Final = 4 << 20
-"""Bytes of batches, not compressed, that become one. How small they compress says little of it."""
+"""Bytes of batches, not compressed, that become one. Their compressed size is no measure of it."""
 
 _OF_RECORD: Final = 128
 """Bytes that a record takes in Python, however small it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedRecord:
-    """
-    One record: where and when, and the rest as bytes.
-
-    Attributes:
-        offset: in the source log.
-        timestamp: in ms; -1 is none.
-        body: encoded key, value and headers, from the key's length on.
-    """
-
-    offset: int
-    timestamp: int
-    body: bytes
 
 
 class Recoded(NamedTuple):
@@ -60,7 +45,7 @@ class Recoded(NamedTuple):
 
     Attributes:
         data: its bytes, without a producer.
-        offsets: source offset of each record in it, ascending.
+        offsets: source offset of each record in it, ascending; some may repeat.
     """
 
     data: bytearray
@@ -69,11 +54,9 @@ class Recoded(NamedTuple):
 
 def records_of(batch: Batch, most: int = MOST_PLAIN) -> list[DecodedRecord]:
     """
-    The records that a consumer of the source would see, in order.
+    Returns the records that a consumer of the source would see, in order.
 
-    Args:
-        batch: which has them.
-        most: bytes of memory that they may take, decompressed.
+    ``most`` limits the bytes of memory that they may take, decompressed.
 
     Raises:
         TooLarge: they would take more.
@@ -98,11 +81,9 @@ def _check_count(batch: Batch, most: int) -> None:
 
 def each_record(batch: Batch, most: int = MOST_PLAIN) -> Iterator[DecodedRecord]:
     """
-    What ``records_of`` returns, one by one.
+    Yields what ``records_of`` returns.
 
-    Args:
-        batch: which has them.
-        most: bytes that may come out of it, decompressed.
+    ``most`` limits the bytes that may come out of the batch, decompressed.
 
     Raises:
         TooLarge: more would come out.
@@ -142,31 +123,32 @@ def encode(records: Sequence[DecodedRecord], how: Compression) -> Recoded:
         payload += varint(len(head) + len(record.body))
         payload += head
         payload += record.body
-    offsets = [record.offset for record in records]
-    return _recoded(RecordsSection(memoryview(payload), offsets, first, max(timestamps)), how)
+    offsets: Sequence[int] = [record.offset for record in records]
+    if len(set(offsets)) == len(offsets):
+        offsets = _in_a_row(offsets)
+    section = RecordsSection(memoryview(payload), [], first, max(timestamps))
+    return _recoded(section, how, offsets)
 
 
 def recode(
     parts: Sequence[Piece], position: int, how: Compression, most: int = MOST_PLAIN
 ) -> Recoded | None:
     """
-    One batch of all records from ``position`` on, as the target takes it; None if none is left.
+    Makes one batch of all records from ``position`` on; None if none is left.
 
-    Args:
-        parts: what it is made of.
-        position: the first offset that counts.
-        how: it is compressed.
-        most: bytes of memory that the records of one part may take, decompressed.
+    ``most`` limits the bytes that the records of one part may take, decompressed.
 
     Raises:
         TooLarge: those of a part that is alone would take more.
         ValueError: if the bytes are not batches, or more than one that are together too large.
     """
     try:
-        section = reencode(_joined(parts, most), position)
+        section = reencode(joined(parts, most), position)
     except NotCarried:
         return recode_bytes(parts, position, how, most)
-    return None if section is None else _recoded(section, how)
+    if section is None:
+        return None
+    return _recoded(section, how, _in_a_row(section.offsets))
 
 
 def recode_bytes(
@@ -178,17 +160,25 @@ def recode_bytes(
     return encode(records, how) if records else None
 
 
-def _joined(parts: Sequence[Piece], most: int) -> bytes | memoryview:
+def joined(parts: Sequence[Piece], most: int, *, together: int = _MOST_PLAIN) -> bytes | memoryview:
+    """
+    Batches side by side, not compressed.
+
+    ``most`` limits the bytes that one may have then, ``together`` those of several.
+
+    Raises:
+        ValueError: they would have more, are of an old format, or cannot be read.
+    """
     if len(parts) == 1:
         if isinstance(parts[0], Batch):
             _check_count(parts[0], most)
         return _plain(parts[0], most)
-    plains, room = [], min(_MOST_PLAIN, most)
+    plains, room = [], min(together, most)
     for part in parts:
         plains.append(_plain(part, room))
         room -= len(plains[-1])
         if room < 0:
-            raise ValueError(f"{len(parts)} batches have more than {_MOST_PLAIN} bytes of records")
+            raise ValueError(f"{len(parts)} batches have more than {together} bytes of records")
     return b"".join(plains)
 
 
@@ -202,31 +192,35 @@ def _plain(part: Piece, most: int) -> memoryview | bytes:
     return plain(part, decompress(part.codec, part.data[HEADER_SIZE:], most=most))
 
 
-def _recoded(section: RecordsSection, how: Compression) -> Recoded:
-    offsets: Sequence[int] = section.offsets
-    first, last, count = offsets[0], offsets[-1], len(offsets)
-    data = assemble(
+def _recoded(section: RecordsSection, how: Compression, offsets: Sequence[int]) -> Recoded:
+    return Recoded(batch_of(section, how, len(offsets)), offsets)
+
+
+def batch_of(section: RecordsSection, how: Compression, count: int) -> bytearray:
+    """A batch of so many records, without a producer."""
+    return assemble(
         section.payload if how.codec == NONE else compress(how, section.payload),
         attributes=how.codec,
         count=count,
         base_timestamp=section.base_timestamp,
         max_timestamp=section.max_timestamp,
     )
-    if last - first + 1 == count:
-        offsets = range(first, last + 1)  # cheaper to keep and to go through
-    return Recoded(data, offsets)
+
+
+def _in_a_row(offsets: Sequence[int]) -> Sequence[int]:
+    """A range if they are one, which is cheaper to keep and to go through; none may repeat."""
+    first, last = offsets[0], offsets[-1]
+    return range(first, last + 1) if last - first + 1 == len(offsets) else offsets
 
 
 def halve(
     data: bytes | bytearray, offsets: Sequence[int], most: int = MOST_PLAIN
 ) -> tuple[Recoded, Recoded]:
     """
-    Two batches in the place of one that is larger than the target accepts.
+    Splits a batch that is larger than the target accepts.
 
-    Args:
-        data: the batch, offsets from 0, at least two records.
-        offsets: source offset of each of its records.
-        most: bytes of memory that they may take, decompressed.
+    The batch has offsets from 0 and at least two records; ``offsets`` are theirs in the source.
+    Records of the same one are only separated if it has no others.
 
     Raises:
         ValueError: it cannot be read, or is too large for that.
@@ -236,68 +230,30 @@ def halve(
         DecodedRecord(offset, record.timestamp, record.body)
         for offset, record in zip(offsets, records_of(batch, most), strict=True)
     ]
-    middle, how = len(records) // 2, Compression(batch.codec)
+    middle, how = _middle(offsets), Compression(batch.codec)
     return encode(records[:middle], how), encode(records[middle:], how)
+
+
+def _middle(offsets: Sequence[int]) -> int:
+    """The number of the record in the middle; the first of its offset, if that can be."""
+    middle = len(offsets) // 2
+    at = offsets[middle]
+    return bisect_left(offsets, at) or bisect_right(offsets, at) % len(offsets) or middle
 
 
 def first_of(data: bytes | bytearray, offsets: Sequence[int], most: int = MOST_PLAIN) -> Recoded:
     """
-    A batch of nothing but the first record of another one.
+    Makes a batch of only the first record of another, and of those with the same offset.
 
-    Args:
-        data: the batch.
-        offsets: source offset of each of its records.
-        most: bytes of memory that they may take, decompressed.
+    ``offsets`` are those in the source.
 
     Raises:
         ValueError: it cannot be read, or is too large for that.
     """
     (batch,) = split(memoryview(data))
-    record = next(each_record(batch, most))
-    alone = DecodedRecord(offsets[0], record.timestamp, record.body)
-    return encode([alone], Compression(batch.codec))
-
-
-def keyed_body(
-    key: bytes | None, value: bytes | None, headers: Sequence[tuple[bytes, bytes]] = ()
-) -> bytes:
-    """The body of a record: its key, its value and its headers."""
-    names_and_values = [nullable(name) + nullable(data) for name, data in headers]
-    return nullable(key) + nullable(value) + varint(len(headers)) + b"".join(names_and_values)
-
-
-def nullable(data: bytes | None) -> bytes:
-    """A length, -1 for None, and the bytes."""
-    return varint(-1) if data is None else varint(len(data)) + data
-
-
-def varint(value: int) -> bytes:
-    """A signed number in Protocol Buffers' zig-zag encoding, as records use it."""
-    rest = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while rest > 0x7F:  # noqa: PLR2004 - seven bits a byte
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
-
-
-def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """
-    The signed number at ``at``, and where the next byte after it is.
-
-    Raises:
-        ValueError: if the data ends inside it, or it is longer than 64 bits.
-    """
-    value = shift = 0
-    try:
-        while (byte := data[at]) > 0x7F:  # noqa: PLR2004 - seven bits a byte
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            at += 1
-            if shift > 63:  # noqa: PLR2004 - longer than any 64-bit number
-                raise ValueError("a number in the batch is longer than 64 bits")
-    except IndexError:
-        raise ValueError("the batch ends inside a number") from None
-    value |= byte << shift
-    return (value >> 1) ^ -(value & 1), at + 1
+    count = bisect_right(offsets, offsets[0])
+    records = [
+        DecodedRecord(offsets[0], record.timestamp, record.body)
+        for record in islice(each_record(batch, most), count)
+    ]
+    return encode(records, Compression(batch.codec))

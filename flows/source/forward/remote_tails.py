@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from flows.source.forward.overlap import Overlap
+from flows.source.forward.record_batch import HEADER_SIZE, CorruptBatch, read
 from flows.source.mirrored_partition import MirroredPartition
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.errors import Unavailable
@@ -21,7 +22,7 @@ from mm2.kafka.wire.wire_client import WireClient
 log = structlog.get_logger()
 
 _MOST_BYTES: Final = 64 << 20
-"""Of all tails that are looked at together, decompressed, so that a start does not take long."""
+"""Of all tails together, decompressed, so that a start does not take long."""
 
 _LEAST_BYTES: Final = 1 << 20
 """Of the tail of one partition."""
@@ -46,10 +47,9 @@ _PASSING: Final = frozenset(
 
 class Tails:
     """
-    Keeps overlaps supplied: a partition that has used up its own is not fetched meanwhile.
+    Reads the overlaps of partitions; one that has used up its overlap is not fetched meanwhile.
 
     Args:
-        target: which has the remote partitions.
         partitions: of the task; may change at any time, followed by ``wake()``.
         supplied: called when a partition may be fetched again.
     """
@@ -67,12 +67,11 @@ class Tails:
 
     async def find(self, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, Overlap]:
         """
-        Where remote partitions hold something from the given offsets on; nothing is read yet.
+        Finds what remote partitions hold from the given offsets on, without reading it.
 
         Of a long tail only the beginning will be read; what is not read will be copied twice.
 
-        Args:
-            ends: for each, the offset behind the record that the committed position speaks of.
+        ``ends`` has the offset behind the record at the committed position.
 
         Raises:
             Unavailable: the target does not answer.
@@ -84,27 +83,27 @@ class Tails:
         return {where: Overlap(unread, most, self.wake) for where, unread in longer.items()}
 
     def wake(self) -> None:
-        """There is something to be read."""
+        """There are tails to read."""
         self._wake.set()
 
     async def run(self) -> None:
         """Reads one fetch of each tail that is used up, until cancelled."""
         while True:
             self._wake.clear()
-            waiting = [each for each in self._partitions.values() if each.waits_for_tail]
+            waiting = [each for each in self._partitions.values() if each.fetch.waits_for_tail]
             for partition in waiting:
                 await self._read(partition)
             if not waiting:
                 await self._wake.wait()
 
     async def _read(self, partition: MirroredPartition) -> None:
-        overlap = partition.overlap
+        overlap = partition.fetch.overlap
         if overlap is None:
             return
         try:
-            data = await self._fetch(partition.lane.target, overlap)
+            data = await self._fetch(partition.sender.target, overlap)
         except Unavailable as error:
-            log.debug("source.look_failed", error=str(error))
+            log.debug("source.check_failed", error=str(error))
             await asyncio.sleep(_BACKOFF_S)
             with suppress(Unavailable):
                 await self._target.refresh()  # another broker may lead it
@@ -113,20 +112,46 @@ class Tails:
         self._supplied()
 
     async def _fetch(self, where: TopicPartition, overlap: Overlap) -> memoryview:
-        if (node := self._target.leader(where)) is None:
-            raise Unavailable(self._target.alias, f"{where} has no leader")
-        await asyncio.sleep(self._target.throttle.delay(node))
         most = min(_FETCH_BYTES, max(overlap.most, _LEAST_BYTES))
-        request = FetchRequest(
-            max_wait_ms=_WAIT_MS,
-            min_bytes=1,
-            max_bytes=most,
-            read_committed=False,
-            topics={where.topic: [(where.partition, overlap.unread.start, most)]},
-        )
-        partitions = (await self._target.fetch(node, request)).partitions
-        if not partitions:  # The broker throttles us.
-            raise Unavailable(self._target.alias, f"no answer about {where}")
-        if (error := partitions[0].error) in _PASSING:
-            raise Unavailable(self._target.alias, f"{where}: {code_name(error)}")
-        return partitions[0].records if error == Code.NONE else memoryview(b"")
+        return await _read_at(self._target, where, overlap.unread.start, most)
+
+
+async def end_without_markers(target: WireClient, where: TopicPartition, end: int) -> int:
+    """
+    The first of the transaction markers at the end of a log that ends at ``end``; ``end`` if none.
+
+    Where a log lost its end, a transaction coordinator that did not know that a marker was written
+    writes it again, at the place of a lost record.
+
+    Raises:
+        Unavailable: the target does not answer, or with bytes that are no batch.
+    """
+    while end > 0:
+        try:
+            batch = read(await _read_at(target, where, end - 1, most=HEADER_SIZE), 0)
+        except CorruptBatch as error:
+            raise Unavailable(target.alias, f"{where}: {error}") from error
+        if batch is None or not batch.is_control or batch.base_offset >= end:
+            break
+        end = batch.base_offset
+    return end
+
+
+async def _read_at(target: WireClient, where: TopicPartition, offset: int, most: int) -> memoryview:
+    """Records from an offset on, at least a whole batch; none without leave to read."""
+    if (node := target.leader(where)) is None:
+        raise Unavailable(target.alias, f"{where} has no leader")
+    await asyncio.sleep(target.throttle.delay(node))
+    request = FetchRequest(
+        max_wait_ms=_WAIT_MS,
+        min_bytes=1,
+        max_bytes=most,
+        read_committed=False,
+        topics={where.topic: [(where.partition, offset, most)]},
+    )
+    partitions = (await target.fetch(node, request)).partitions
+    if not partitions:  # The broker throttles us.
+        raise Unavailable(target.alias, f"no answer about {where}")
+    if (error := partitions[0].error) in _PASSING:
+        raise Unavailable(target.alias, f"{where}: {code_name(error)}")
+    return partitions[0].records if error == Code.NONE else memoryview(b"")

@@ -1,1 +1,1 @@
-"""Watches for missing data and for topics that were made anew."""
+"""Watches for missing data and for re-created topics."""

@@ -18,29 +18,18 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.control_records import MissingTopic, encode_missing
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import MissingTopic
 
 
 class GapDetection:
     """
-    Watches the partitions of a task.
+    The parts that watch the partitions of a task for gaps.
 
     Args:
-        spec: the bundle.
         partitions: of the task; may change at any time, followed by ``watch.wake()``.
-        source: the source cluster.
-        target: the target cluster.
-        producer: the task's.
-        writer: a producer of the target cluster for what is noted.
-        maps: remembers where the target has what.
-        committer: makes what the target has count.
-        now_ms: the clock.
         changed: called when partitions may be fetched again, or have other leaders.
         report: called when something should be reported at once.
-
-    Attributes:
-        settler: compares positions with the source's logs.
-        watch: looks at both clusters from time to time.
     """
 
     def __init__(
@@ -52,7 +41,7 @@ class GapDetection:
         target: WireClient,
         producer: Producer,
         writer: Writer,
-        maps: TranslationPublisher,
+        translation: TranslationPublisher,
         committer: Committer,
         now_ms: Callable[[], int],
         changed: Callable[[], None],
@@ -61,16 +50,16 @@ class GapDetection:
         self._spec = spec
         self._writer = writer
         self._gaps = Gaps(spec, writer, now_ms=now_ms, wake=report)
-        self.settler = PositionValidator(
-            client=source, spec=spec.fetch, gaps=self._gaps, now_ms=now_ms, forget=maps.forget
+        self.validator = PositionValidator(
+            client=source, spec=spec, gaps=self._gaps, now_ms=now_ms, forget=translation.forget
         )
         ends = RemoteEnds(
             source=source,
             target=target,
             gaps=self._gaps,
             now_ms=now_ms,
-            forget=maps.forget,
-            runs=maps.stored,
+            forget=translation.forget,
+            runs=translation.stored,
             committer=committer,
             is_transactional=spec.exactly_once is not None,
         )
@@ -80,17 +69,17 @@ class GapDetection:
             producer=producer,
             gaps=self._gaps,
             ends=ends,
-            fails=spec.gaps.remote_fails,
+            fails=spec.gaps.fail_on_remote_gap,
             now_ms=now_ms,
             ask_for=self._ask_for,
-            forget=maps.forget,
+            forget=translation.forget,
         )
         self.watch = TopicMonitor(
             partitions=partitions,
             source=source,
             remote=remote,
             gaps=self._gaps,
-            spec=spec.gaps,
+            spec=spec,
             now_ms=now_ms,
             changed=changed,
         )
@@ -103,4 +92,4 @@ class GapDetection:
 
     async def _ask_for(self, topic: TopicName) -> None:
         missing = MissingTopic(topic=topic, epoch=self._spec.epoch)
-        await self._writer.send(self._spec.control_topic, *encode_missing(missing), partition=0)
+        await self._writer.send(self._spec.control_topic, *encode_control(missing), partition=0)

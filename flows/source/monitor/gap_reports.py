@@ -28,15 +28,7 @@ _OPEN: Final = frozenset({GapKind.TOMBSTONES_EXPIRED, GapKind.TRANSACTION_HANGIN
 
 
 class Gaps:
-    """
-    Takes note of gaps.
-
-    Args:
-        spec: the bundle, with the policies.
-        writer: a producer of the target cluster.
-        now_ms: the clock.
-        wake: called when something should be reported at once.
-    """
+    """Counts, logs, reports and stores gaps; ``wake`` is called when a report is due at once."""
 
     def __init__(
         self,
@@ -55,29 +47,16 @@ class Gaps:
     def found(self, partition: MirroredPartition, gap: Gap) -> bool:
         """Takes note of a gap; whether the partition may go on at ``gap.resume``."""
         fails = self._fails(gap.kind)
-        partition.lost += gap.lost
-        partition.diverged += gap.diverged
+        partition.gaps.count(gap)
         self._report(partition, gap.kind, gap.first, gap.end, is_open=gap.kind in _OPEN)
-        log.error(
-            "source.gap_found",
-            kind=gap.kind.value,
-            topic=partition.source.topic,
-            partition=partition.source.partition,
-            first=gap.first,
-            end=gap.end,
-            records_lost=gap.lost,
-            records_diverged=gap.diverged,
-            resume=gap.resume,
-            policy="fail" if fails else "report",
-        )
+        log_gap(partition, gap, fails=fails)
         if fails:
             partition.fail(f"{gap.kind.value}: offsets {gap.first} to {gap.end}")
         return not fails
 
     def closed(self, partition: MirroredPartition, kind: GapKind) -> None:
         """Takes note that what was reported as open is over."""
-        report = partition.gaps.get(kind)
-        if report is None or not report.is_open:
+        if (report := partition.gaps.open(kind)) is None:
             return
         self._report(partition, kind, report.first, report.end, is_open=False)
         log.info(
@@ -103,8 +82,8 @@ class Gaps:
         if kind is GapKind.TRANSACTION_HANGING:
             return False
         if kind in _OF_REMOTE:
-            return self._spec.gaps.remote_fails
-        return self._spec.gaps.fails
+            return self._spec.gaps.fail_on_remote_gap
+        return self._spec.gaps.fail_on_source_gap
 
     def _report(
         self, partition: MirroredPartition, kind: GapKind, first: int, end: int, *, is_open: bool
@@ -112,6 +91,22 @@ class Gaps:
         report = GapReport(
             kind=kind.value, first=first, end=end, time_ms=self._now_ms(), is_open=is_open
         )
-        partition.gaps[kind] = report
+        partition.gaps.add(kind, report)
         self._unwritten.put_nowait(encode_gap(partition.source, report))
         self._wake()
+
+
+def log_gap(partition: MirroredPartition, gap: Gap, *, fails: bool) -> None:
+    """Logs a gap that was found; whether the partition stops because of it."""
+    log.error(
+        "source.gap_found",
+        kind=gap.kind.value,
+        topic=partition.source.topic,
+        partition=partition.source.partition,
+        first=gap.first,
+        end=gap.end,
+        records_lost=gap.lost,
+        records_diverged=gap.diverged,
+        resume=gap.resume,
+        policy="fail" if fails else "report",
+    )

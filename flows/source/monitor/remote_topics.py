@@ -34,18 +34,12 @@ _ASK_AT_LEAST_MS: Final = 300_000
 
 class RemoteTopics:
     """
-    Compares the remote topics with what the positions say of them.
+    Compares the remote topics with those that the positions belong to.
 
     Args:
-        source: the source cluster, whose start a new copy begins at.
-        target: the target cluster.
-        producer: writes to the remote topics.
-        gaps: takes note of what is missing.
-        ends: looks whether the remote logs have lost something.
         fails: whether partitions stop when their remote topic is gone.
-        now_ms: the clock.
         ask_for: asks the flow's leader to create a remote topic.
-        forget: called when a partition goes back, for those who remember where it was.
+        forget: called when a partition goes back to an earlier offset.
     """
 
     def __init__(
@@ -75,73 +69,76 @@ class RemoteTopics:
 
     @property
     def is_unsure(self) -> bool:
-        """Whether to look again soon."""
+        """Whether to check again soon."""
         return self._ends.is_unsure
 
-    async def look(self, partitions: Sequence[MirroredPartition]) -> None:
+    async def check(self, partitions: Sequence[MirroredPartition]) -> None:
         """
-        Looks at all remote topics once.
+        Checks all remote topics once.
 
         Raises:
             ClusterError: a cluster does not answer.
         """
-        topics = await self._target.describe({p.lane.target.topic for p in partitions})
+        topics = await self._target.describe({p.sender.target.topic for p in partitions})
         gone = {name for name, topic in topics.items() if _is_gone(topic)}
         same: dict[MirroredPartition, UUID | None] = {}
         for partition in partitions:
-            topic = topics.get(partition.lane.target.topic)
+            topic = topics.get(partition.sender.target.topic)
             if topic is None or partition.error is not None:
                 continue
             if topic.name in gone:
                 self._hold(partition)
-            elif partition.lane.target.partition in topic.partitions:
+            elif partition.sender.target.partition in topic.partitions:
                 if _is_same(partition, topic):
                     same[partition] = topic.topic_id
                 elif self._withdraw(partition):
                     await self._begin_again(partition, topic.topic_id)
             else:
                 error = topic.error or Code.UNKNOWN_TOPIC_OR_PARTITION
-                partition.lane.last_error = f"the target answers {code_name(error)}"
-        for partition in await self._ends.look(same, self._withdraw):
+                partition.sender.last_error = f"the target answers {code_name(error)}"
+        for partition in await self._ends.check(same, self._withdraw):
             self._accept(partition, same[partition])
-        # Where the source topic is gone as well, nobody misses the copy.
-        missed = {p.lane.target.topic for p in partitions if not p.is_missing}
+        # Where the source topic is gone as well, its copy is not missed.
+        missed = {p.sender.target.topic for p in partitions if not p.validation.is_missing}
         await self._note_missing(missed & gone)
 
     def _hold(self, partition: MirroredPartition) -> None:
         """Writes nothing more, so that nothing of the middle gets into a new, empty topic."""
-        partition.is_remote_there = partition.is_settled = False
-        if not self._producer.withdraw(partition.lane):
+        partition.remote.block()
+        partition.validation.invalidate()
+        if not self._producer.withdraw(partition.sender):
             return
-        topic = partition.lane.target.topic
+        topic = partition.sender.target.topic
         # A single broker that has just started may not know a topic that is there.
-        is_certain = topic in self._missing and partition.remote_id is not None
-        if self._fails and is_certain and not partition.is_missing:
+        is_certain = topic in self._missing and partition.remote.topic_id is not None
+        if self._fails and is_certain and not partition.validation.is_missing:
             partition.fail(f"the remote topic {topic} was deleted")
 
     def _withdraw(self, partition: MirroredPartition) -> bool:
         """Has nothing more written to a partition; whether nothing of it is under way any more."""
-        partition.is_remote_there = partition.is_settled = False
-        return self._producer.withdraw(partition.lane) and partition.is_at_rest
+        partition.remote.block()
+        partition.validation.invalidate()
+        return self._producer.withdraw(partition.sender) and partition.is_idle
 
     async def _begin_again(self, partition: MirroredPartition, found: UUID | None) -> None:
         starts = await self._source.list_offsets([partition.source], EARLIEST)
         if (start := starts.get(partition.source)) is None:
             return
-        reached = max(start, partition.mirrored + 1)
+        reached = max(start, partition.progress.mirrored + 1)
         gap = Gap(kind=GapKind.REMOTE_RECREATED, first=start, end=reached, resume=start)
         if self._gaps.found(partition, gap):
             partition.begin_at(start, self._now_ms())
             self._forget(partition.source)
-            partition.remote_id = None
+            partition.remote.identify(None)
             self._accept(partition, found)
 
     def _accept(self, partition: MirroredPartition, found: UUID | None) -> None:
-        if partition.remote_id is None and found is not None:
-            partition.remote_id, partition.committed = found, None
-        if not partition.is_remote_there:
-            self._producer.resume(partition.lane)
-            partition.is_remote_there = True
+        if partition.remote.topic_id is None and found is not None:
+            partition.remote.identify(found)
+            partition.progress.require_commit()
+        if not partition.remote.is_there:
+            self._producer.resume(partition.sender)
+            partition.remote.unblock()
 
     async def _note_missing(self, gone: set[TopicName]) -> None:
         for topic in gone - self._missing:
@@ -164,7 +161,8 @@ class RemoteTopics:
 
 
 def _is_same(partition: MirroredPartition, topic: TopicMetadata) -> bool:
-    return None in (partition.remote_id, topic.topic_id) or partition.remote_id == topic.topic_id
+    known = partition.remote.topic_id
+    return None in (known, topic.topic_id) or known == topic.topic_id
 
 
 def _is_gone(topic: TopicMetadata) -> bool:

@@ -15,8 +15,8 @@ from typing import Final
 import structlog
 
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.send.send_queue import OutgoingBatch
-from mm2.core.mirror_records import OffsetSync
+from flows.source.send.outgoing_batch import OutgoingBatch
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicPartition
 from mm2.core.translation.offset_sync import OffsetSyncQueue
 from mm2.errors import ClusterError
@@ -30,13 +30,7 @@ _ROUND_SIZE: Final = 200
 
 
 class OffsetSyncs:
-    """
-    Publishes the offset syncs of a task.
-
-    Args:
-        spec: where, and how often.
-        writer: a producer of the cluster that holds the topic.
-    """
+    """Publishes the offset syncs of a task."""
 
     def __init__(self, spec: OffsetSyncSpec, writer: Writer) -> None:
         self._spec = spec

@@ -1,4 +1,4 @@
-"""Keeps the topic of exact runs small: what is in it of a task's partitions is looked through."""
+"""Keeps the topic of exact runs small: reads it, and deletes what is obsolete."""
 
 from __future__ import annotations
 
@@ -38,17 +38,10 @@ _REST_S: Final = 0.001
 
 class RunCleanup:
     """
-    Takes blocks of runs back that nobody needs.
+    Deletes blocks of runs that are no longer needed.
 
-    Of topics that the source no longer has, any task takes all blocks back: half an hour after it
-    first missed them.
-
-    Args:
-        spec: where the topic is.
-        runs: writes to it.
-        partitions: of the task; may change at any time.
-        source: the source cluster.
-        target: the target cluster.
+    Any task deletes the blocks of topics that the source no longer has, half an hour after it first
+    missed them.
     """
 
     def __init__(
@@ -76,7 +69,7 @@ class RunCleanup:
             try:
                 await self.tidy()
             except ClusterError as error:
-                log.warning("offset_runs.not_tidied", topic=self._runs.topic, error=str(error))
+                log.warning("offset_runs.not_deleted", topic=self._runs.topic, error=str(error))
             await asyncio.sleep(_EVERY_S)
 
     async def tidy(self) -> int:
@@ -97,13 +90,13 @@ class RunCleanup:
                 **await self._of_missing(stored),
             }
             written = await self._runs.tidy(due)
-        log.debug("offset_runs.tidied", topic=self._runs.topic, records=written)
+        log.debug("offset_runs.deleted", topic=self._runs.topic, records=written)
         return written
 
     async def _due(self, stored: Mapping[TopicPartition, StoredRuns]) -> Due:
         there = {where: each for where, each in self._partitions.items() if where in stored}
         upstream = await self._source.list_offsets(there, EARLIEST)
-        remotes = {where: each.lane.target for where, each in there.items()}
+        remotes = {where: each.sender.target for where, each in there.items()}
         downstream = await self._target.list_offsets(remotes.values(), EARLIEST)
         return {
             where: stored[where].due(upstream[where], downstream[remote])
@@ -113,7 +106,7 @@ class RunCleanup:
         }
 
     async def _of_missing(self, stored: StoredBlocks) -> Due:
-        """Tombstones for topics that are not there, and were not when last looked for."""
+        """Tombstones for topics that were missing at this check and at the last one."""
         answers = await self._source.describe(stored.others) if stored.others else {}
         gone = {n for n, each in answers.items() if each.error == Code.UNKNOWN_TOPIC_OR_PARTITION}
         missing = frozenset(map(TopicName, gone)) & stored.others
@@ -127,11 +120,10 @@ class RunCleanup:
 
 class StoredBlocks:
     """
-    What the topic has.
+    The contents of the topic of runs.
 
     Args:
-        partitions: whose blocks are wanted.
-        missing: topics of which only the names of the blocks are wanted.
+        missing: topics of which only the names of the blocks are read.
 
     Attributes:
         runs: of ``partitions``.

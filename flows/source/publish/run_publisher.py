@@ -8,7 +8,7 @@ task that is killed just then leaves a hole. Where there is a hole translations 
 never wrong. So nothing is ever held up by a topic that cannot be written.
 
 Whoever translates decodes all that is written, in a process that has more to do. So a block that
-fills slowly is not written anew for each of its runs, and what a task writes has a limit.
+fills slowly is not rewritten for each of its runs, and what a task writes has a limit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ALL_S: Final = 2.0
 """So often blocks are written that have hardly grown; others as soon as they are worth it."""
 
 _COUNT_S: Final = 60.0
-"""How often it is said that runs were given up."""
+"""How often dropped runs are logged."""
 
 BATCH_BYTES: Final = 256 << 10
 """Of the writer: the other cluster may be far away, and a round of thousands has no time."""
@@ -60,8 +60,6 @@ class RunPublisher:
     Publishes the runs of a task.
 
     Args:
-        topic: where to.
-        writer: a producer of the cluster that has the topic.
         partitions: of the task; may change at any time.
         is_transactional: whether each commit leaves a marker on the target.
         epoch: of the leader that started the task.
@@ -178,7 +176,7 @@ class RunPublisher:
         is_for_all = now >= self._all_at
         async with self._one_at_a_time:
             # Not before: what was given up meanwhile is another task's.
-            partitions = self._lively()
+            partitions = self._active()
             if is_for_all:
                 self._copied.clear()
             blocks = await self._publish(partitions, grown=not is_for_all)
@@ -188,7 +186,7 @@ class RunPublisher:
         runs = sum(len(block.runs) for block in blocks)
         return max(_ROUND_S, len(blocks) / _BLOCKS_IN_A_SECOND, runs / _RUNS_IN_A_SECOND)
 
-    def _lively(self) -> list[MirroredPartition]:
+    def _active(self) -> list[MirroredPartition]:
         """The partitions of which something was copied since all of that was published."""
         return [each for at, each in self._copied.items() if self._partitions.get(at) is each]
 
@@ -232,12 +230,12 @@ class RunPublisher:
         log.warning("offset_runs.failed", topic=self._topic, error=error)
 
     def _count_given_up(self, partitions: Iterable[MirroredPartition]) -> None:
-        """Says so, not too often, if some were too fast for their runs to be written."""
+        """Logs at intervals how many runs were dropped because they came too fast."""
         for tracker in (each.runs for each in partitions if each.runs is not None):
             self._given_up += tracker.given_up
             tracker.given_up = 0
         if self._given_up and _now() >= self._count_at:
-            log.warning("offset_runs.given_up", topic=self._topic, runs=self._given_up)
+            log.warning("offset_runs.dropped", topic=self._topic, runs=self._given_up)
             self._count_at, self._given_up = _now() + _COUNT_S, 0
 
 
@@ -248,7 +246,7 @@ def _now() -> float:
 def _take(partition: MirroredPartition, *, grown: bool) -> list[Block]:
     if partition.runs is None:
         return []
-    partition.runs.cover(partition.told)
+    partition.runs.cover(partition.runs_end)
     return partition.runs.take(grown=grown)
 
 

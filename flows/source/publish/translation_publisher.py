@@ -1,7 +1,7 @@
 """
 What lets others translate offsets: offset syncs for all clients, and exact runs for ours.
 
-A flow may want both, the syncs alone, or nothing; the rest of the task need not know which.
+A flow may publish both, the syncs alone, or nothing; the other parts need not know which.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.publish.offset_syncs import OffsetSyncs
 from flows.source.publish.run_cleanup import RunCleanup, StoredBlocks
 from flows.source.publish.run_publisher import RunPublisher
-from flows.source.send.send_queue import OutgoingBatch
+from flows.source.send.outgoing_batch import OutgoingBatch
 from mm2.core.model import TopicPartition
 from mm2.core.translation.partition_runs import PartitionRuns
 from mm2.core.translation.run_tracker import RunTracker
@@ -36,13 +36,7 @@ class TranslationPublisher:
     """
     Publishes where the target has the records of a task.
 
-    Args:
-        spec: the bundle.
-        writer: a producer of the cluster that holds the topics; None if nothing is published.
-        partitions: of the task; may change at any time.
-        source: the source cluster.
-        target: the target cluster.
-        producer_epoch: of the task.
+    ``writer`` is None if the flow publishes nothing.
     """
 
     def __init__(
@@ -58,7 +52,7 @@ class TranslationPublisher:
         self._cluster = spec.offset_syncs
         self._syncs: OffsetSyncs | None = None
         self._runs: RunPublisher | None = None
-        self._tidying: RunCleanup | None = None
+        self._cleanup: RunCleanup | None = None
         syncs = spec.offset_syncs
         if syncs is None or writer is None:
             return
@@ -72,14 +66,14 @@ class TranslationPublisher:
                 epoch=spec.epoch,
                 producer_epoch=producer_epoch,
             )
-            self._tidying = RunCleanup(syncs, self._runs, partitions, source=source, target=target)
+            self._cleanup = RunCleanup(syncs, self._runs, partitions, source=source, target=target)
 
     def tracker(self, generation: int) -> RunTracker | None:
-        """What gathers the runs of a partition assigned then; None if nobody wants to know them."""
+        """Collects the runs of a newly assigned partition; None if runs are not published."""
         return None if self._runs is None else self._runs.tracker(generation)
 
     def wake(self) -> None:
-        """There is something new to tell."""
+        """There is something new to publish."""
         if self._runs is not None:
             self._runs.wake()
 
@@ -109,13 +103,13 @@ class TranslationPublisher:
         Raises:
             Unavailable: no answer.
         """
-        wanted = {each.source: each for each in partitions}
+        requested = {each.source: each for each in partitions}
         if self._runs is None or self._cluster is None:
             return {}
-        await self._runs.settle(wanted.values())
+        await self._runs.settle(requested.values())
         cluster, topic = self._cluster, self._runs.topic
         records = records_to_end(cluster.cluster, cluster.properties, topic, partitions=[0])
-        stored = StoredBlocks(wanted, frozenset())
+        stored = StoredBlocks(requested, frozenset())
         try:
             await stored.read(records)
         except Unavailable:
@@ -137,8 +131,8 @@ class TranslationPublisher:
                 group.create_task(self._promote_now_and_then(), name="promote")
             if self._runs is not None:
                 group.create_task(self._runs.run(), name="offset-runs")
-            if self._tidying is not None:
-                group.create_task(self._tidying.run(), name="tidy-runs")
+            if self._cleanup is not None:
+                group.create_task(self._cleanup.run(), name="run-cleanup")
 
     async def _promote_now_and_then(self) -> None:
         while True:

@@ -14,23 +14,22 @@ class InFlightLimits:
     Counts the requests that are under way to each broker.
 
     Args:
-        throttle: knows which brokers want to be left alone.
-        changed: called when a broker that was left alone may be sent something again.
+        changed: called when a throttled broker may be sent requests again.
     """
 
     def __init__(self, throttle: Throttle, changed: Callable[[], None]) -> None:
         self._throttle = throttle
         self._changed = changed
         self._counts: dict[int, int] = {}
-        self._resting: set[int] = set()
+        self._throttled: set[int] = set()
 
     def has_room(self, node: int) -> bool:
-        """Whether a broker may be sent one more request now; if it rests, ``changed`` follows."""
-        if node in self._resting:
+        """Whether a broker may be sent one more request; if it throttles, ``changed`` follows."""
+        if node in self._throttled:
             return False
         if delay_s := self._throttle.delay(node):
-            self._resting.add(node)
-            asyncio.get_running_loop().call_later(delay_s, self._rested, node)
+            self._throttled.add(node)
+            asyncio.get_running_loop().call_later(delay_s, self._resumed, node)
             return False
         # What is sent behind a request that is throttled would wait in vain, and time out.
         most = 1 if self._throttle.is_throttled(node) else MAX_IN_FLIGHT
@@ -44,6 +43,6 @@ class InFlightLimits:
         """It is answered, or will never be."""
         self._counts[node] -= 1
 
-    def _rested(self, node: int) -> None:
-        self._resting.discard(node)
+    def _resumed(self, node: int) -> None:
+        self._throttled.discard(node)
         self._changed()

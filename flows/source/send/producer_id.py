@@ -33,12 +33,12 @@ async def take_identity(spec: BundleSpec, target: WireClient) -> ProducerIdentit
     Connects to the target and takes the bundle's identity, if its leader still leads.
 
     Raises:
-        Fenced: another leader has the bundle, or nobody leads.
+        Fenced: another leader has the bundle, or no node leads.
         ClusterError: the target does not answer, or refuses.
     """
     async with asyncio.TaskGroup() as group:
         group.create_task(target.start(), name="target")
-        group.create_task(check_leader(spec), name="look")
+        group.create_task(check_leader(spec), name="leader")
     return await bundle_identity(spec, target)
 
 

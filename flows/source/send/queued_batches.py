@@ -1,5 +1,5 @@
 """
-What waits in a lane, made into fewer batches.
+What waits in a sender, made into fewer batches.
 
 A request takes one batch of a partition, and five requests may be on the way. So small batches that
 pile up behind a slow target would leave it one by one, ever further behind. While they wait they
@@ -14,25 +14,26 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from flows.source.forward.batch import Batch, read
 from flows.source.forward.merge_batches import MergePolicy, common_codec
 from flows.source.forward.recode import recode
-from flows.source.send.send_queue import OutgoingBatch, PartitionSender
+from flows.source.forward.record_batch import Batch, read
+from flows.source.send.outgoing_batch import OutgoingBatch
+from flows.source.send.send_queue import PartitionSender
 
 _SMALL_COUNT: Final = 64
 _SMALL_BYTES: Final = 16 << 10
 """More would take longer to re-encode than to send."""
 
 
-def merge_queued(lane: PartitionSender, policy: MergePolicy) -> OutgoingBatch | None:
+def merge_queued(sender: PartitionSender, policy: MergePolicy) -> OutgoingBatch | None:
     """
     One batch, not stamped, in the place of the first ones queued; takes those off the queue.
 
     None if there is nothing to be merged.
     """
-    if not _is_small(lane.queue[0]):
+    if not _is_small(sender.queue[0]):
         return None
-    waiting = list(_waiting(lane, policy))
+    waiting = list(_waiting(sender, policy))
     if len(waiting) <= 1:
         return None
     outgoing = [each for each, _ in waiting]
@@ -48,23 +49,30 @@ def merge_queued(lane: PartitionSender, policy: MergePolicy) -> OutgoingBatch | 
             each.is_fixed = True  # what cannot be read, or not made into one, is sent as it is
         return None
     for _ in waiting:
-        lane.queue.popleft()
+        sender.queue.popleft()
+    covers = None
+    if any(each.covers is not None for each in outgoing):
+        covers = range(outgoing[0].start, outgoing[-1].end)
     return replace(
         outgoing[0],
         data=recoded.data,
-        offsets=_in_a_row([each.offsets for each in outgoing]),
+        offsets=_in_a_row(
+            [each.offsets for each in outgoing],
+            repeats=covers is not None or outgoing[0].owner is not None,
+        ),
+        covers=covers,
         oldest_ms=min(each.oldest_ms for each in outgoing),
         size=sum(each.size for each in outgoing),
     )
 
 
-def _waiting(lane: PartitionSender, policy: MergePolicy) -> Iterator[tuple[OutgoingBatch, Batch]]:
-    """The batches at the head of the queue that may become one."""
-    room = min(policy.most_bytes, lane.most_bytes)
+def _waiting(sender: PartitionSender, policy: MergePolicy) -> Iterator[tuple[OutgoingBatch, Batch]]:
+    room = min(policy.most_bytes, sender.most_bytes)
     compression = None
-    for each in lane.queue:
+    for each in sender.queue:
         room -= len(each.data)
-        if each.is_fixed or not _is_small(each) or room < 0:
+        is_other = each.owner is not sender.queue[0].owner
+        if each.is_fixed or is_other or not _is_small(each) or room < 0:
             return
         batch = read(memoryview(each.data), 0)
         if batch is None:
@@ -80,8 +88,8 @@ def _is_small(batch: OutgoingBatch) -> bool:
     return len(batch.data) <= _SMALL_BYTES and len(batch.offsets) <= _SMALL_COUNT
 
 
-def _in_a_row(parts: Sequence[Sequence[int]]) -> Sequence[int]:
+def _in_a_row(parts: Sequence[Sequence[int]], *, repeats: bool) -> Sequence[int]:
     first, last, count = parts[0][0], parts[-1][-1], sum(map(len, parts))
-    if last - first + 1 == count:
+    if not repeats and last - first + 1 == count:
         return range(first, last + 1)
     return list(chain.from_iterable(parts))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Final
 
-from flows.source.forward.batch import SEQUENCE_MASK
-from mm2.core.model import NO_OFFSET, TopicPartition
-from mm2.core.translation.runs import Run
+from flows.source.send.outgoing_batch import OutgoingBatch, SendState
+from mm2.core.model import TopicPartition
 from mm2.kafka.wire.error_codes import MAYBE_APPENDED, SEQUENCE_LOST, Code
 
 MAX_IN_FLIGHT: Final = 5
@@ -20,85 +18,29 @@ STUCK_AFTER: Final = 4
 """Failed attempts in a row, which is after about a second and a half."""
 
 
-class SendState(Enum):
-    """What becomes of a lane whose first batch the target refuses for good."""
-
-    STOP = "drop all that is queued"
-    RETRY = "send it again after a while"
-    WAIT = "hold all until the batch is skipped"
-
-
 def _ignore(_: object) -> None:
-    """Nobody wants to know."""
+    """The default: does nothing."""
 
 
 def _stop(_batch: object, _code: int) -> SendState:
-    """Nobody knows what to do about it."""
+    """The default: stops the sender."""
     return SendState.STOP
-
-
-@dataclass(slots=True, eq=False)
-class OutgoingBatch:
-    """
-    One batch on its way.
-
-    Attributes:
-        data: the batch, restamped.
-        sequence: of its first record.
-        offsets: source offset of each of its records.
-        oldest_ms: the time of its oldest record, as its header tells; -1 if it has none.
-        answer: the broker's error code; None while there is none.
-        base_offset: downstream offset of its first record, once appended.
-        size: bytes that it took of the memory budget; the parts of a split batch share them.
-        is_doubtful: whether the target may have it although it did not say so.
-        is_fixed: whether it may not become one with others: it was sent, or cannot be read.
-    """
-
-    data: bytearray
-    sequence: int
-    offsets: Sequence[int]
-    oldest_ms: int
-    size: int
-    answer: int | None = None
-    base_offset: int = NO_OFFSET
-    is_doubtful: bool = False
-    is_fixed: bool = False
-
-    @property
-    def next_offset(self) -> int:
-        """Downstream offset behind its last record; -1 if not known."""
-        return NO_OFFSET if self.base_offset < 0 else self.base_offset + len(self.offsets)
-
-    def runs(self) -> Iterable[Run]:
-        """Its records as runs, if it is known where the target has them."""
-        if self.base_offset == NO_OFFSET:
-            return ()
-        if isinstance(self.offsets, range):
-            return (Run(self.offsets.start, self.base_offset, len(self.offsets)),)
-        return _consecutive(self.offsets, self.base_offset)
-
-    @property
-    def is_appended(self) -> bool:
-        """Whether the target has it for certain."""
-        return self.answer in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER)
 
 
 @dataclass(slots=True, eq=False)
 class PartitionSender:
     """
-    The way to one target partition.
+    The send queue of one target partition.
 
     Attributes:
-        target: where its batches go.
         on_ack: called for each appended batch, in order.
         on_refused: decides about a batch that the target refuses for good; called with Kafka's
             error code, when all before it is appended. One record, if records are at fault and the
             batch can be read.
         on_dropped: called with batches that were taken off the queue, in order, to free memory or
-            because the lane stops; they must be sent again, from the first one on. The first may
-            have no records, and then is nothing but memory. None: nothing is dropped to free
+            because the sender stops; they must be sent again, from the first one on. The first may
+            be an empty placeholder that only returns memory. None: nothing is dropped to free
             memory.
-        sequence: of the next record.
         queue: batches to send, in order.
         flying: batches sent and not yet reported, in order.
         unanswered: how many of those the broker has not answered.
@@ -108,10 +50,11 @@ class PartitionSender:
         corruptions: how often in a row the broker found a batch damaged.
         disorders: how often in a row it missed what comes before.
         is_known: whether the broker surely remembers a batch of this producer.
-        is_held: whether sending waits for the end of some trouble.
+        is_held: whether sending waits for a recovery.
         is_withdrawn: whether nothing is to be sent, because there is another log now, or none.
+        ends_inside: whether the last batch that the target took, or was left out, is partial.
         used_at: when a batch was queued last, in seconds.
-        last_error: the trouble, for people; None when all is well.
+        last_error: the last error, for reports; None after a success.
     """
 
     target: TopicPartition
@@ -130,8 +73,14 @@ class PartitionSender:
     is_known: bool = False
     is_held: bool = False
     is_withdrawn: bool = False
+    ends_inside: bool = False
     used_at: float = 0.0
     last_error: str | None = None
+
+    @property
+    def active_records(self) -> int:
+        """Records that are not acknowledged yet."""
+        return sum(len(batch.offsets) for batches in (self.queue, self.flying) for batch in batches)
 
     @property
     def is_idle(self) -> bool:
@@ -140,8 +89,18 @@ class PartitionSender:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known of each batch whether the target has it."""
-        return not self.flying and not any(batch.is_doubtful for batch in self.queue)
+        """
+        Whether it is known of each batch whether the target has it.
+
+        And of each source offset the target has all records, or none.
+        """
+        is_known = not self.flying and not any(batch.is_doubtful for batch in self.queue)
+        return is_known and not self.ends_inside
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the next batch has more records of a source offset that was begun."""
+        return self.flying[-1].is_partial if self.flying else self.ends_inside
 
     @property
     def has_room(self) -> bool:
@@ -155,9 +114,39 @@ class PartitionSender:
         return len(self.flying) < most and not self.is_withdrawn
 
     @property
+    def continues(self) -> bool:
+        """Whether what is queued next has more records of the last source offset."""
+        last = self.queue or self.flying
+        return last[-1].is_partial if last else self.ends_inside
+
+    @property
     def is_stuck(self) -> bool:
         """Whether it has been in trouble for so long that it should be given nothing more."""
         return self.attempts >= STUCK_AFTER
+
+    @property
+    def has_own(self) -> bool:
+        """Whether batches of its owner are under way."""
+        return any(batch.owner is None for batch in (*self.flying, *self.queue))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether batches of others than its owner are queued."""
+        return any(batch.owner is not None for batch in self.queue)
+
+    def appended(self, batch: OutgoingBatch) -> None:
+        """The target has the first batch that flew."""
+        self.ends_inside = batch.is_partial
+        if batch.owner is None:
+            self.on_ack(batch)
+        else:
+            batch.owner.appended(batch)
+
+    def refuse(self, batch: OutgoingBatch, code: int) -> SendState:
+        """What becomes of the sender, whose first batch the target refuses."""
+        if batch.owner is None:
+            return self.on_refused(batch, code)
+        return batch.owner.refused(batch, code)
 
     def failed(self, code: int, trouble: str) -> None:
         """
@@ -181,7 +170,7 @@ class PartitionSender:
         """
         Leaves only the first batch queued, and what the target may have.
 
-        Only while held, when nothing is unanswered. What a lane in trouble keeps queued is memory
+        Only while held, when nothing is unanswered. What a sender in trouble keeps queued is memory
         that others could use. The sequence numbers go back with it. What may have arrived stays,
         so that it is recognised when it is sent again, and so that no transaction ends while it
         is in question.
@@ -189,7 +178,9 @@ class PartitionSender:
         kept = 1
         for number, batch in enumerate(self.queue, 1):
             kept = number if batch.is_doubtful else kept
-        if self.on_dropped is not None and len(self.queue) > kept:
+        while kept < len(self.queue) and self.queue[kept - 1].is_partial:
+            kept += 1
+        if self.on_dropped is not None and not self.is_shared and len(self.queue) > kept:
             self._drop(kept)
 
     @property
@@ -197,27 +188,29 @@ class PartitionSender:
         """The one batch that is queued, if the target surely does not have it."""
         if self.on_dropped is None or len(self.queue) != 1 or not self.queue[0].size:
             return None
-        return None if self.queue[0].is_doubtful else self.queue[0]
+        first = self.queue[0]
+        return None if first.is_doubtful or first.owner is not None else first
 
     def shorten(self, probe: OutgoingBatch) -> None:
         """
-        Leaves ``probe`` queued, which begins as the spare batch does, and drops the rest of that.
+        Leaves ``probe`` queued, the first part of the spare batch, and drops the remainder of that.
 
         The probe takes none of the memory budget: all that the batch took of it is given back.
         """
         batch, count = self.queue.popleft(), len(probe.offsets)
         self.queue.append(probe)
-        sequence = (batch.sequence + count) & SEQUENCE_MASK
-        rest = batch.offsets[count:]
-        self.queue.append(OutgoingBatch(bytearray(), sequence, rest, batch.oldest_ms, batch.size))
+        self.queue.append(batch.part(count, len(batch.offsets), bytearray(), size=batch.size))
         self._drop(1)
 
     def _drop(self, kept: int) -> None:
         dropped = [self.queue.pop() for _ in range(len(self.queue) - kept)][::-1]
         if dropped:
             self.sequence = dropped[0].sequence
-            if self.on_dropped is not None:
-                self.on_dropped(dropped)
+            owners = dict.fromkeys(batch.owner for batch in dropped)
+            for owner in owners:
+                on_dropped = self.on_dropped if owner is None else owner.dropped
+                if on_dropped is not None:
+                    on_dropped([batch for batch in dropped if batch.owner is owner])
 
     def drop_unacked(self) -> None:
         """Queues again, in order, what flew and was not appended."""
@@ -236,18 +229,5 @@ class PartitionSender:
         """
         self.drop_unacked()
         self.recovered()
-        self.is_known = self.is_held = False
+        self.is_known = self.is_held = self.ends_inside = False
         self._drop(0)
-
-
-def _consecutive(offsets: Iterable[int], downstream: int) -> Iterator[Run]:
-    """Runs of offsets, of which the first is at ``downstream`` on the target."""
-    runs: list[tuple[int, int]] = []
-    for offset in offsets:
-        if runs and runs[-1][0] + runs[-1][1] == offset:
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        else:
-            runs.append((offset, 1))
-    for first, count in runs:
-        yield Run(first, downstream, count)
-        downstream += count

@@ -1,20 +1,22 @@
 """
-What becomes of a lane in trouble, once all its requests are answered.
+What becomes of a sender in trouble, once all its requests are answered.
 
 Its first batch decides; those after it failed because of it. It is sent again after a while, or
-halved, or its owner says what to do about the one record that the target refuses.
+halved, or its owner decides about the one record that the target refuses.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from flows.source.forward.batch import SEQUENCE_MASK
 from flows.source.forward.recode import Recoded, first_of, halve
-from flows.source.send.send_queue import OutgoingBatch, PartitionSender, SendState
+from flows.source.forward.record_batch import SEQUENCE_MASK
+from flows.source.send.outgoing_batch import OutgoingBatch, SendState
+from flows.source.send.send_queue import PartitionSender
 from mm2.errors import Fenced, FlowError
 from mm2.kafka.wire.error_codes import (
     FENCED,
@@ -31,10 +33,13 @@ _BACKOFF_MOST_S: Final = 5.0
 _MOST_DOUBLINGS: Final = 10
 _CORRUPT_RETRIES: Final = 3
 _SEQUENCE_RETRIES: Final = 3
-"""What a broken connection had delivered may be looked at after what came on the next one."""
+"""What a broken connection had delivered may be processed after what came on the next one."""
 
 Stamp = Callable[[bytes | bytearray | memoryview, int], bytearray]
 """Makes a copy of a batch as the producer's own, with a first sequence number."""
+
+Unwanted = Callable[[OutgoingBatch], bool]
+"""Whether a batch is not to be sent any more."""
 
 
 class SequenceLost(FlowError):
@@ -45,13 +50,10 @@ class SequenceLost(FlowError):
 
 class Recovery:
     """
-    Gets lanes out of trouble.
+    Decides how senders go on after a failed batch.
 
     Args:
-        flow: for messages.
-        alias: of the target, for messages.
-        stamp: of the producer.
-        release: called with a lane that may send again.
+        release: called with a sender that may send again.
         refresh: called when another broker may lead a partition by now.
         most_plain: bytes that a batch may have when it is decompressed.
     """
@@ -65,6 +67,7 @@ class Recovery:
         release: Callable[[PartitionSender], None],
         refresh: Callable[[], None],
         most_plain: int,
+        is_transactional: bool = False,
     ) -> None:
         self._flow = flow
         self._alias = alias
@@ -72,97 +75,127 @@ class Recovery:
         self._release = release
         self._refresh = refresh
         self._most_plain = most_plain
+        self._is_transactional = is_transactional
 
-    def recover(self, lane: PartitionSender, trouble: str | None) -> None:
+    def recover(self, sender: PartitionSender, trouble: str | None) -> None:
         """
-        Decides about a lane that is held; nothing of it may be unanswered.
+        Decides about a held sender; all its requests must be answered.
 
-        Args:
-            lane: it is released now or later, or its owner is asked.
-            trouble: why there was no answer, if there was none.
+        It is released now or later, or its owner decides. ``trouble`` is why no answer came.
 
         Raises:
             Fenced: a newer producer has our transactional id.
-            SequenceLost: the target forgot our sequence numbers, or they are in doubt.
+            SequenceLost: the target forgot our sequence numbers, or batches may have been appended.
         """
-        if not lane.flying:
-            self._release(lane)
+        if not sender.flying:
+            self._release(sender)
             return
-        code = lane.flying[0].answer or 0
-        lane.drop_unacked()
-        lane.failed(code, trouble or code_name(code))
-        where = f"{lane.target} on {self._alias}"
+        code = sender.flying[0].answer or 0
+        sender.drop_unacked()
+        sender.failed(code, trouble or code_name(code))
+        where = f"{sender.target} on {self._alias}"
         if code in FENCED:
             raise Fenced(self._flow, f"{where} is written by a newer producer of ours")
-        if code in SEQUENCE_LOST and lane.disorders > _SEQUENCE_RETRIES:
+        if code in SEQUENCE_LOST and sender.disorders > _SEQUENCE_RETRIES:
             raise SequenceLost(self._flow, f"{where} answers {code_name(code)}")
         # A checksum may have been broken by the network.
-        is_glitch = code == Code.CORRUPT_MESSAGE and lane.corruptions <= _CORRUPT_RETRIES
+        is_glitch = code == Code.CORRUPT_MESSAGE and sender.corruptions <= _CORRUPT_RETRIES
         if is_glitch or code in RETRIABLE or code in SEQUENCE_LOST:
-            self._retry(lane)
-        elif code not in RECORD_AT_FAULT or not self._split(lane, code):
-            self._refused(lane, code)
+            self._retry(sender)
+        elif code not in RECORD_AT_FAULT or not self._split(sender, code):
+            self._refused(sender, code)
 
-    def skip(self, lane: PartitionSender, batch: OutgoingBatch) -> bool:
+    def skip(self, sender: PartitionSender, batch: OutgoingBatch) -> bool:
         """
-        Leaves out the batch for which the lane waits (``Verdict.WAIT``), and goes on.
+        Leaves out the batch for which the sender waits (``SendState.WAIT``), and goes on.
 
-        False if it has been taken off the lane meanwhile. The sequence numbers after it move up;
+        False if it has been taken off the sender meanwhile. The sequence numbers after it move up;
         the target has refused what was sent with the old ones.
         """
-        if not lane.queue or lane.queue[0] is not batch:
+        if not sender.queue or sender.queue[0] is not batch:
             return False
-        sequence = lane.queue.popleft().sequence
-        for later in lane.queue:
+        sequence = sender.queue.popleft().sequence
+        sender.ends_inside = batch.is_partial
+        for later in sender.queue:
             later.data = self._stamp(later.data, sequence)
             later.sequence = sequence
             sequence = after(sequence, later)
-        lane.sequence = sequence
-        lane.recovered()
-        self._release(lane)
+        sender.sequence = sequence
+        sender.recovered()
+        self._release(sender)
         return True
 
-    def free_memory(self, lane: PartitionSender) -> None:
-        """
-        Gives back what a stuck lane keeps in memory; nothing of it may be unanswered.
+    def withhold(self, sender: PartitionSender, unwanted: Unwanted) -> list[OutgoingBatch]:
+        """Takes batches off the queue that were never sent; the numbers of those behind move up."""
+        kept, withheld = list[OutgoingBatch](), list[OutgoingBatch]()
+        sequence = sender.queue[0].sequence if sender.queue else sender.sequence
+        for batch in sender.queue:
+            if not (batch.is_fixed or batch.is_doubtful) and unwanted(batch):
+                withheld.append(batch)
+                continue
+            if batch.sequence != sequence:
+                batch.data, batch.sequence = self._stamp(batch.data, sequence), sequence
+            sequence = after(sequence, batch)
+            kept.append(batch)
+        sender.queue, sender.sequence = deque(kept), sequence
+        return withheld
 
-        Of what the target surely does not have only the first record is left. It goes on asking
+    def stop(self, sender: PartitionSender) -> None:
+        """
+        Drops all that is queued.
+
+        Raises:
+            SequenceLost: a transaction has some records of a source offset, and must be aborted.
+        """
+        if self._is_transactional and sender.ends_inside:
+            message = f"{sender.target} takes some records of a source record and refuses others"
+            raise SequenceLost(self._flow, message)
+        sender.requeue_in_flight()
+
+    def free_memory(self, sender: PartitionSender) -> None:
+        """
+        Gives back what a stuck sender keeps in memory; nothing of it may be unanswered.
+
+        Of what the target surely does not have only the first record is left, with all others that
+        were made of the same source record. It goes on asking
         whether the trouble is over, and is not counted: however many partitions are stuck, the
         memory is there for the others. A batch that cannot be read is kept whole.
         """
-        lane.trim()
-        if (batch := lane.spare) is not None:
+        sender.trim()
+        if (batch := sender.spare) is not None:
             with suppress(ValueError):
                 first = first_of(batch.data, batch.offsets, self._most_plain)
                 data = self._stamp(first.data, batch.sequence)
-                lane.shorten(OutgoingBatch(data, batch.sequence, first.offsets, batch.oldest_ms, 0))
+                sender.shorten(batch.part(0, len(first.offsets), data, size=0))
 
-    def _retry(self, lane: PartitionSender) -> None:
+    def _retry(self, sender: PartitionSender) -> None:
         self._refresh()
-        if lane.is_stuck:
-            self.free_memory(lane)
-        doublings = min(lane.attempts - 1, _MOST_DOUBLINGS)
+        if sender.is_stuck:
+            self.free_memory(sender)
+        doublings = min(sender.attempts - 1, _MOST_DOUBLINGS)
         delay = min(BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
-        asyncio.get_running_loop().call_later(delay, self._release, lane)
+        asyncio.get_running_loop().call_later(delay, self._release, sender)
 
-    def _refused(self, lane: PartitionSender, code: int) -> None:
-        first, *others = lane.queue
+    def _refused(self, sender: PartitionSender, code: int) -> None:
+        first, *others = sender.queue
         if any(batch.is_doubtful for batch in others):
-            # An earlier copy may come in late, and fit in where its number is given away anew.
-            raise SequenceLost(self._flow, f"{lane.target}: batches are in doubt behind a refusal")
-        verdict = lane.on_refused(first, code)
+            # An earlier copy may arrive late, and take a sequence number that is given again.
+            raise SequenceLost(
+                self._flow, f"{sender.target}: batches are in doubt behind a refusal"
+            )
+        verdict = sender.refuse(first, code)
         if verdict is SendState.STOP:
-            lane.requeue_in_flight()
+            self.stop(sender)
         elif verdict is SendState.RETRY:
-            self._retry(lane)
+            self._retry(sender)
 
-    def _split(self, lane: PartitionSender, code: int) -> bool:
+    def _split(self, sender: PartitionSender, code: int) -> bool:
         """
         Replaces the first batch by its halves; their records keep their sequence numbers.
 
         False if it is one record, or cannot be read.
         """
-        batch = lane.queue[0]
+        batch = sender.queue[0]
         if len(batch.offsets) == 1:
             return False
         try:
@@ -170,23 +203,24 @@ class Recovery:
         except ValueError:
             return False
         if code in TOO_LARGE:
-            lane.most_bytes = min(lane.most_bytes, len(batch.data) // 2)
-        lane.queue.popleft()
-        self._queue_parts(lane, batch, halves)
-        self._release(lane)
+            sender.most_bytes = min(sender.most_bytes, len(batch.data) // 2)
+        sender.queue.popleft()
+        self._queue_parts(sender, batch, halves)
+        self._release(sender)
         return True
 
     def _queue_parts(
-        self, lane: PartitionSender, batch: OutgoingBatch, halves: Sequence[Recoded]
+        self, sender: PartitionSender, batch: OutgoingBatch, halves: Sequence[Recoded]
     ) -> None:
-        parts, sequence = [], batch.sequence
+        parts, first = [], 0
         for half in halves:
-            data = self._stamp(half.data, sequence)
-            part = OutgoingBatch(data, sequence, half.offsets, batch.oldest_ms, 0, is_fixed=True)
+            end = first + len(half.offsets)
+            part = batch.part(first, end, half.data, size=0)
+            part.data, part.is_fixed = self._stamp(half.data, part.sequence), True
             parts.append(part)
-            sequence = after(sequence, part)
+            first = end
         parts[-1].size = batch.size
-        lane.queue.extendleft(reversed(parts))
+        sender.queue.extendleft(reversed(parts))
 
 
 def after(sequence: int, batch: OutgoingBatch) -> int:

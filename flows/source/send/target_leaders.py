@@ -17,9 +17,7 @@ class TargetLeaders:
     """
     Keeps a producer's metadata fresh.
 
-    Args:
-        client: the target.
-        changed: called after each look, whether it brought news or not.
+    ``changed`` is called after each refresh, even if nothing is new.
     """
 
     def __init__(self, client: WireClient, changed: Callable[[], None]) -> None:
@@ -28,11 +26,11 @@ class TargetLeaders:
         self._stale = asyncio.Event()
 
     def refresh(self) -> None:
-        """Asks for a look soon."""
+        """Asks for a refresh soon."""
         self._stale.set()
 
     async def follow(self) -> None:
-        """Looks when asked to, less and less often while that does not help; until cancelled."""
+        """Refreshes when asked to, with a backoff while that does not help; until cancelled."""
         delay_s = BACKOFF_FIRST_S
         while True:
             if not self._stale.is_set():

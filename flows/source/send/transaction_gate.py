@@ -15,47 +15,60 @@ class TransactionGate:
     """
     Keeps batches from being sent outside of a transaction.
 
-    Args:
-        transactional_id: the producer's.
-
     Attributes:
-        members: lanes whose partitions belong to the transaction.
-        wanted: lanes that have something to send and are no members.
-        last: if given, the transaction takes nothing more but what these lanes have, and what
-            the target may have already.
-        stirred: set when there is something to look at.
+        members: senders whose partitions belong to the transaction.
+        waiting: senders that have something to send and are no members.
+        last: if given, the transaction takes nothing more but what these senders have, what the
+            target may have already, and all records of a source record that was begun.
+        has_work: set when the transaction's loop has something to do.
     """
 
     def __init__(self, transactional_id: str) -> None:
         self.transactional_id = transactional_id
         self.members: set[PartitionSender] = set()
-        self.wanted: dict[PartitionSender, None] = {}
+        self.waiting: dict[PartitionSender, None] = {}
         self.last: Collection[PartitionSender] | None = None
-        self.stirred = asyncio.Event()
+        self.has_work = asyncio.Event()
         self._barred: dict[PartitionSender, float] = {}
 
-    def admits(self, lane: PartitionSender) -> bool:
-        """Whether the lane's next batch may be sent now."""
-        if lane in self.members:
-            return self.last is None or lane in self.last or lane.queue[0].is_doubtful
-        if lane not in self._barred:
-            self.wanted[lane] = None
-            self.stirred.set()
+    @property
+    def is_idle(self) -> bool:
+        """Whether the members have nothing to send and nothing in flight."""
+        return all(sender.is_idle for sender in self.members)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known of all that the members have sent whether the target has it."""
+        return all(sender.is_settled for sender in self.members)
+
+    def admits(self, sender: PartitionSender) -> bool:
+        """Whether the sender's next batch may be sent now."""
+        if sender in self.members:
+            is_due = sender.is_inside or sender.queue[0].is_doubtful
+            return self.last is None or sender in self.last or is_due
+        if sender not in self._barred:
+            self.waiting[sender] = None
+            self.has_work.set()
         return False
 
-    def block(self, lane: PartitionSender) -> None:
-        """Keeps a lane out for a moment: the target would not have it."""
-        self._barred[lane] = asyncio.get_running_loop().time() + _BARRED_S
+    def block(self, sender: PartitionSender) -> None:
+        """Keeps a sender out for a moment, because the target refuses it."""
+        self._barred[sender] = asyncio.get_running_loop().time() + _BARRED_S
 
     def unblock(self) -> bool:
-        """Forgets lanes that have been kept out for long enough; whether there were any."""
+        """Forgets senders that have been kept out for long enough; whether there were any."""
         now = asyncio.get_running_loop().time()
-        over = [lane for lane, until in self._barred.items() if until <= now]
-        for lane in over:
-            del self._barred[lane]
+        over = [sender for sender, until in self._barred.items() if until <= now]
+        for sender in over:
+            del self._barred[sender]
         return bool(over)
 
     def reset(self) -> None:
         """The transaction is over."""
         self.members.clear()
         self.last = None
+
+    def unanswered(self) -> str:
+        """Why senders of the transaction wait for answers, for messages."""
+        waiting = (each for each in self.members if not each.is_settled)
+        return ", ".join(f"{each.target}: {each.last_error}" for each in waiting) or "no answer"

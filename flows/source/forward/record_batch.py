@@ -1,9 +1,9 @@
 """
-Record batches of format v2 as bytes: what their headers say, and restamping them for the target.
+Record batches of format v2 as bytes: reading their headers, and rewriting these for the target.
 
 Layout and rules are those of Kafka's message format documentation (KIP-98, KIP-534): the header
 takes 61 bytes; the checksum covers everything from the attributes on. Keys, values, record
-headers, timestamps, compression and batch boundaries survive because nobody touches them.
+headers, timestamps, compression and batch boundaries survive because they are not touched.
 """
 
 from __future__ import annotations
@@ -61,12 +61,10 @@ class Batch:
         magic: format; everything else below holds for 2 only.
         base_offset: offset of its first record, even if that was compacted away.
         last_offset: offset of its last record, even if that was compacted away.
-        count: number of records in it.
         attributes: codec, timestamp type, transactional, control and delete-horizon bits.
         max_timestamp: largest timestamp in ms, or the append time.
         producer_id: who wrote it, -1 without idempotence.
         leader_epoch: of the leader that appended it, -1 if that is not known.
-        checksum: what it should be.
     """
 
     data: memoryview
@@ -111,7 +109,7 @@ class Batch:
 
     def verify(self) -> None:
         """
-        Checks the checksum, which restamping would otherwise paper over.
+        Checks the checksum, which a rewritten header would make right.
 
         Older formats have one for each message; it is checked when they are read.
 
@@ -133,7 +131,7 @@ def split(data: memoryview) -> Iterator[Batch]:
     a compressed set is that of its last record.
 
     Raises:
-        CorruptBatch: an entry cannot be as long as it says, or is of no known format.
+        CorruptBatch: an entry cannot have its stated length, or is of no known format.
     """
     at = 0
     while (batch := read(data, at)) is not None:
@@ -146,7 +144,7 @@ def read(data: memoryview, at: int) -> Batch | None:
     The batch that begins at ``at``; None if it is cut off, see ``split``.
 
     Raises:
-        CorruptBatch: it cannot be as long as it says, or is of no known format.
+        CorruptBatch: it cannot have its stated length, or is of no known format.
     """
     if len(data) - at < _PREFIX_SIZE + 5:
         return None
