@@ -3,7 +3,7 @@ The checkpoint flow: carries the offsets of consumer groups from the source over
 
 Java: ``MirrorCheckpointConnector`` and its task (behaviours section 9). Java cuts the groups into
 tasks; here one loop follows them all, because its work is to wait for answers. Java's positions for
-this connector are always zero and say nothing (behaviours 1.4), so none are kept.
+this connector are always zero and mean nothing (behaviours 1.4), so none are kept.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.checkpoint_reporter import CheckpointReporter, Latencies
-from flows.checkpoint.checkpoint_store import CheckpointStore, load_checkpoints, sync_store
+from flows.checkpoint.checkpoint_store import (
+    CheckpointStore,
+    DeletedGroups,
+    load_checkpoints,
+    sync_store,
+)
 from flows.checkpoint.commit_follower import CommitFollower, RecentCommits
-from flows.checkpoint.deleted_groups import DeletedGroups
 from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync, StoreNotes
@@ -31,8 +35,9 @@ from flows.checkpoint.translation_followers import translation_followers
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
+from mm2.config.transforms.chain_reading import chain_of_bytes
 from mm2.core.filters import TopicFilter, build_group_filter
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import CHECKPOINT_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
@@ -67,7 +72,7 @@ async def run_checkpoints(config: FlowConfig, clusters: FlowClusters) -> None:
 
 @asynccontextmanager
 async def _own_clients(config: FlowConfig) -> AsyncIterator[FlowClusters]:
-    """Admin clients with the roles of Java's; nobody else uses them, so they may be renewed."""
+    """Admin clients with the roles of Java's; used here only, so they may be renewed."""
     settings = config.checkpoint
     source = Admin(config.flow.source, settings.source_admin("checkpoint-source-admin", 0))
     target = Admin(config.flow.target, settings.target_admin("checkpoint-target-admin", 0))
@@ -85,56 +90,59 @@ async def _run(config: FlowConfig, clusters: FlowClusters) -> None:
     known = await load_checkpoints(config.checkpoint, topic, group_filter)
     syncs, runs = sync_store(known), RunStore()
     live = LiveTopicIds(config, clusters.source, clusters.target)
-    ways = build_directions(
+    directions = build_directions(
         config, clusters, policy, OffsetTranslation(syncs, runs, live.ids), live
     )
-    work = _Work(config, clusters, known or (), ways)
+    work = _Work(config, clusters, known or (), directions)
     followers = translation_followers(config, clusters, syncs, runs)
     if not config.checkpoint.enabled:
         followers = {}  # It copies nothing, and leads groups back only.
     try:
         async with asyncio.TaskGroup() as tasks:
-            for name, job in {**followers, **ways.jobs, **work.jobs()}.items():
+            for name, job in {**followers, **directions.jobs, **work.jobs()}.items():
                 tasks.create_task(job(), name=name)
     finally:
         await work.outbox.close()
 
 
 class _Work:
-    """The jobs of a flow, and what they share."""
-
     def __init__(
         self,
         config: FlowConfig,
         clusters: FlowClusters,
         known: Iterable[Checkpoint],
-        ways: TranslationDirections,
+        directions: TranslationDirections,
     ) -> None:
         self._config = config
         settings, source = config.checkpoint, config.flow.source
         policy = build_policy(settings.properties)
         store = CheckpointStore(known)
         latencies = Latencies()
-        self._groups = _groups(config, clusters.source, store, ways.topic_filter)
-        self._renaming = ways.renaming
+        self._groups = _groups(config, clusters.source, store, directions.topic_filter)
+        self._renaming = directions.renaming
         self.outbox = CheckpointOutbox(
             config.flow.target,
             data_producer_properties(config.worker, settings.properties, 0).properties,
             policy.checkpoints_topic(source),
             store,
             on_written=latencies.written,
+            chain=chain_of_bytes(settings.properties),
         )
         self._emission = Emission(
             clusters.source,
             clusters.target,
             groups=self._groups,
-            choice=CheckpointSelector(ways.renaming, ways.translator, store, ways.returning),
+            choice=CheckpointSelector(
+                directions.renaming, directions.translator, store, directions.returning
+            ),
             outbox=self.outbox,
-            until_told=ways.until_told,
+            until_caught_up=directions.until_caught_up,
         )
-        self._recreated = RecreatedTopics(ways.recreated, store)
+        self._recreated = RecreatedTopics(directions.recreated, store)
         notes = StoreNotes(store, self._emission.one_at_a_time, self.outbox.write)
-        self._sync = GroupOffsetSync(clusters.target, self._groups, store, ways.returning, notes)
+        self._sync = GroupOffsetSync(
+            clusters.target, self._groups, store, directions.returning, notes
+        )
         self._reporter = CheckpointReporter(
             config.herder.names.progress_topic, self.outbox, self._groups, latencies, self._sync
         )
@@ -148,19 +156,19 @@ class _Work:
             "sync-group-offsets": partial(_sync, self._config, self._sync),
             "report-checkpoints": self._reporter.run,
         }
-        if self._config.checkpoint.follows_commits:
+        if self._config.checkpoint.follow_commits:
             jobs["follow-commits"] = self._commit_follower().run
         return jobs
 
     async def _round(self) -> None:
-        """What topics there are is looked at right before: exact means of these."""
-        await self._recreated.look()
+        """Checks the topics right before: exact means of these."""
+        await self._recreated.check()
         await self._emission.round()
 
     async def _watch_topics(self) -> None:
         while True:
             await asyncio.sleep(self._recreated.interval_s)
-            if await self._recreated.look():
+            if await self._recreated.check():
                 await self._emission.emit(())
 
     def _commit_follower(self) -> CommitFollower:
@@ -179,7 +187,7 @@ def _groups(
         topic_filter=topic_filter,
         interval=settings.refresh_groups,
     )
-    if settings.takes_back:
+    if settings.tombstone_deleted_groups:
         groups.look_for(store.groups, DeletedGroups(store).tombstone_missing)
     return groups
 

@@ -1,6 +1,4 @@
-"""
-Reports what the checkpoint flow does, for people and metrics, in the flow's progress topic.
-"""
+"""Reports what the checkpoint flow does, for people and metrics, in the flow's progress topic."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ import structlog
 from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
 from flows.checkpoint.outbox import CheckpointOutbox
+from mm2.core.internal_records import Checkpoint
 from mm2.core.latency import Latency
-from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.chunks import chunks
@@ -33,12 +31,11 @@ _Key = tuple[GroupId, TopicPartition]
 
 
 class Latencies:
-    """
-    How long checkpoints take from being chosen to being written, for each group and partition.
-    """
+    """How long checkpoints take from choice to writing, for each group and partition."""
 
     def __init__(self) -> None:
         self._series: dict[_Key, Latency] = {}
+        self._exact: dict[_Key, bool] = {}
         self._changed: dict[_Key, None] = {}
 
     def written(self, checkpoint: Checkpoint, timestamp_ms: int) -> None:
@@ -49,6 +46,7 @@ class Latencies:
             self._series[key].record(taken_ms, now_ms)
         else:
             self._series[key] = Latency(taken_ms, now_ms)
+        self._exact[key] = checkpoint.exact
         self._changed[key] = None
 
     def changes(self) -> list[CheckpointLatency]:
@@ -66,20 +64,12 @@ class Latencies:
             min_ms=stats.least,
             max_ms=stats.most,
             avg_ms=stats.mean,
+            exact=self._exact[key],
         )
 
 
 class CheckpointReporter:
-    """
-    Writes progress records with the key ``checkpoint``.
-
-    Args:
-        topic: the progress topic.
-        outbox: writes them.
-        groups: which groups are followed.
-        latencies: of their checkpoints.
-        sync: knows which groups are active on the target.
-    """
+    """Writes progress records with the key ``checkpoint``."""
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ stays due until it is (C430), and a tombstone removes one instead of ending the 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,9 +17,9 @@ import structlog
 
 from mm2.config.connector_settings import CheckpointSettings
 from mm2.core.filters import GroupFilter
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
-from mm2.core.translation.group_sync_rules import TargetCommit, settled
+from mm2.core.translation.group_sync_rules import TargetCommit, confirmed
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.runs import Logs
 from mm2.errors import ClusterError, NotAuthorized, SchemaError
@@ -39,9 +40,7 @@ class Due:
     A record that is to be written.
 
     Attributes:
-        checkpoint: what it is about.
-        timestamp_ms: the record's.
-        deleted: whether the checkpoint is to be taken back: a tombstone.
+        deleted: write a tombstone.
     """
 
     checkpoint: Checkpoint
@@ -53,8 +52,7 @@ class CheckpointStore:
     """
     The last checkpoint of each group and downstream partition.
 
-    Args:
-        known: checkpoints that stand in the topic already.
+    ``known`` are the checkpoints that the topic has already.
     """
 
     def __init__(self, known: Iterable[Checkpoint] = ()) -> None:
@@ -76,13 +74,13 @@ class CheckpointStore:
         self._keep(checkpoint)
         self._unsent[checkpoint.group, checkpoint.partition] = Due(checkpoint, timestamp_ms)
 
-    def settle(self, last: Checkpoint) -> None:
-        """Notes that the source has not committed since the target was looked at; in memory."""
-        if last.target_commit is not None and not last.target_commit.is_settled:
-            self._keep(replace(last, target_commit=settled(last.target_commit)))
+    def confirm(self, last: Checkpoint) -> None:
+        """Notes that the source has not committed since the target was read; in memory."""
+        if last.target_commit is not None and not last.target_commit.is_confirmed:
+            self._keep(replace(last, target_commit=confirmed(last.target_commit)))
 
     def note(self, last: Checkpoint, target_commit: TargetCommit) -> Checkpoint:
-        """Has a checkpoint say, in memory, what stands on the target now, and returns it."""
+        """Notes in a checkpoint, in memory, what the target has now, and returns it."""
         noted = replace(last, target_commit=target_commit)
         self._keep(noted)
         return noted
@@ -98,19 +96,20 @@ class CheckpointStore:
             self._unsent[group, partition] = Due(checkpoint, timestamp_ms, deleted=True)
         return len(known)
 
-    def start_over(self, anew: Callable[[Checkpoint], Logs | None], timestamp_ms: int) -> int:
+    def start_over(
+        self, current_logs: Callable[[Checkpoint], Logs | None], timestamp_ms: int
+    ) -> int:
         """
-        Has checkpoints say that nothing has been read; returns of how many that is news.
+        Resets checkpoints of re-created topics to offset 0; returns how many.
 
         Args:
-            anew: the topics that there are now, for checkpoints about such that are gone.
-            timestamp_ms: of the records.
+            current_logs: returns the present topics of a checkpoint of a former one, else None.
         """
         stale = [
             (each, logs)
             for partitions in self._groups.values()
             for each in partitions.values()
-            if each.downstream_offset and (logs := anew(each)) is not None
+            if each.downstream_offset and (logs := current_logs(each)) is not None
         ]
         for each, logs in stale:
             self.add(Checkpoint(each.group, each.partition, 0, 0, logs=logs), timestamp_ms)
@@ -128,6 +127,26 @@ class CheckpointStore:
 
     def _keep(self, checkpoint: Checkpoint) -> None:
         self._groups.setdefault(checkpoint.group, {})[checkpoint.partition] = checkpoint
+
+
+class DeletedGroups:
+    """
+    Deletes the checkpoints of groups that two listings in a row do not have.
+
+    Two, because deleted checkpoints are lost to a failover, and a cluster that has just
+    come back may not know everything yet.
+    """
+
+    def __init__(self, store: CheckpointStore) -> None:
+        self._store = store
+        self._absent: frozenset[GroupId] = frozenset()
+
+    def tombstone_missing(self, absent: frozenset[GroupId]) -> None:
+        """Deletes the checkpoints of groups that were absent before and are absent now."""
+        for group in sorted(absent & self._absent & self._store.groups()):
+            records = self._store.delete(group, time.time_ns() // 1_000_000)
+            log.info("checkpoint.deleted", group=group, records=records)
+        self._absent = absent
 
 
 Reader = Callable[[CheckpointSettings, str], Awaitable[list[Record]]]
@@ -174,8 +193,8 @@ async def load_checkpoints(
     except ClusterError as error:
         if error.retriable:
             raise
-        say = log.warning if isinstance(error, NotAuthorized) else log.info
-        say("checkpoints.not_loaded", topic=topic, error=str(error))
+        write = log.warning if isinstance(error, NotAuthorized) else log.info
+        write("checkpoints.not_loaded", topic=topic, error=str(error))
         return None
     # Patterns of groups may take long.
     found = await asyncio.to_thread(last_checkpoints, records, group_filter)
@@ -185,13 +204,12 @@ async def load_checkpoints(
 
 def sync_store(known: Iterable[Checkpoint] | None) -> OffsetSyncStore:
     """
-    A store of offset syncs that goes with the checkpoints of before the start (C238).
+    Returns a store of offset syncs that fits the checkpoints from before the start (C238).
 
     Where these are not known, translations must not fall behind what was emitted: of each
     partition only the last sync of before the start counts.
 
-    Args:
-        known: the checkpoints; None if they cannot be had.
+    ``known`` is None if the checkpoints could not be read.
     """
     return OffsetSyncStore(must_read_to_end=known is None)
 

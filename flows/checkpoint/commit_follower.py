@@ -1,7 +1,7 @@
 """
 Follows what groups commit on the source, so that checkpoints need not wait for their interval.
 
-A commit only says whose offsets are to be looked at: the offsets themselves are asked for as in
+A commit only names the group to check: the offsets themselves are listed as in
 every round, so that what is emitted never comes from two sources that may differ.
 """
 
@@ -30,7 +30,7 @@ _PAUSE_S: Final = 0.2
 
 _SETTLED_S: Final = 2.0
 """
-A group is looked at for so long after its last commit.
+A group is checked for so long after its last commit.
 
 What it committed may have been mirrored a moment ago, and be translated exactly only soon.
 """
@@ -40,12 +40,9 @@ _LOOK_AGAIN_S: Final = 5.0
 
 class RecentCommits:
     """
-    The groups that have committed a moment ago.
+    Groups that committed recently, and may be due for checkpoints.
 
-    Args:
-        groups: which groups are wanted.
-        renaming: decides which partitions count.
-        now: the time in seconds.
+    ``now`` is in seconds.
     """
 
     def __init__(
@@ -55,7 +52,7 @@ class RecentCommits:
         self._renaming = renaming
         self._now = now
         self._until: dict[GroupId, float] = {}
-        self.some = asyncio.Event()
+        self.pending = asyncio.Event()
 
     def take(self, record: Record) -> None:
         """Takes in a record of ``__consumer_offsets``."""
@@ -69,27 +66,19 @@ class RecentCommits:
         if self._groups.wants(commit.group) and self._renaming.of(commit.partition) is not None:
             self._groups.add(commit.group)
             self._until[commit.group] = self._now() + _SETTLED_S
-            self.some.set()
+            self.pending.set()
 
     def due(self) -> frozenset[GroupId]:
-        """The groups to look at; a group whose window has ended is returned once more."""
+        """The groups to check; a group whose window has ended is returned once more."""
         due, now = frozenset(self._until), self._now()
         self._until = {group: until for group, until in self._until.items() if until > now}
         if not self._until:
-            self.some.clear()
+            self.pending.clear()
         return due
 
 
 class CommitFollower:
-    """
-    Emits checkpoints of groups as soon as they commit.
-
-    Args:
-        alias: the source.
-        properties: Java's client properties of the consumer.
-        commits: collects them.
-        emission: emits.
-    """
+    """Emits checkpoints of groups as soon as they commit."""
 
     def __init__(
         self,
@@ -127,7 +116,7 @@ class CommitFollower:
     async def _emit(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            await self._commits.some.wait()
+            await self._commits.pending.wait()
             began = loop.time()
             try:
                 await self._emission.emit(self._commits.due())

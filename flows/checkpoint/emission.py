@@ -1,6 +1,4 @@
-"""
-Emits checkpoints: what the groups' offsets on the source mean on the target (behaviours 9.2, 9.3).
-"""
+"""Emits checkpoints: groups' offsets on the source as those of the target (behaviours 9.2, 9.3)."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.followed_groups import FollowedGroups
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.translation.checkpoint_rules import (
     CommittedOffset,
@@ -25,7 +23,7 @@ from mm2.core.translation.checkpoint_rules import (
     noted,
     offset_of,
 )
-from mm2.core.translation.group_sync_rules import TargetCommit, inverted, looked
+from mm2.core.translation.group_sync_rules import TargetCommit, inverted, new_target_commit
 from mm2.core.translation.returned_groups import ReturningGroups
 from mm2.errors import ClusterError
 from mm2.kafka.chunks import chunks
@@ -37,7 +35,7 @@ _GROUPS_AT_ONCE: Final = 500
 """Groups whose offsets are in memory at the same time."""
 
 
-UntilTold = Callable[[], Awaitable[bool]]
+UntilCaughtUp = Callable[[], Awaitable[bool]]
 
 
 class CheckpointWriter(Protocol):
@@ -53,9 +51,7 @@ class CheckpointSelector:
 
     Args:
         renaming: decides which partitions count, and names them downstream.
-        translator: translates the offsets.
-        store: gets the checkpoints that are news.
-        returning: tells which offsets are echoes; None if nobody carries groups back.
+        returning: recognises offsets that mm2 itself set; None if no groups are led back.
     """
 
     def __init__(
@@ -74,7 +70,7 @@ class CheckpointSelector:
     def found(
         self, group: GroupId, committed: Mapping[TopicPartition, CommittedOffset]
     ) -> list[Found]:
-        """What a group has committed since its last checkpoints; settles the others."""
+        """What a group has committed since its last checkpoints; confirms the others."""
         last = self._store.of_group(group)
 
         def last_of(where: TopicPartition) -> Checkpoint | None:
@@ -83,7 +79,7 @@ class CheckpointSelector:
 
         if self._returning is not None:
             committed = self._returning.own_commits(group, committed, last_of)
-        self._settle(committed, last_of)
+        self._confirm(committed, last_of)
         checkpoints = checkpoints_for_group(
             group, committed, renaming=self._renaming, translator=self._translator, last=last
         )
@@ -107,14 +103,11 @@ class CheckpointSelector:
         """
         Puts a commit into the store if it is news, and returns whether it is.
 
-        Args:
-            found: the commit.
-            there: what the group has committed on the target since; None if nobody knows.
-            now_ms: the time.
+        ``there`` is what the group has committed on the target since; None if it is not known.
         """
         new, where = found.checkpoint, found.checkpoint.partition
         if self._store.of_group(new.group).get(where) is not found.last:
-            return False  # Its topic was made anew meanwhile: the next round says what it is now.
+            return False  # Its topic was re-created meanwhile: the next round uses the new one.
         target_commit = None if there is None else found.target_commit(offset_of(there.get(where)))
         checkpoint = noted(new, found.last, target_commit)
         if checkpoint is None:
@@ -124,16 +117,16 @@ class CheckpointSelector:
         self._store.add(checkpoint, now_ms)
         return True
 
-    def _settle(
+    def _confirm(
         self,
         committed: Mapping[TopicPartition, CommittedOffset],
         last_of: Callable[[TopicPartition], Checkpoint | None],
     ) -> None:
-        """The source has not committed since what stands on the target was looked at."""
+        """The source has not committed since the target was last read."""
         for where, commit in committed.items():
             last = last_of(where)
             if last is not None and commit.offset == last.upstream_offset:
-                self._store.settle(last)
+                self._store.confirm(last)
 
     def _opposite(self, group: GroupId, where: TopicPartition) -> Checkpoint | None:
         return None if self._returning is None else self._returning.opposite(group, where)
@@ -145,9 +138,8 @@ class Found:
     What a group has committed.
 
     Attributes:
-        checkpoint: that, translated.
-        last: the group's last checkpoint for the partition.
-        opposite: the opposite flow's last one.
+        checkpoint: the committed offset, translated.
+        opposite: the opposite flow's last checkpoint.
     """
 
     checkpoint: Checkpoint
@@ -157,7 +149,9 @@ class Found:
     def target_commit(self, current: int | None) -> TargetCommit:
         """What stands on the target, as checkpoints note it."""
         upstream = self.checkpoint.upstream_offset
-        return looked(self.last, upstream, current, inverted(self.opposite, upstream, current))
+        return new_target_commit(
+            self.last, upstream, current, inverted(self.opposite, upstream, current)
+        )
 
 
 class Emission:
@@ -165,16 +159,11 @@ class Emission:
     Rounds of checkpoints, one at a time: what an earlier round saw must not be emitted later.
 
     Args:
-        source: has the groups.
-        target: has groups of the same names.
-        groups: which ones.
-        choice: decides on the checkpoints.
-        outbox: writes them.
-        until_told: waits until all is known that the opposite flow has written up to now, and tells
-            whether it is; None if there is no such flow.
+        until_caught_up: waits for all that the opposite flow has written up to now, and returns
+            whether it was read; None if there is no such flow.
 
     Attributes:
-        one_at_a_time: held while a round looks at both sides: nobody else is to sync meanwhile.
+        one_at_a_time: held while a round reads both sides; no offsets may be synced meanwhile.
     """
 
     def __init__(
@@ -185,7 +174,7 @@ class Emission:
         groups: FollowedGroups,
         choice: CheckpointSelector,
         outbox: CheckpointWriter,
-        until_told: UntilTold | None = None,
+        until_caught_up: UntilCaughtUp | None = None,
     ) -> None:
         self.one_at_a_time = asyncio.Lock()
         self._source = source
@@ -193,14 +182,14 @@ class Emission:
         self._groups = groups
         self._choice = choice
         self._outbox = outbox
-        self._until_told = until_told
+        self._until_caught_up = until_caught_up
 
     async def round(self) -> None:
         """
         Emits what is new of all groups that are followed, and what could not be written before.
 
         Raises:
-            ClusterError: not all could be written; the rest stays due.
+            ClusterError: not all could be written; the others stay due.
         """
         await self.emit(self._groups.current)
 
@@ -211,7 +200,7 @@ class Emission:
         A group whose offsets cannot be listed is left out this time (C282).
 
         Raises:
-            ClusterError: not all could be written; the rest stays due.
+            ClusterError: not all could be written; the others stay due.
         """
         async with self.one_at_a_time:
             asked = sorted(groups)
@@ -221,11 +210,11 @@ class Emission:
             if failures:
                 log.warning("checkpoint.skipped", groups=len(failures), error=str(failures[0]))
             if records := await self._outbox.write():
-                log.info("checkpoint.emitted", groups=len(asked), records=records)
+                log.debug("checkpoint.emitted", groups=len(asked), records=records)
 
     async def _choose(self, groups: list[GroupId]) -> list[ClusterError]:
         committed = await self._source.list_offsets_of_groups(groups)
-        if self._until_told is not None and not await self._until_told():
+        if self._until_caught_up is not None and not await self._until_caught_up():
             return []
         failures = [each for each in committed.values() if isinstance(each, ClusterError)]
         found: dict[GroupId, list[Found]] = {}

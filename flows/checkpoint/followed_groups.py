@@ -1,6 +1,4 @@
-"""
-Which consumer groups of the source are followed (Java: ``findConsumerGroups``; C272-C275).
-"""
+"""Which consumer groups of the source are followed (Java: ``findConsumerGroups``; C272-C275)."""
 
 from __future__ import annotations
 
@@ -31,14 +29,12 @@ class FollowedGroups:
     The groups whose offsets are translated.
 
     Args:
-        source: the cluster that has them.
-        group_filter: which groups the user wants.
         topic_filter: a group counts if it has an offset for a topic that this accepts.
-        interval: how often to look for new ones; None looks once.
+        interval: between listings; None lists once.
 
     Attributes:
-        current: their ids; empty until the first look.
-        of_other_types: share and streams groups that the user wants; nothing is done for them.
+        current: their ids; empty until the first listing.
+        of_other_types: share and streams groups that the filter accepts; they are not translated.
     """
 
     def __init__(
@@ -65,18 +61,16 @@ class FollowedGroups:
         on_absent: Callable[[frozenset[GroupId]], None],
     ) -> None:
         """
-        Looks for groups also that may be gone.
+        Checks at each listing also whether some groups are gone.
 
-        Args:
-            known: says which.
-            on_absent: is told after each look which of the groups asked about do not exist.
+        ``known`` returns their ids; ``on_absent`` gets those that do not exist, after each listing.
         """
         self._known = known
         self._on_absent = on_absent
 
     def wants(self, group: GroupId) -> bool:
         """Whether a group is to be followed if it has offsets that count."""
-        # Positions of flows are no consumer's, whatever the filter says.
+        # Positions of flows are no consumer's, even if the filter accepts them.
         return not group.startswith(
             MIRROR_GROUP_PREFIX
         ) and self._group_filter.should_replicate_group(group)
@@ -101,14 +95,14 @@ class FollowedGroups:
         Looks for groups once.
 
         Raises:
-            ClusterError: the source does not tell which groups it has.
+            ClusterError: the source cannot list its groups.
         """
         listed = {GroupId(group.group_id) for group in await self._source.list_groups()}
         # A broker that has just started lists no groups before it has loaded them. Those we follow
         # are given up only when they have no offsets any more.
-        wanted = await accepted(self.wants, listed)
+        chosen = await accepted(self.wants, listed)
         before = self.current
-        asked = sorted(before.union(wanted, self._known()))
+        asked = sorted(before.union(chosen, self._known()))
         answers = await self._source.list_offsets_of_groups(asked)
         committed = {GroupId(group): offsets for group, offsets in answers.items()}
         failures = [each for each in committed.values() if isinstance(each, ClusterError)]
@@ -161,10 +155,8 @@ def followed(
     """
     Returns the groups with at least one offset that counts (C274).
 
-    Args:
-        committed: the partitions that each group has offsets for, or why they are not known.
-        topic_filter: decides which topics count.
-        before: the groups followed so far; one whose offsets cannot be listed stays as it was.
+    ``committed`` has the partitions that each group has offsets for, or why they are not known. A
+    group whose offsets cannot be listed stays as it was ``before``.
     """
     return frozenset(
         group
@@ -184,9 +176,7 @@ def absent(
     """
     Returns the groups that do not exist: neither listed nor with any offset.
 
-    Args:
-        committed: the partitions that each group has offsets for, or why they are not known.
-        listed: what the cluster says there is.
+    ``committed`` has the partitions that each group has offsets for, or why they are not known.
     """
     return frozenset(
         group

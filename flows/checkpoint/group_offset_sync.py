@@ -1,6 +1,4 @@
-"""
-Gives groups of the target the offsets that their checkpoints name (behaviours 9.5).
-"""
+"""Gives groups of the target the offsets that their checkpoints name (behaviours 9.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.checkpoints.group_offset_writer import GroupOffsets
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.group_sync_rules import NOTHING, Order, TargetCommit, seen
 from mm2.core.translation.returned_groups import ReturningGroups
@@ -23,10 +21,8 @@ class GroupOffsetSync:
     Sets the offsets of idle groups on the target, under the rules of ``GroupOffsets``.
 
     Args:
-        target: the cluster to write to.
-        groups: which groups.
         store: has their checkpoints, also those of before the start (C306).
-        returning: tells which of them are on their way back; None if none can be.
+        returning: knows which groups are being led back; None if none can be.
         notes: what is known of offsets on the target; None for a flow that emits nothing meanwhile.
     """
 
@@ -45,7 +41,7 @@ class GroupOffsetSync:
 
     @property
     def active(self) -> frozenset[GroupId]:
-        """Groups that had members on the target when they were last looked at."""
+        """Groups that had members on the target at the last check."""
         return self._offsets.active
 
     async def round(self) -> None:
@@ -53,7 +49,7 @@ class GroupOffsetSync:
         Looks at all groups that have checkpoints, and writes those that stand elsewhere.
 
         Raises:
-            ClusterError: the target does not tell which groups it has.
+            ClusterError: the target cannot list its groups.
         """
         checkpoints = {group: self._to_give(group) for group in self._groups.current}
         await self._offsets.sync({g: each for g, each in checkpoints.items() if each})
@@ -67,15 +63,13 @@ class GroupOffsetSync:
 
 class StoreNotes:
     """
-    Has checkpoints say what groups were given, and that others have committed since.
+    Stores in checkpoints which offsets were set, and which groups have committed since.
 
-    Only what the topic has is given: so the opposite flow knows it for an echo, and whoever takes
-    over after a crash, too.
+    Only what the topic has is given: so the opposite flow recognises it as an echo, and so does the
+    next leader after a crash.
 
     Args:
-        store: has the checkpoints.
         turn: held while checkpoints are made.
-        write: writes those that are due.
     """
 
     def __init__(
@@ -95,10 +89,10 @@ class StoreNotes:
             return None
         return now if self._store.is_written(now) else None
 
-    def looked(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
+    def observed(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
         """Notes what somebody has committed on the target, for all to know."""
         target_commit = seen(checkpoint, offset)
-        return checkpoint if target_commit is None else self._told(checkpoint, target_commit)
+        return checkpoint if target_commit is None else self._noted(checkpoint, target_commit)
 
     def given(self, checkpoint: Checkpoint) -> None:
         """
@@ -110,7 +104,7 @@ class StoreNotes:
         target_commit = TargetCommit(Order.GIVEN, (checkpoint.downstream_offset,))
         stood = () if checkpoint.target_commit is None else checkpoint.target_commit.offsets
         if max(stood, default=NOTHING) > checkpoint.downstream_offset:
-            self._told(checkpoint, target_commit)
+            self._noted(checkpoint, target_commit)
         else:
             self._store.note(checkpoint, target_commit)
 
@@ -119,12 +113,12 @@ class StoreNotes:
         Writes what was noted.
 
         Raises:
-            ClusterError: not all could be written; the rest stays due.
+            ClusterError: not all could be written; the others stay due.
         """
         if self._store.unsent():
             await self._write()
 
-    def _told(self, checkpoint: Checkpoint, target_commit: TargetCommit) -> Checkpoint:
+    def _noted(self, checkpoint: Checkpoint, target_commit: TargetCommit) -> Checkpoint:
         noted = self._store.note(checkpoint, target_commit)
         self._store.add(noted, time.time_ns() // 1_000_000)
         return noted

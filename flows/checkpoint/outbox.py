@@ -1,6 +1,4 @@
-"""
-Writes the checkpoints that are due to their topic.
-"""
+"""Writes the checkpoints that are due to their topic."""
 
 from __future__ import annotations
 
@@ -10,8 +8,9 @@ from typing import Final
 import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore, Due
-from mm2.core.mirror_records import Checkpoint
-from mm2.errors import ClusterError, SchemaError
+from mm2.core.internal_records import Checkpoint
+from mm2.core.transforms import TransformChain, own_record
+from mm2.errors import ClusterError, SchemaError, TransformError
 from mm2.kafka.client_errors import Refused
 from mm2.kafka.writer import Stamped, Writer
 
@@ -26,17 +25,14 @@ _BATCH_BYTES: Final = 256 << 10
 
 class CheckpointOutbox:
     """
-    Writes what is due in a store.
+    Writes the records that are due in a store.
 
     A producer whose record was refused has a gap in its numbering and is of no further use, so
     another takes its place at the next attempt.
 
-    Args:
-        alias: the target.
-        properties: Java's client properties of the producer.
-        topic: the topic of checkpoints.
-        store: has what is to be written.
-        on_written: is told of each checkpoint that is written, and its record's timestamp.
+    ``on_written`` gets each checkpoint that is written, and its record's timestamp. ``chain``
+    changes or drops records, as Java's checkpoint connector has its transforms do; but all stay in
+    the topic, where clients look for them.
     """
 
     def __init__(
@@ -47,12 +43,14 @@ class CheckpointOutbox:
         store: CheckpointStore,
         *,
         on_written: Callable[[Checkpoint, int], None],
+        chain: TransformChain | None = None,
     ) -> None:
         self._alias = alias
         self._properties = properties
         self._topic = topic
         self._store = store
         self._on_written = on_written
+        self._chain = chain
         self._writer: Writer | None = None
 
     async def close(self) -> None:
@@ -126,14 +124,26 @@ class CheckpointOutbox:
     def _record(self, due: Due) -> Stamped | None:
         checkpoint = due.checkpoint
         try:
-            key, value = checkpoint.key(), None if due.deleted else checkpoint.value()
-        except SchemaError as error:
+            found = self._transformed(due)
+        except (SchemaError, TransformError) as error:
             # Metadata of more than 32767 bytes will be no shorter next time.
             log.warning("checkpoint.unwritable", group=checkpoint.group, error=str(error))
+            found = None
+        if found is None:
             self._store.sent(due)
-            return None
+        return found
+
+    def _transformed(self, due: Due) -> Stamped | None:
+        checkpoint = due.checkpoint
+        key, value = checkpoint.key(), None if due.deleted else checkpoint.value()
         headers = () if due.deleted else checkpoint.headers()
-        return Stamped(key, value, due.timestamp_ms, headers)
+        if self._chain is None:
+            return Stamped(key, value, due.timestamp_ms, headers)
+        at = due.timestamp_ms
+        record = own_record(self._topic, key, value, at, headers, chain=self._chain)
+        if record is None:
+            return None
+        return Stamped(record.key, record.value, record.timestamp, record.headers)
 
     def _written(self, due: Due) -> None:
         self._store.sent(due)

@@ -1,5 +1,5 @@
 """
-Sees that topics were made anew, and takes back what checkpoints say of the former ones.
+Detects re-created topics, and resets the checkpoints of the former ones.
 
 An offset in a log that is gone may lie anywhere in the one that has its name now: a group that went
 on there would skip records. So, as soon as the other topic is seen, its checkpoints say that
@@ -18,7 +18,7 @@ import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
@@ -26,10 +26,10 @@ from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
 log = structlog.get_logger()
 
 LOOK_EVERY_S: Final = 5.0
-"""As often as the tasks that copy look for the same."""
+"""As often as source tasks check the same."""
 
 _PARTITIONS_IN_A_SECOND: Final = 200
-"""Thousands of partitions are looked at less often, as those tasks do."""
+"""Thousands of partitions are checked less often, as in those tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,6 @@ class TrackedFlow:
     A flow whose translations make checkpoints.
 
     Attributes:
-        translation: of its offsets.
         live: its topics as they are; what ``translation`` compares with.
         upstream: names the partition of a checkpoint as the flow's source does.
         is_back: whether its checkpoints lead from its copies back to the originals.
@@ -51,7 +50,7 @@ class TrackedFlow:
     is_back: bool = False
     compared: dict[TopicName, Logs] = field(default_factory=dict)
 
-    def news(self) -> dict[TopicName, Logs]:
+    def not_compared(self) -> dict[TopicName, Logs]:
         """Topics of which more, or something else, is known than checkpoints were compared with."""
         live = self.live.ids.items()
         return {topic: logs for topic, logs in live if self.compared.get(topic) != logs}
@@ -63,13 +62,7 @@ class TrackedFlow:
 
 
 class RecreatedTopics:
-    """
-    Keeps translations and checkpoints from believing in topics that are gone.
-
-    Args:
-        flows: those whose translations are used.
-        store: has the checkpoints.
-    """
+    """Invalidates translations and checkpoints of topics that are gone."""
 
     def __init__(self, flows: Iterable[TrackedFlow], store: CheckpointStore) -> None:
         self._flows = list(flows)
@@ -77,35 +70,35 @@ class RecreatedTopics:
 
     @property
     def interval_s(self) -> float:
-        """How long until the next look."""
+        """Seconds until the next check."""
         most = max(flow.translation.partitions for flow in self._flows)
         return LOOK_EVERY_S + most / _PARTITIONS_IN_A_SECOND
 
-    async def look(self) -> int:
+    async def check(self) -> int:
         """Looks once; returns how many checkpoints are due because of what was seen."""
         return sum([await self._look(flow) for flow in self._flows])
 
     async def _look(self, flow: TrackedFlow) -> int:
         changed = await flow.live.look(flow.translation.topics)
-        former, news = flow.translation.former(), flow.news()
-        if not former and not news:
+        former, others = flow.translation.former(), flow.not_compared()
+        if not former and not others:
             return 0
         topics: set[TopicName] = set()
 
-        def anew(checkpoint: Checkpoint) -> Logs | None:
+        def current_logs(checkpoint: Checkpoint) -> Logs | None:
             original = flow.upstream(checkpoint.partition)
             topic, logs = original.topic, flow.logs(original.topic)
             is_gone = (
                 topic in changed
                 or original in former
-                or (topic in news and logs.conflicts_with(checkpoint.logs))
+                or (topic in others and logs.conflicts_with(checkpoint.logs))
             )
             if is_gone:
                 topics.add(topic)
             return logs if is_gone else None
 
-        count = self._store.start_over(anew, time.time_ns() // 1_000_000)
-        flow.compared.update(news)
+        count = self._store.start_over(current_logs, time.time_ns() // 1_000_000)
+        flow.compared.update(others)
         if count:
-            log.warning("checkpoint.started_over", topics=sorted(topics), records=count)
+            log.warning("checkpoint.reset", topics=sorted(topics), records=count)
         return count

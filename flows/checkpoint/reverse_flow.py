@@ -3,7 +3,7 @@ Leads groups back: reads the opposite flow's offset syncs and runs (KIP-1098's p
 
 The checkpoint flow B->A reads groups of B. Those that read copies of A's topics are translated
 by what the flow A->B has written down: its runs and syncs, read the other way round, and its
-checkpoints, which tell the groups that moved from those that were only carried along. Java has
+checkpoints, which distinguish the groups that moved from those that were only synced. Java has
 none of this: it names the original (C286) and finds no translation.
 """
 
@@ -16,17 +16,16 @@ from typing import Final
 
 import structlog
 
-from flows.checkpoint.emission import UntilTold
+from flows.checkpoint.emission import UntilCaughtUp
 from flows.checkpoint.recreated_topics import TrackedFlow
 from flows.checkpoint.translation_followers import Job, translation_followers
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.checkpoints.synced_offsets import copies_of, note
 from mm2.config.flow_config import FlowConfig
-from mm2.core.failover.group_lag import upstream_partition
 from mm2.core.filters import TopicFilter, build_topic_filter
 from mm2.core.model import TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.translation.checkpoint_rules import Renaming, Translator
+from mm2.core.translation.checkpoint_rules import Renaming, Translator, upstream_partition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.returned_groups import ReturningGroups, SyncedOffsets
@@ -47,7 +46,7 @@ log = structlog.get_logger()
 _LOOK_AGAIN_S: Final = 5.0
 _TOLD_SOON_S: Final = 0.05
 _LOOKS: Final = 200
-"""Ten seconds: the cluster has just answered, and so it does whoever follows its topic."""
+"""Ten seconds: the cluster has just answered, so it will answer a follower of its topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,20 +55,18 @@ class TranslationDirections:
     Which offsets a checkpoint flow translates, and how.
 
     Attributes:
-        topic_filter: groups count that have an offset for a topic it accepts.
+        topic_filter: groups with an offset for a topic that it accepts are translated.
         renaming: decides which partitions count, and names them on the target.
-        translator: translates their offsets.
-        returning: tells which of them are echoes; None if nobody carries groups back.
-        until_told: waits until all is known that the opposite flow has written up to now.
-        recreated: the flows of which topics may be made anew.
-        jobs: what has to run for that.
+        returning: recognises offsets that mm2 itself set; None if no groups are led back.
+        until_caught_up: waits for all that the opposite flow has written up to now.
+        recreated: the flows whose topics may be re-created.
     """
 
     topic_filter: TopicFilter
     renaming: Renaming
     translator: Translator
     returning: ReturningGroups | None = None
-    until_told: UntilTold | None = None
+    until_caught_up: UntilCaughtUp | None = None
     recreated: tuple[TrackedFlow, ...] = ()
     jobs: dict[str, Job] = field(default_factory=dict)
 
@@ -82,16 +79,11 @@ def build_directions(
     live: LiveTopicIds,
 ) -> TranslationDirections:
     """
-    Both directions if the flow has an opposite to lead groups back from, else the one onward.
+    Returns both directions if the flow has an opposite to lead groups back from, else one.
 
     A flow that is not enabled leads back only.
 
-    Args:
-        config: the flow.
-        clusters: admin clients of both sides.
-        policy: of the flow.
-        onward: translates what the flow itself copies.
-        live: the topics of that, which it compares with.
+    ``onward`` translates what the flow itself copies, and compares with the topics in ``live``.
     """
     mirrored = build_topic_filter(config.checkpoint.properties)
     upstream = partial(upstream_partition, policy, config.flow)
@@ -102,35 +94,31 @@ def build_directions(
             topic_filter=mirrored, renaming=renaming, translator=onward, recreated=flows
         )
     opposite = FlowClusters(source=clusters.target, target=clusters.source)
-    way_back = ReverseFlow(config.reverse, opposite)
-    either = TopicOrCopyFilter(mirrored if config.checkpoint.enabled else None, way_back.copies)
+    reverse_flow = ReverseFlow(config.reverse, opposite)
+    either = TopicOrCopyFilter(mirrored if config.checkpoint.enabled else None, reverse_flow.copies)
     return TranslationDirections(
         topic_filter=either,
-        renaming=BidirectionalRenaming(config.flow, policy, either, way_back.copies),
-        translator=BidirectionalTranslator(onward, way_back.translation, way_back.copies),
-        returning=ReturningGroups(way_back.copies, way_back.carried),
-        until_told=way_back.until_told,
+        renaming=BidirectionalRenaming(config.flow, policy, either, reverse_flow.copies),
+        translator=BidirectionalTranslator(onward, reverse_flow.translation, reverse_flow.copies),
+        returning=ReturningGroups(reverse_flow.copies, reverse_flow.synced),
+        until_caught_up=reverse_flow.until_caught_up,
         recreated=(
             *flows,
-            TrackedFlow(way_back.translation, way_back.live, _itself, is_back=True),
+            TrackedFlow(reverse_flow.translation, reverse_flow.live, _itself, is_back=True),
         ),
-        jobs=way_back.jobs(),
+        jobs=reverse_flow.jobs(),
     )
 
 
 class ReverseFlow:
     """
-    What is known of the copies that a flow has made.
+    The copies of a flow, and the translation of offsets in them back to the source.
 
     Args:
         config: the flow that makes them; its target is where the groups to be led back are.
-        clusters: admin clients of its both sides.
 
     Attributes:
-        copies: which topics they are.
-        live: the topics on both sides of the flow.
-        translation: translates offsets in them back.
-        carried: how far the flow has carried groups.
+        synced: how far the flow has synced groups.
     """
 
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
@@ -141,7 +129,7 @@ class ReverseFlow:
         self.copies = copies_of(config)
         self.live = LiveTopicIds(config, clusters.source, clusters.target)
         self.translation = OffsetTranslation(self._syncs, self._runs, self.live.ids)
-        self.carried = SyncedOffsets()
+        self.synced = SyncedOffsets()
         policy = build_policy(config.source.properties)
         topic = policy.checkpoints_topic(config.flow.source)
         self._checkpoints = TopicPartition(topic, 0)
@@ -163,15 +151,15 @@ class ReverseFlow:
         }
 
     async def _follow_checkpoints(self) -> None:
-        """Follows the checkpoints of the flow; without any, nobody was carried along."""
+        """Follows the checkpoints of the flow; without any, no group was synced."""
         if not self._config.emits_checkpoints:
-            self.carried.backlog_read()
+            self.synced.backlog_read()
             return
         async with asyncio.TaskGroup() as group:
             group.create_task(self._note_end_of_backlog(), name="opposite-checkpoints-backlog")
             await self._follow()
 
-    async def until_told(self) -> bool:
+    async def until_caught_up(self) -> bool:
         """
         Waits until all checkpoints are known that the flow has written up to now.
 
@@ -179,7 +167,7 @@ class ReverseFlow:
         be read, nothing keeps the others back. Returns False if they do not come in time.
 
         Raises:
-            ClusterError: the cluster does not tell how many there are.
+            ClusterError: the number of partitions cannot be read.
         """
         if not self._follows_checkpoints:
             return True
@@ -199,7 +187,7 @@ class ReverseFlow:
         while True:
             try:
                 async for record in self._tail:
-                    note(self.carried, record)
+                    note(self.synced, record)
             except UnknownTopic:
                 # The opposite flow creates it when it starts.
                 await asyncio.sleep(_LOOK_AGAIN_S)
@@ -209,7 +197,7 @@ class ReverseFlow:
 
     async def _note_end_of_backlog(self) -> None:
         await self._tail.caught_up.wait()
-        self.carried.backlog_read()
+        self.synced.backlog_read()
 
 
 def _itself(partition: TopicPartition) -> TopicPartition:

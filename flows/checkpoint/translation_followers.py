@@ -1,6 +1,4 @@
-"""
-Keeps what translates offsets current with its topics (Java: ``OffsetSyncStore``'s backing store).
-"""
+"""Keeps what translates offsets current with its topics (Java: ``OffsetSyncStore``)."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ import structlog
 from flows.checkpoint.checkpoint_store import TOPIC_WITHIN_S
 from mm2.config.flow_config import FlowConfig
 from mm2.config.offset_topics import offset_runs_topic, offset_syncs_topic
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
@@ -61,11 +59,7 @@ class SyncFollower:
     """
     Feeds the offset syncs of partition 0 into a store, first the backlog and then as they come.
 
-    Args:
-        alias: the cluster that holds the topic, for messages.
-        properties: Java's client properties of the consumer.
-        topic: the topic of offset syncs.
-        store: takes them in, and translates once the backlog is read (C237, C239).
+    The store translates once the backlog is read (C237, C239).
     """
 
     def __init__(
@@ -139,16 +133,7 @@ class Tail(Protocol):
 def run_follower(
     alias: str, properties: Mapping[str, str], topic: str, store: RunStore, admin: Admin
 ) -> RunFollower:
-    """
-    Follows the topic of runs on a cluster.
-
-    Args:
-        alias: the cluster's, for messages.
-        properties: Java's client properties of the consumer.
-        topic: the topic of runs.
-        store: takes them in.
-        admin: of that cluster.
-    """
+    """Follows the topic of runs on a cluster."""
     tail = LogTail(alias, properties, topic, partitions=[0], rest_s=_REST_S)
     return RunFollower(tail, topic, store, admin)
 
@@ -158,13 +143,7 @@ class RunFollower:
     Feeds exact runs into a store, first the backlog and then as they come.
 
     Translations do without them if their topic is not there, as where Java's MirrorMaker copies the
-    records, or if we may not read it; it is looked for again.
-
-    Args:
-        tail: reads the topic of runs.
-        topic: its name.
-        store: takes the runs in.
-        admin: of the cluster that holds the topic.
+    records, or if we may not read it; its existence is checked again.
     """
 
     def __init__(self, tail: Tail, topic: str, store: RunStore, admin: Topics) -> None:
@@ -194,7 +173,7 @@ class RunFollower:
     async def _follow(self) -> None:
         async for record in self._tail:
             if not self._tail.caught_up.is_set():
-                # Blocks are written many times while they grow: the last one says it all.
+                # Blocks are written many times while they grow: the last one has everything.
                 self._backlog.pop(record.key, None)
                 self._backlog[record.key] = record
                 continue

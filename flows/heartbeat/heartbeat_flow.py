@@ -1,8 +1,8 @@
 """
-The heartbeat flow: says at an interval, in the target's ``heartbeats`` topic, that a flow lives.
+The heartbeat flow: writes at an interval to the target's ``heartbeats`` topic.
 
 Java: ``MirrorHeartbeatConnector`` and its task (behaviours section 10). The flow back mirrors the
-topic, so that both clusters, and those behind them, see who mirrors whom.
+topic, so that both clusters, and those behind them, see which cluster mirrors which.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import structlog
 from flows.heartbeat.heartbeat_reporter import HeartbeatReport
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
-from mm2.core.mirror_records import Heartbeat
+from mm2.config.transforms.chain_reading import chain_of_bytes
+from mm2.core.internal_records import Heartbeat
 from mm2.core.model import HEARTBEAT_CONNECTOR, TopicName
 from mm2.core.policy import build_policy
-from mm2.errors import ClusterError
+from mm2.core.transforms import TransformChain, own_record
+from mm2.errors import ClusterError, TransformError
 from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.writer import Writer
 
@@ -34,12 +36,8 @@ async def run_heartbeats(config: FlowConfig, clusters: FlowClusters) -> None:
     Writes a heartbeat after each interval until cancelled; ends at once when they are off (C310).
 
     Whether the flow itself is enabled makes no difference (C311). A heartbeat that cannot be
-    written is given up, for the next one says more. With some goes a report of what the heartbeats
-    say that come in.
-
-    Args:
-        config: the flow.
-        clusters: both; the herder has made the topics (C312).
+    written is dropped, for the next one is newer. Some come with a report about the
+    heartbeats that arrive.
 
     Raises:
         ConfigError: the producer's settings cannot be used.
@@ -72,14 +70,15 @@ async def _beat(
         ClusterError: no producer can be had, or its record is refused.
     """
     producer = data_producer_properties(config.worker, config.heartbeat.properties, 0)
+    chain = chain_of_bytes(config.heartbeat.properties)
     async with Writer(config.flow.target, producer.properties) as writer:
         while True:
             await asyncio.sleep(interval_s)
             heartbeat = Heartbeat(config.flow.source, config.flow.target, _now_ms())
             try:
-                await send(writer, topic, heartbeat)
-            except ClusterError as error:
-                if not error.retriable:
+                await send(writer, topic, heartbeat, chain)
+            except (ClusterError, TransformError) as error:
+                if isinstance(error, ClusterError) and not error.retriable:
                     raise
                 log.warning("heartbeat.not_sent", error=str(error))
                 await asyncio.sleep(_PAUSE_S)
@@ -87,16 +86,29 @@ async def _beat(
                 await report.after(heartbeat.timestamp_ms, writer)
 
 
-async def send(writer: Writer, topic: str, heartbeat: Heartbeat) -> None:
-    """Writes one heartbeat, stamped with its own time, to partition 0 (C317)."""
-    offset = await writer.send(
-        topic,
-        heartbeat.key(),
-        heartbeat.value(),
-        partition=0,
-        timestamp_ms=heartbeat.timestamp_ms,
+async def send(
+    writer: Writer, topic: str, heartbeat: Heartbeat, chain: TransformChain | None = None
+) -> None:
+    """
+    Writes one heartbeat, stamped with its own time, to partition 0 (C317).
+
+    Args:
+        chain: changes or drops it, as Java's heartbeat connector has its transforms do.
+    """
+    record = own_record(
+        topic, heartbeat.key(), heartbeat.value(), heartbeat.timestamp_ms, chain=chain
     )
-    log.debug("heartbeat.sent", topic=topic, downstream_offset=offset)
+    if record is None:
+        return
+    offset = await writer.send(
+        record.topic,
+        record.key,
+        record.value,
+        partition=0,
+        timestamp_ms=record.timestamp,
+        headers=record.headers,
+    )
+    log.debug("heartbeat.sent", topic=record.topic, downstream_offset=offset)
 
 
 def _now_ms() -> int:

@@ -1,4 +1,4 @@
-"""Publishes what heartbeats say of a flow: their age, and over how many flows they came."""
+"""Reports the heartbeats of a flow: their age, and over how many flows they came."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import structlog
 
 from mm2.core.model import NO_OFFSET, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.topics.topology import heartbeat_topics, way_of
+from mm2.core.topics.cycle_detection import heartbeat_topics, way_of
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.writer import Writer
@@ -23,16 +23,7 @@ _TOPICS_EVERY_MS: Final = 60_000
 
 
 class HeartbeatReport:
-    """
-    Reports from time to time, with the heartbeats of a flow.
-
-    Args:
-        flow: the flow.
-        policy: tells heartbeats topics and where they come from.
-        target: admin client of the flow's target.
-        topic: the flow's progress topic.
-        now_ms: the clock.
-    """
+    """Reports from time to time, with the heartbeats of a flow."""
 
     def __init__(
         self,
@@ -55,9 +46,7 @@ class HeartbeatReport:
         """
         Reports, if the last report is some time ago; a failure is logged.
 
-        Args:
-            last_ms: time of the heartbeat that was written just now.
-            writer: a producer of the target.
+        ``last_ms`` is the time of the heartbeat that was written just now.
         """
         if last_ms < self._due_ms:
             return
