@@ -1,7 +1,7 @@
 """
 The classes that a flow's configuration names, which may be the user's own.
 
-Whether they can be had, and who holds their objects: these are closed when nobody does any more.
+Whether they can be had, and who holds their objects: these are closed with their last holder.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Self
 
 from mm2.config.checks.allowed_classes import names_foreign
 from mm2.config.flow_config import FlowConfig
+from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, HANDLER
 from mm2.core.filters import (
     build_config_property_filter,
     build_group_filter,
@@ -19,6 +20,7 @@ from mm2.core.filters import (
 )
 from mm2.core.plugin import held, hold, release
 from mm2.core.policy import build_policy
+from mm2.core.user_objects import load_callable
 from mm2.errors import ConfigError
 
 
@@ -27,9 +29,6 @@ class HeldClasses:
     Holds the objects of configurations that somebody works with: everybody gets the same ones.
 
     Each connector has a configuration of its own, as in Java.
-
-    Args:
-        configs: of flows.
     """
 
     def __init__(self, *configs: FlowConfig) -> None:
@@ -72,20 +71,33 @@ def class_problem(config: FlowConfig) -> ConfigError | None:
 
 
 def class_mistakes(properties: Mapping[str, str]) -> Iterator[ConfigError]:
-    """
-    Makes the policy and the filters that a connector's properties name; says what cannot be made.
-    """
+    """Makes the policy and filters that a connector's properties name; says what cannot be made."""
     with held(properties):
         for build in (
             build_policy,
             build_topic_filter,
             build_group_filter,
             build_config_property_filter,
+            _load_handler,
+            _try_function,
         ):
             try:
                 build(properties)
             except ConfigError as error:
                 yield error
+
+
+def _load_handler(properties: Mapping[str, str]) -> None:
+    if path := properties.get(HANDLER, "").strip():
+        load_callable(path, HANDLER)
+
+
+def _try_function(properties: Mapping[str, str]) -> None:
+    if path := properties.get(ARROW_FUNCTION, "").strip():
+        # Arrow takes half a second to import, and few flows need it.
+        from mm2.core.transforms.arrow_function import try_function  # noqa: PLC0415
+
+        try_function(path, properties.get("arrow.function.args", ""), ARROW_FUNCTION)
 
 
 async def loading_problem(config: FlowConfig) -> ConfigError | None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.connect.status_records import ConnectorKey, TaskKey
-from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.slot_allocation import Slots
@@ -39,15 +35,3 @@ class SmallFlow(Protocol):
 
     async def __call__(self, config: FlowConfig, clusters: FlowClusters) -> None:
         """Runs until cancelled; ends at once when the configuration turns it off."""
-
-
-class StatusWriter(Protocol):
-    """Writes where others read it what a flow does, as long as this node leads it."""
-
-    def report_failure(self, key: ConnectorKey | TaskKey, reason: str | None) -> None:
-        """Learns that a connector or task begins (None), or why it has failed."""
-
-    def writing(
-        self, term: LeadershipTerm, group: asyncio.TaskGroup
-    ) -> AbstractAsyncContextManager[None]:
-        """Says what the flow does while a leader works, in a task of ``group``."""

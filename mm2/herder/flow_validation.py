@@ -22,12 +22,11 @@ from mm2.config.clients import (
     worker_client_properties,
 )
 from mm2.config.connector_reading import parse_connector
-from mm2.config.flow_config import resolved
 from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION
 from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_clients import CLIENT_KINDS, ClientKind
-from mm2.config.layers import FlowLayers, Setting, in_users_words, plain
+from mm2.config.layers import FlowLayers, Setting, in_users_words, plain, resolved
 from mm2.core.model import CONNECTORS, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.flow_classes import class_mistakes
@@ -47,7 +46,6 @@ class _Client(NamedTuple):
     A client that a flow opens.
 
     Attributes:
-        properties: its properties.
         origins: the keys of the file that they come from; some may not count for it.
     """
 
@@ -67,10 +65,6 @@ class FlowValidation:
 
         Values that cannot be read hide nothing of the rest; an expression that cannot be resolved
         does.
-
-        Args:
-            layers: where its settings come from.
-            flow: its name.
         """
         try:
             worker = layers.worker_settings(flow)
@@ -117,8 +111,6 @@ class _Part:
     One connector of a flow.
 
     Attributes:
-        connector: its simple name.
-        settings: where its properties come from.
         properties: resolved.
         values: of those of its keys that can be read.
     """

@@ -26,14 +26,15 @@ from mm2.herder.election.flow_leading import FlowLeading
 from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses, load_classes
-from mm2.herder.flow_protocols import BundleRunner, SmallFlow, StatusWriter
+from mm2.herder.flow_protocols import BundleRunner, SmallFlow
 from mm2.herder.leader_flow import LeaderFlow
 from mm2.herder.status.failure_reporting import ReportingRunner, reporting_flow
 from mm2.herder.status.status_keeper import StatusKeeper
-from mm2.herder.status.status_topic import StatusTopic, worker_id_of
+from mm2.herder.status.status_topic import FlowStatusTopic, worker_id_of
 from mm2.herder.topics.internal_topics import create_internal_topics
+from mm2.herder.view.led_flow import LedFlow
 from mm2.kafka.flow_clusters import admin_clients, wait_until_reachable
-from mm2.supervision import keep_running, run_unless_set
+from mm2.supervision import Supervised, run_unless_set
 
 log = structlog.get_logger()
 
@@ -43,12 +44,7 @@ class Herder:
     Owns the flows of this node.
 
     Args:
-        flows: their configurations.
-        runner: runs bundles of the source flow.
-        heartbeats: the heartbeat flow.
-        checkpoints: the checkpoint flow.
         node: names this node; each target knows it by another id.
-        share: what this node leads of all its flows.
 
     Attributes:
         tasks: of all flows that have not ended.
@@ -107,6 +103,10 @@ class Herder:
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
 
+    def led(self) -> list[LedFlow]:
+        """The flows that this node leads now."""
+        return [led for flow in self._flows.values() if (led := flow.led) is not None]
+
     def remove(self, flow: SourceAndTarget) -> None:
         """Asks a flow to drain and end."""
         self._flows.pop(flow).stop()
@@ -121,13 +121,7 @@ class FlowHerder:
     Follows one flow on this node, and runs it whenever the node is elected to lead it.
 
     Args:
-        config: the flow.
-        runner: runs bundles of the source flow.
-        heartbeats: the heartbeat flow.
-        checkpoints: the checkpoint flow.
-        worker_id: names this node.
-        share: what this node leads of all its flows.
-        status: says what the flow does; in the flow's own status topic by default.
+        status: writes what the flow does; into the flow's own status topic by default.
     """
 
     def __init__(
@@ -139,75 +133,70 @@ class FlowHerder:
         checkpoints: SmallFlow,
         worker_id: str,
         share: NodeAssignments | None = None,
-        status: StatusWriter | None = None,
+        status: StatusKeeper | None = None,
     ) -> None:
         self.config = config
         self._status = status or StatusKeeper(
             lambda: self.config,
-            StatusTopic(lambda: self.config),
+            FlowStatusTopic,
             owner=worker_id,
             worker_id=worker_id_of(worker_id, config.flow),
         )
-        hear = self._status.report_failure
-        self._runner = ReportingRunner(runner, hear)
-        self._heartbeats = reporting_flow(heartbeats, HEARTBEAT_CONNECTOR, hear)
-        self._checkpoints = reporting_flow(checkpoints, CHECKPOINT_CONNECTOR, hear)
+        report = self._status.report_failure
+        self._runner = ReportingRunner(runner, report)
+        self._heartbeats = reporting_flow(heartbeats, HEARTBEAT_CONNECTOR, report)
+        self._checkpoints = reporting_flow(checkpoints, CHECKPOINT_CONNECTOR, report)
         self._worker_id = worker_id
-        self._share = share or NodeAssignments(could=frozenset({config.herder.names.label}))
+        self._share = share or NodeAssignments(eligible=frozenset({config.herder.names.label}))
         self._leading: FlowLeading | None = None
-        self._steered: LeaderFlow | None = None
         self._classes = HeldClasses()
-        self._is_news = asyncio.Event()
-        self._stop = asyncio.Event()
+        self._part = Supervised("flow", self._attempt)
+
+    @property
+    def led(self) -> LedFlow | None:
+        """The flow, if this node leads it now."""
+        return self._status.led
 
     def stop(self) -> None:
         """Asks ``run`` to drain, to hand the flow over, and to end."""
-        self._stop.set()
+        self._part.stop()
 
     def reconfigure(self, config: FlowConfig) -> None:
         """
         Goes on with another file.
 
-        What says which flow it is cannot change: then the flow goes on as it is, which is said.
+        What identifies the flow cannot change: then it goes on as it is, and that is logged.
         """
         change = change_between(self.config, config)
         if Effect.FIXED in change.effects:
             log.warning("config.needs_restart", flow=str(config.flow), keys=list(change.keys))
             return
         self.config = config
-        self._is_news.set()
-        if self._leading is not None and Effect.FLOW in change.effects:
-            self._leading.stop()
-        elif self._leading is not None:
-            self._leading.reconfigure(config)
-        if self._steered is not None:
-            self._steered.reconfigure(config)
+        if self._leading is None or Effect.FLOW in change.effects:
+            # A file that is read again may say where the target really is.
+            self._part.restart()
         else:
+            self._leading.reconfigure(config)
+        if self._leading is None or not self._leading.has_term:
             self._classes.take(config)
 
     async def run(self) -> None:
         """Follows and leads the flow until ``stop``."""
         with self._classes, structlog.contextvars.bound_contextvars(flow=str(self.config.flow)):
-            await keep_running("flow", self._attempts, stopping=self._stop)
+            await self._part.run()
 
-    async def _attempts(self) -> None:
-        """One after the other: with other connections, everything begins again."""
-        while not self._stop.is_set():
-            config = self.config
-            self._is_news.clear()
-            self._classes.take(config)
-            with HeldClasses(config):
-                is_ready = await run_unless_set(self._stop, self._prepare(config))
-            if is_ready and not self._is_news.is_set():
-                await self._follow(config)
-
-    async def _follow(self, config: FlowConfig) -> None:
+    async def _attempt(self) -> None:
+        config = self.config
+        self._classes.take(config)
+        with HeldClasses(config):
+            if not await run_unless_set(self._part.ending, self._prepare(config)):
+                return
         self._leading = FlowLeading(
             config,
             node=self._worker_id,
             share=self._share,
             work=self._lead,
-            stopping=self._stop,
+            stopping=self._part.ending,
         )
         try:
             await self._leading.run()
@@ -215,27 +204,21 @@ class FlowHerder:
             self._leading = None
 
     async def _prepare(self, config: FlowConfig) -> None:
-        """Loads classes, waits for the target, creates its topics; until another file has come."""
         # Classes are imported here, where nothing waits for them.
         await load_classes(config)
         async with admin_clients(config) as clusters:
-            # A file that is read again may say where the target really is.
-            if await run_unless_set(self._is_news, wait_until_reachable(clusters.target)):
-                policy = build_policy(config.source.properties)
-                await create_internal_topics(config, policy, clusters, on_source=False)
+            await wait_until_reachable(clusters.target)
+            policy = build_policy(config.source.properties)
+            await create_internal_topics(config, policy, clusters, on_source=False)
 
     async def _lead(self, term: LeadershipTerm, group: asyncio.TaskGroup) -> None:
-        self._steered = LeaderFlow(
-            self.config,
+        leader = LeaderFlow(
             runner=self._runner,
             heartbeats=self._heartbeats,
             checkpoints=self._checkpoints,
             term=term,
-            hear=self._status.report_failure,
+            on_failure=self._status.report_failure,
             classes=self._classes,
         )
         async with self._status.writing(term, group):
-            try:
-                await keep_running("leader", self._steered.run, stopping=term.stopping)
-            finally:
-                self._steered = None
+            await leader.run()

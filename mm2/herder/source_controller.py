@@ -1,6 +1,4 @@
-"""
-The source flow's control side: keeps the plan of a flow current, and runs its bundles.
-"""
+"""The source flow's control side: keeps the plan of a flow current, and runs its bundles."""
 
 from __future__ import annotations
 
@@ -25,28 +23,26 @@ from mm2.herder.bundles.task_fencing import end_earlier_tasks
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses
 from mm2.herder.flow_protocols import BundleRunner
-from mm2.herder.status.failure_reporting import Hear
+from mm2.herder.status.failure_reporting import OnFailure
 from mm2.herder.topics.discovery import Assigned
 from mm2.herder.topics.topic_sync import TopicSync
 from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.command_records import (
-    CommandRecord,
     ConnectorState,
     DesiredConnectorState,
     LiveSettings,
-    encode_command,
+    RateDivision,
 )
+from mm2.protocol.control_codec import ControlRecord, encode_control
 from mm2.protocol.control_records import (
     Assignment,
     DesiredFlowState,
-    Entry,
     MissingTopic,
     earlier_bundles,
 )
-from mm2.protocol.rate_records import RateDivision, encode_division
 from mm2.slot_allocation import FlowSlots
-from mm2.supervision import Restartable, keep_running, run_unless_set, wait_any
+from mm2.supervision import EventLike, Supervised, keep_running, run_unless_set
 
 log = structlog.get_logger()
 
@@ -56,11 +52,7 @@ class SourceController:
     Runs the source side of one flow on the node that leads it.
 
     Args:
-        config: the flow.
-        clusters: its admin clients.
-        runner: runs bundles.
-        term: of this leader.
-        hear: is called for tasks that cannot begin.
+        on_failure: is called for tasks that cannot begin.
         stopping: set when everything is to be committed and to end; the term's if not given.
     """
 
@@ -71,20 +63,19 @@ class SourceController:
         runner: BundleRunner,
         term: LeadershipTerm,
         *,
-        hear: Hear,
-        stopping: asyncio.Event | None = None,
+        on_failure: OnFailure,
+        stopping: EventLike | None = None,
     ) -> None:
         self._config = config
         self._runner = runner
         self._term = term
-        self._hear_of = hear
-        self._stopping = stopping or term.stopping
-        self._upkeep = TopicSync(config, clusters)
-        self._classes_of_upkeep = HeldClasses(config)
-        self._interrupted = asyncio.Event()
+        self._on_failure = on_failure
+        self._part = Supervised("source", self._attempt, stopping=stopping or term.stopping)
+        self._topics = TopicSync(config, clusters)
+        self._classes_of_topics = HeldClasses(config)
         self._state = ConnectorState.RUNNING
         self._epoch = 0
-        self._told = 0
+        self._number = 0
         self._partitions = 0
         self._bundles: Bundles | None = None
         self._watch: ProgressWatcher | None = None
@@ -95,16 +86,12 @@ class SourceController:
         """
         Goes on with other settings.
 
-        Args:
-            config: from now on.
-            effects: what is to be done about them.
-
         Raises:
             ConfigError: a filter cannot be made; everything stays as it is.
         """
         if Effect.TOPICS in effects:
-            self._upkeep.change(config)
-            self._classes_of_upkeep.take(config)
+            self._topics.reconfigure(config)
+            self._classes_of_topics.take(config)
         self._config = config
         self._changes.put_nowait(effects)
 
@@ -123,29 +110,28 @@ class SourceController:
 
         Returns when everything under way is committed.
         """
-        hearing = self._term.control_topic.subscribe_entries(self._hear)
-        with self._classes_of_upkeep, hearing:
-            while not self._stopping.is_set():
-                self._interrupted.clear()
-                steering = self._term.control_topic.steering
-                self._state = steering.state_of(SOURCE_CONNECTOR)
-                if self._state is ConnectorState.RUNNING:
-                    await self._mirror()
-                else:
-                    reason = steering.reason_of(SOURCE_CONNECTOR)
-                    log.info("flow.held", state=self._state.value, reason=reason)
-                    await wait_any(self._interrupted, self._stopping)
+        subscription = self._term.control_topic.subscribe_entries(self._control_record)
+        with self._classes_of_topics, subscription:
+            await self._part.run()
 
-    def _hear(self, entry: Entry | CommandRecord) -> None:
-        """What operators want, and what tasks ask for."""
+    async def _attempt(self) -> None:
+        desired = self._term.control_topic.desired
+        self._state = desired.state_of(SOURCE_CONNECTOR)
+        if self._state is ConnectorState.RUNNING:
+            await self._mirror()
+        else:
+            reason = desired.reason_of(SOURCE_CONNECTOR)
+            log.info("flow.held", state=self._state.value, reason=reason)
+
+    def _control_record(self, entry: ControlRecord) -> None:
         match entry:
             case MissingTopic() if entry.epoch == self._epoch:
-                self._upkeep.look()
+                self._topics.refresh()
             case Assignment() if entry.epoch <= self._epoch and self._bundles is not None:
-                self._bundles.heard(entry)
+                self._bundles.assignment_read(entry)
             case DesiredFlowState() | DesiredConnectorState():
-                if self._term.control_topic.steering.state_of(SOURCE_CONNECTOR) is not self._state:
-                    self._interrupted.set()
+                if self._term.control_topic.desired.state_of(SOURCE_CONNECTOR) is not self._state:
+                    self._part.restart()
             case _:
                 pass
 
@@ -153,7 +139,7 @@ class SourceController:
         """Runs the bundles until interrupted, and then lets them drain and commit."""
         self._bundles, self._partitions = None, 0
         # Who is to stop meanwhile is not given another epoch.
-        if not await run_unless_set(self._stopping, self._take_epoch()):
+        if not await run_unless_set(self._part.ending, self._take_epoch()):
             return
         entries = self._term.control_topic.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
@@ -171,24 +157,24 @@ class SourceController:
     ) -> None:
         async with asyncio.TaskGroup() as group:
             bundles = self._bundles = self._new_bundles(slots, earlier, writable, group)
-            watching = Restartable("watch", lambda: self._follow(bundles))
+            watching = Supervised("watch", lambda: self._follow(bundles), is_cut=True)
             jobs = [
-                group.create_task(self._look_after(bundles, slots), name="upkeep"),
+                group.create_task(self._follow_topics(bundles, slots), name="topic-sync"),
                 group.create_task(watching.run(), name="watch"),
                 group.create_task(self._take_changes(bundles, slots, watching), name="reconfigure"),
                 group.create_task(self._take_restarts(bundles), name="restart-tasks"),
             ]
-            await wait_any(self._interrupted, self._stopping)
+            await self._part.ending.wait()
             for job in jobs:
                 job.cancel()
             await bundles.stop()
 
-    async def _look_after(self, bundles: Bundles, slots: FlowSlots) -> None:
+    async def _follow_topics(self, bundles: Bundles, slots: FlowSlots) -> None:
         async def assign(found: Assigned) -> None:
             self._partitions = len(found)
             await bundles.assign(found, self._most(slots))
 
-        await self._term.while_leading(lambda: self._upkeep.run(assign))
+        await self._term.while_leading(lambda: self._topics.run(assign))
 
     async def _take_epoch(self) -> None:
         self._epoch = await self._term.next_epoch()
@@ -198,7 +184,7 @@ class SourceController:
         """The flow's slots in Spark; whenever it may have more or fewer, it divides again."""
         slots = self._runner.slots.join(
             changed=lambda: self._changes.put_nowait(frozenset({Effect.SHARES})),
-            refused=lambda task, why: self._hear_of(TaskKey(SOURCE_CONNECTOR, task), why),
+            refused=lambda task, why: self._on_failure(TaskKey(SOURCE_CONNECTOR, task), why),
         )
         try:
             yield slots
@@ -226,35 +212,31 @@ class SourceController:
         )
 
     def _most(self, slots: FlowSlots) -> int:
-        """How many bundles the flow may have, with the partitions that it has now."""
         return slots.most(self._config.source.tasks_max, self._partitions)
 
     def _spec(self, index: int) -> BundleSpec:
-        syncs_topic = offset_syncs_topic(self._config, self._upkeep.policy)
+        syncs_topic = offset_syncs_topic(self._config, self._topics.policy)
         return bundle_spec(self._config, index, self._epoch, syncs_topic)
 
     async def _follow(self, bundles: Bundles) -> None:
-        """Follows what tasks report."""
         self._watch = ProgressWatcher(
             bundles,
             target=self._config.flow.target,
             consumer=self._config.herder.client("consumer", "progress"),
             topic=self._config.herder.names.progress_topic,
             epoch=self._epoch,
-            look_every=self._config.source.assignment_balance,
-            shares=RateShares(bundles.holders, self._tell_shares),
+            balance_every=self._config.source.assignment_balance,
+            shares=RateShares(bundles.holders, self._publish_shares),
         )
-        await keep_running("watch", self._watch.run)
+        await self._watch.run()
 
-    async def _tell_shares(self, portions: Mapping[int, float]) -> None:
-        self._told += 1
-        division = RateDivision(epoch=self._epoch, portions=portions, number=self._told)
+    async def _publish_shares(self, portions: Mapping[int, float]) -> None:
+        self._number += 1
+        division = RateDivision(epoch=self._epoch, portions=portions, number=self._number)
         topic = self._config.herder.names.control_topic
-        await self._term.writer.send(topic, *encode_division(division), partition=0)
+        await self._term.writer.send(topic, *encode_control(division), partition=0)
 
-    async def _take_changes(
-        self, bundles: Bundles, slots: FlowSlots, watching: Restartable
-    ) -> None:
+    async def _take_changes(self, bundles: Bundles, slots: FlowSlots, watching: Supervised) -> None:
         while True:
             effects = await self._changes.get()
             if Effect.SHARES in effects:
@@ -262,7 +244,7 @@ class SourceController:
                 await keep_running("reconfigure", partial(self._reshape, bundles, slots, rates))
                 watching.restart()
             if Effect.TASKS in effects:
-                await keep_running("reconfigure", self._tell_tasks)
+                await keep_running("reconfigure", self._publish_settings)
             if Effect.BUNDLES in effects:
                 self.restart()
 
@@ -277,16 +259,16 @@ class SourceController:
         strategy = Strategy(self._config.source.assignment_strategy)
         await bundles.reshape(strategy, self._most(slots), rates)
 
-    async def _tell_tasks(self) -> None:
-        """Tells tasks that run what those that start find in their specification."""
-        self._told += 1
+    async def _publish_settings(self) -> None:
+        """For tasks that run: what those that start find in their specification."""
+        self._number += 1
         spec = self._spec(0)
         settings = LiveSettings(
             epoch=self._epoch,
             byte_rate_limit=spec.byte_rate_limit,
             flush_interval_s=spec.flush_interval_s,
             transaction_s=None if spec.exactly_once is None else spec.exactly_once.boundary.most_s,
-            number=self._told,
+            number=self._number,
         )
-        key, value = encode_command(settings)
+        key, value = encode_control(settings)
         await self._term.writer.send(spec.control_topic, key, value, partition=0)

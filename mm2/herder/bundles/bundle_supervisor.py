@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from mm2.supervision import is_set_within, keep_running
+from mm2.supervision import Supervised, is_set_within
 
 log = structlog.get_logger()
 
@@ -21,13 +21,7 @@ _PAUSE_S: Final = 0.5
 
 
 class BundleSupervisor:
-    """
-    Submits the jobs of one bundle, one after the other.
-
-    Args:
-        name: of the bundle, for the log.
-        job: runs the bundle to its end.
-    """
+    """Submits the jobs of one bundle, one after the other."""
 
     def __init__(self, name: str, job: Callable[[], Coroutine[object, object, None]]) -> None:
         self.name = name
@@ -36,16 +30,16 @@ class BundleSupervisor:
         self._may_run.set()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
-        self._is_over = asyncio.Event()
+        self._part = Supervised(name, self._submit)
         self._current: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Runs until ``end``, and then to the end of the job under way."""
-        await keep_running(self.name, self._again, stopping=self._is_over)
+        await self._part.run()
 
     def end(self) -> None:
         """Lets the job under way be the last."""
-        self._is_over.set()
+        self._part.stop()
         self._may_run.set()
 
     async def suspend(self, *, within_s: float) -> None:
@@ -69,10 +63,10 @@ class BundleSupervisor:
         """Takes a ``suspend`` back."""
         self._may_run.set()
 
-    async def _again(self) -> None:
+    async def _submit(self) -> None:
         while True:
             await self._may_run.wait()
-            if self._is_over.is_set():
+            if self._part.stopping.is_set():
                 return
             self._is_idle.clear()
             try:
@@ -82,4 +76,4 @@ class BundleSupervisor:
                 self._current = None
                 self._is_idle.set()
             if self._may_run.is_set():
-                await is_set_within(self._is_over, _PAUSE_S)
+                await is_set_within(self._part.stopping, _PAUSE_S)

@@ -10,14 +10,16 @@ from typing import Final
 
 import structlog
 
-from mm2.core.balancing.loads import Loads
+from mm2.core.balancing.loads import BundleLoads, Loads
 from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.bundles.bundle_assignments import Bundles
-from mm2.herder.bundles.rate_shares import LOOK_EVERY_S, RateShares
+from mm2.herder.bundles.rate_shares import EVALUATE_EVERY_S, RateShares
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.protocol.progress_records import BundleProgress, decode_progress, is_of_bundle
+from mm2.protocol.task_events import decode_events, is_of_events
 from mm2.supervision import run_periodically
+from mm2.telemetry.logs import relay
 
 log = structlog.get_logger()
 
@@ -31,11 +33,9 @@ class ProgressWatcher:
     Args:
         bundles: of the flow; gets what was carried out, and rebalances.
         target: alias of the cluster that holds the topic.
-        consumer: Java client keys of a consumer of it.
-        topic: the progress topic.
         epoch: of the leader; reports of others do not count.
-        look_every: how often loads are compared, and how far back they are averaged; None: never.
-        shares: divides the flow's byte rate.
+        balance_every: how often loads are compared, and how far back they are averaged; None never
+            compares them.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class ProgressWatcher:
         consumer: Mapping[str, str],
         topic: str,
         epoch: int,
-        look_every: timedelta | None,
+        balance_every: timedelta | None,
         shares: RateShares,
     ) -> None:
         self._bundles = bundles
@@ -54,26 +54,32 @@ class ProgressWatcher:
         self._consumer = consumer
         self._topic = topic
         self._epoch = epoch
-        self._look_every = look_every
+        self._balance_every = balance_every
         self._shares = shares
-        window = look_every or timedelta(minutes=1)
-        self._loads = Loads(max(_LEAST_WINDOW_MS, window // timedelta(milliseconds=1)))
+        window = balance_every or timedelta(minutes=1)
+        window_ms = max(_LEAST_WINDOW_MS, window // timedelta(milliseconds=1))
+        self._loads, self._sums = Loads(window_ms), BundleLoads(window_ms)
 
     async def run(self) -> None:
         """Follows until cancelled."""
         async with asyncio.TaskGroup() as group:
-            if self._look_every is not None:
-                seconds = self._look_every.total_seconds()
+            if self._balance_every is not None:
+                seconds = self._balance_every.total_seconds()
                 group.create_task(
-                    run_periodically(seconds, self._look, name="rebalance", at_once=False),
+                    run_periodically(seconds, self._rebalance, name="rebalance", at_once=False),
                     name="rebalance",
                 )
             group.create_task(
-                run_periodically(LOOK_EVERY_S, self._shares.look, name="shares", at_once=False),
+                run_periodically(
+                    EVALUATE_EVERY_S, self._shares.evaluate, name="shares", at_once=False
+                ),
                 name="shares",
             )
             tail = LogTail(self._target, self._consumer, self._topic, from_end=True)
             async for record in tail:
+                if is_of_events(record.key):
+                    for line in decode_events(record.value):
+                        relay(line)
                 if not is_of_bundle(record.key):
                     continue
                 try:
@@ -86,15 +92,23 @@ class ProgressWatcher:
     async def _take(self, progress: BundleProgress) -> None:
         if progress.epoch != self._epoch:
             return
-        self._shares.take(progress)
+        self._shares.observe(progress)
         run = (progress.bundle, progress.pid)
-        for each in progress.partitions:
-            self._loads.observe(each.source, run=run, total=each.bytes, at_ms=progress.time_ms)
+        at_ms = progress.time_ms
+        added = [
+            self._loads.observe(each.source, run=run, total=each.bytes, at_ms=at_ms)
+            for each in progress.partitions
+        ]
+        self._sums.add(progress.bundle, sum(added), at_ms=at_ms)
         await self._bundles.carried_out(progress.bundle, progress.generation)
 
     def rates(self) -> Mapping[TopicPartition, float]:
         """Bytes per second of the partitions, as far as they have been seen for long enough."""
-        return self._loads.rates(time.time_ns() // 1_000_000)
+        return self._loads.rates(_now_ms())
 
-    async def _look(self) -> None:
-        await self._bundles.rebalance(self.rates())
+    async def _rebalance(self) -> None:
+        await self._bundles.rebalance(self._sums.rates(_now_ms()), self.rates)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -10,34 +10,27 @@ from mm2.core.balancing.rate_division import differ, portions
 from mm2.core.model import TopicPartition
 from mm2.protocol.progress_records import BundleProgress
 
-LOOK_EVERY_S: Final = 2.0
+EVALUATE_EVERY_S: Final = 2.0
 _WINDOW_MS: Final = 4_000
-_NEWS: Final = 0.05
+_LEAST_CHANGE: Final = 0.05
 """Portions that change by less are not worth a record."""
 
-Tell = Callable[[Mapping[int, float]], Awaitable[None]]
-"""Tells the tasks their portions."""
+Publish = Callable[[Mapping[int, float]], Awaitable[None]]
 
 
 class RateShares:
-    """
-    Follows what the tasks of one leader report.
+    """Follows what the tasks of one leader report."""
 
-    Args:
-        holders: says which tasks have partitions.
-        tell: tells the tasks.
-    """
-
-    def __init__(self, holders: Callable[[], Collection[int]], tell: Tell) -> None:
+    def __init__(self, holders: Callable[[], Collection[int]], publish: Publish) -> None:
         self._holders = holders
-        self._tell = tell
+        self._publish = publish
         self._loads = Loads(_WINDOW_MS)
         self._holder: dict[TopicPartition, int] = {}
         self._shares: dict[int, float] = {}
-        self._told: dict[int, float] = {}
+        self._published: dict[int, float] = {}
         self._now_ms = 0
 
-    def take(self, progress: BundleProgress) -> None:
+    def observe(self, progress: BundleProgress) -> None:
         """Learns what a task has copied, and what it may."""
         share = progress.pace.byte_rate_limit
         if share is None:
@@ -50,8 +43,8 @@ class RateShares:
             self._loads.observe(each.source, run=run, total=each.bytes, at_ms=progress.time_ms)
             self._holder[each.source] = progress.bundle
 
-    async def look(self) -> None:
-        """Tells the tasks their portions, if they should be others."""
+    async def evaluate(self) -> None:
+        """Publishes the tasks' portions, if they should be others."""
         used: dict[int, float] = {}
         for partition, rate in self._loads.rates(self._now_ms).items():
             task = self._holder[partition]
@@ -59,7 +52,7 @@ class RateShares:
         holders = self._holders()
         sharing = {task: share for task, share in self._shares.items() if task in holders}
         # Before all of them have reported it is not known what there is to share.
-        wanted = portions(sharing, used) if len(sharing) == len(holders) > 1 else {}
-        if wanted and differ(self._told, wanted, by=_NEWS):
-            await self._tell(wanted)
-            self._told = wanted
+        found = portions(sharing, used) if len(sharing) == len(holders) > 1 else {}
+        if found and differ(self._published, found, by=_LEAST_CHANGE):
+            await self._publish(found)
+            self._published = found

@@ -19,7 +19,8 @@ from mm2.kafka.wire.identity import producer_identity
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BOUNDARY, UNUSED_TIMEOUT_MS, ExactlyOnceSpec
-from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import Assignment, BundleState
 from mm2.stop_deadlines import CONTROL_WRITE_S
 
 log = structlog.get_logger()
@@ -29,7 +30,6 @@ _STRICT_WITHIN_S: Final = 60.0
 _ELSE_WITHIN_S: Final = 5.0
 
 Connect = Callable[[str, Mapping[str, object]], WireClient]
-"""Makes a client from an alias and settings."""
 
 
 def transactional_id(config: FlowConfig, bundle: int) -> str:
@@ -76,9 +76,7 @@ async def fence_earlier_tasks(
     ``fenceZombieSourceTasks``). Returns whether it is certain.
 
     Args:
-        config: the flow.
         earlier: how many bundles there may have been.
-        connect: makes the client of the target.
         unsure: remote partitions that tasks of these bundles may still write to; at least once,
             brokers are told of each of them, and of the positions topic's.
 
@@ -123,10 +121,7 @@ async def end_earlier_tasks(
     Otherwise each leader would fence those again whose bundles are not started any more.
 
     Args:
-        config: the flow.
         assignments: the last of each bundle.
-        writer: of the target, for the control topic.
-        connect: makes the client of the target.
 
     Returns:
         Remote partitions that the tasks of bundles may still write to: they could not be fenced.
@@ -139,18 +134,16 @@ async def end_earlier_tasks(
     earlier = max((each.index + 1 for each in assignments), default=0)
     if not await fence_earlier_tasks(config, earlier, connect, unsure=remotes):
         return remotes
-    await _tell_that_they_ended(config.herder.names.control_topic, unsure, writer)
+    await _publish_ended(config.herder.names.control_topic, unsure, writer)
     return {}
 
 
-async def _tell_that_they_ended(
-    topic: str, assignments: Iterable[Assignment], writer: Writer
-) -> None:
+async def _publish_ended(topic: str, assignments: Iterable[Assignment], writer: Writer) -> None:
     try:
         async with asyncio.timeout(CONTROL_WRITE_S):
             for each in assignments:
                 ended = replace(each, state=BundleState.STOPPED, is_drained=True)
-                await writer.send(topic, *encode_assignment(ended), partition=0)
+                await writer.send(topic, *encode_control(ended), partition=0)
     except (TimeoutError, ClusterError) as error:
         log.debug("bundle.stop_not_delivered", error=str(error))
 

@@ -12,13 +12,14 @@ from dataclasses import replace
 from typing import Final
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.overrides import Changes
+from mm2.config.overrides import Alteration, Changes, alteration
 from mm2.errors import ConfigError, ConfigErrors
-from mm2.herder.control.config_alteration import Alteration, alteration
+from mm2.herder.flow_classes import class_problem
 from mm2.kafka.logs.read_log import Record
 from mm2.kafka.writer import Writer
-from mm2.protocol.command_records import Alterations, encode_command
-from mm2.protocol.desired_state import ControlBacklog, newer_alterations, readable_command
+from mm2.protocol.command_records import Alterations
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.desired_state import ControlBacklog, newer_alterations, readable
 
 _AT_THE_SAME_TIME: Final = "somebody else altered the flow at the same time: both changes hold"
 
@@ -28,10 +29,7 @@ class AlterationWriter:
     One alteration on its way.
 
     Args:
-        config: the flow, as its file has it.
-        writer: of its control topic.
         read_after: yields the records of the control topic after an offset.
-        changes: new values by key.
         reset: keys that are to be as in the file again.
     """
 
@@ -55,7 +53,6 @@ class AlterationWriter:
         Writes it, and once more over what others have written since it was made.
 
         Args:
-            done: the alteration.
             seen: offset of the last record that it was made in view of.
 
         Raises:
@@ -63,7 +60,7 @@ class AlterationWriter:
             ClusterError: the target does not answer, or refuses.
         """
         while True:
-            record = encode_command(done.alterations)
+            record = encode_control(record_of(done))
             written = await self._writer.send(self._topic, *record, partition=0)
             missed = await self._altered_between(seen, written)
             if missed is None:
@@ -85,36 +82,60 @@ class AlterationWriter:
         return found
 
     async def _over(self, missed: Record) -> Alteration:
-        """The same over what somebody else has altered."""
         earlier = _alterations(missed).changes
         left = [key for key in self._reset if key in earlier]
-        done = await asyncio.to_thread(alteration, self._config, earlier, self._changes, left)
+        done = await checked_alteration(self._config, earlier, self._changes, left)
         return replace(done, notes=(*done.notes, _AT_THE_SAME_TIME))
 
 
-def known_alterations(said: ControlBacklog) -> Alterations:
+async def checked_alteration(
+    config: FlowConfig, earlier: Changes, changes: Changes, reset: Collection[str]
+) -> Alteration:
+    """
+    As ``alteration``; also loads the classes that the flow has then.
+
+    Raises:
+        ConfigErrors: everything that would be wrong with the flow.
+    """
+
+    def check() -> Alteration:
+        done = alteration(config, earlier, changes, reset)
+        if problem := class_problem(done.config):
+            raise ConfigErrors([problem])
+        return done
+
+    # In another thread: patterns and classes may take their time.
+    return await asyncio.to_thread(check)
+
+
+def record_of(done: Alteration) -> Alterations:
+    """The record that makes an alteration hold."""
+    return Alterations(changes=done.overrides, time_ms=done.time_ms)
+
+
+def known_alterations(backlog: ControlBacklog) -> Alterations:
     """
     What is altered.
 
     Raises:
         ConfigErrors: a newer release has altered it last.
     """
-    if said.newer is not None:
-        raise _too_new(said.newer)
-    return said.steering.alterations
+    if backlog.newer is not None:
+        raise _too_new(backlog.newer)
+    return backlog.desired.alterations
 
 
 def _alterations(record: Record) -> Alterations:
     if newer := newer_alterations(record):
         raise _too_new(newer)
-    said = readable_command(record)
-    return said if isinstance(said, Alterations) else Alterations()
+    entry = readable(record)
+    return entry if isinstance(entry, Alterations) else Alterations()
 
 
 def _alters(record: Record) -> bool:
     if newer_alterations(record) is not None:
         return True
-    return isinstance(readable_command(record), Alterations)
+    return isinstance(readable(record), Alterations)
 
 
 def _too_new(newer: str) -> ConfigErrors:

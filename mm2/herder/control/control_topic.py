@@ -1,6 +1,4 @@
-"""
-The current contents of a flow's control topic, followed while the node serves the flow.
-"""
+"""The current contents of a flow's control topic, followed while the node serves the flow."""
 
 from __future__ import annotations
 
@@ -13,40 +11,29 @@ import structlog
 from mm2.errors import SchemaError
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.kafka.logs.read_log import Record
-from mm2.protocol.command_records import CommandRecord, decode_command
-from mm2.protocol.control_records import Entry, NewerRecord, decode
+from mm2.protocol.control_codec import ControlRecord, NewerRecord, decode_control
 from mm2.protocol.desired_state import DesiredState
 
 log = structlog.get_logger()
 
-Listener = Callable[[Entry | CommandRecord], None]
-"""Hears what each record says that says something."""
+Listener = Callable[[ControlRecord], None]
+"""Is called with each record that can be read."""
 
 Reader = Callable[[Record], None]
 """Takes the records themselves."""
 
 
 class ControlTopicState:
-    """
-    The last word under each key of a control topic, always current.
-
-    Args:
-        alias: the cluster's, for messages.
-        consumer: Java client keys of a consumer of it.
-        topic: its name.
-
-    Attributes:
-        steering: what operators want.
-    """
+    """The last record under each key of a control topic, always current."""
 
     def __init__(self, alias: str, consumer: Mapping[str, str], topic: str) -> None:
         self._tail = LogTail(alias, consumer, topic)
         self._records: dict[bytes, Record] = {}
         self._readers: list[Reader] = []
-        self._entries: dict[bytes, Entry] = {}
+        self._entries: dict[bytes, ControlRecord] = {}
         self._newer: dict[bytes, str] = {}
         self._listeners: list[Listener] = []
-        self.steering = DesiredState()
+        self.desired = DesiredState()
 
     @property
     def caught_up(self) -> asyncio.Event:
@@ -59,13 +46,13 @@ class ControlTopicState:
         return next(iter(self._newer.values()), None)
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
-        """What counts now of leases, assignments and the like, in the order of writing."""
+    def entries(self) -> tuple[ControlRecord, ...]:
+        """The last record under each key, in the order of writing."""
         return tuple(self._entries.values())
 
     @contextmanager
     def subscribe_entries(self, listener: Listener) -> Iterator[None]:
-        """Has ``listener`` told of each record that comes, in order, once the board has it."""
+        """Calls ``listener`` with each record that comes, in order, once it is taken in."""
         self._listeners.append(listener)
         try:
             yield
@@ -101,15 +88,13 @@ class ControlTopicState:
         key = record.key or b""
         self._keep(key, record)
         self._entries.pop(key, None)
-        entry, steering = self._decoded(key, record)
-        if entry is not None:
-            self._entries[key] = entry
-        said = entry or steering
-        if said is None:
+        entry = self._decoded(key, record)
+        if entry is None:
             return
-        self.steering = self.steering.then(said)
+        self._entries[key] = entry
+        self.desired = self.desired.then(entry)
         for listener in tuple(self._listeners):
-            listener(said)
+            listener(entry)
 
     def _keep(self, key: bytes, record: Record) -> None:
         self._records.pop(key, None)
@@ -118,14 +103,14 @@ class ControlTopicState:
         for reader in tuple(self._readers):
             reader(record)
 
-    def _decoded(self, key: bytes, record: Record) -> tuple[Entry | None, CommandRecord | None]:
+    def _decoded(self, key: bytes, record: Record) -> ControlRecord | None:
         self._newer.pop(key, None)
         try:
-            return decode(record.key, record.value), decode_command(record.key, record.value)
+            return decode_control(record.key, record.value)
         except NewerRecord as error:
             self._newer[key] = str(error)
-            # Whom a lease names leads, whatever else it may say.
-            return error.lease, None
+            # The node that a lease names leads, whatever else is in it.
+            return error.lease
         except SchemaError as error:
             log.error("control.unreadable", offset=record.offset, error=str(error))
-        return None, None
+        return None

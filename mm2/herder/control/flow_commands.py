@@ -7,32 +7,33 @@ The command line and REST use nothing else.
 
 from __future__ import annotations
 
-import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.overrides import Changes
+from mm2.config.overrides import Alteration, Changes
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.errors import InvalidArgument
-from mm2.herder.control.alteration_writer import AlterationWriter, known_alterations
-from mm2.herder.control.config_alteration import Alteration, alteration
+from mm2.herder.control.alteration_writer import (
+    AlterationWriter,
+    checked_alteration,
+    known_alterations,
+)
 from mm2.herder.topics.internal_topics import create_internal_topics
 from mm2.kafka.flow_clusters import FlowClusters, check_reachable
 from mm2.kafka.logs.read_log import Record, records_to_end
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import (
     Alterations,
-    CommandRecord,
     ConnectorState,
     DesiredConnectorState,
     RestartCommand,
-    encode_command,
 )
-from mm2.protocol.control_records import DesiredFlowState, FlowState, encode_desired_state
+from mm2.protocol.control_codec import ControlRecord, encode_control
+from mm2.protocol.control_records import DesiredFlowState, FlowState
 from mm2.protocol.desired_state import ControlBacklog, DesiredState, read_control
 
 Request = Callable[[Changes], tuple[Changes, Collection[str]] | None]
@@ -43,10 +44,12 @@ class FlowCommands:
     """
     Steers one flow.
 
-    Without a connector, commands are about copying: heartbeats and checkpoints go on.
+    Without a connector, commands are about copying: heartbeats and checkpoints go on. Connectors
+    have the simple names of Java's classes, and reasons are shown to others. All calls raise
+    ``ClusterError`` if the target does not answer, or refuses, and ``InvalidArgument`` if there is
+    no such connector.
 
     Args:
-        config: the flow, as its file has it.
         clusters: its admin clients; only the target is asked.
     """
 
@@ -56,13 +59,8 @@ class FlowCommands:
         self._topic = config.herder.names.control_topic
 
     async def desired_state(self) -> DesiredState:
-        """
-        What operators have said about the flow and that holds.
-
-        Raises:
-            ClusterError: the target does not answer, or refuses.
-        """
-        return (await self._read()).steering
+        """The state that operators want of the flow."""
+        return (await self._read()).desired
 
     async def _read(self) -> ControlBacklog:
         await check_reachable(self._clusters.target)
@@ -83,14 +81,6 @@ class FlowCommands:
         Has a connector drain and rest; its positions stay as they are.
 
         A flow that is stopped stays stopped.
-
-        Args:
-            connector: simple name of Java's class; the source connector if None.
-            reason: is shown to others.
-
-        Raises:
-            InvalidArgument: there is no such connector.
-            ClusterError: the target does not answer, or refuses.
         """
         await self._want(connector or SOURCE_CONNECTOR, ConnectorState.PAUSED, reason)
 
@@ -101,58 +91,44 @@ class FlowCommands:
         Does not wait for it.
 
         Args:
-            connector: simple name of Java's class; None stops the flow.
-            reason: is shown to others.
-            by: what said so, if it was not a person.
-
-        Raises:
-            InvalidArgument: there is no such connector.
-            ClusterError: the target does not answer, or refuses.
+            connector: None stops the flow.
+            by: the program that stops it, if it is not a person.
         """
         if connector is not None:
             await self._want(connector, ConnectorState.STOPPED, reason)
         else:
-            await self._say(_flow(FlowState.STOPPED, reason, by))
+            await self._write(_flow(FlowState.STOPPED, reason, by))
 
     async def resume(self, connector: str | None = None, *, reason: str = "") -> None:
         """
         Has a connector work again, as soon as somebody is there to run it.
 
         The source connector's resumption is that of the flow.
-
-        Args:
-            connector: simple name of Java's class; the source connector if None.
-            reason: is shown to others.
-
-        Raises:
-            InvalidArgument: there is no such connector.
-            ClusterError: the target does not answer, or refuses.
         """
         name = _known(connector or SOURCE_CONNECTOR)
-        steering = await self.desired_state()
-        entries: list[DesiredFlowState | CommandRecord] = []
-        if name == SOURCE_CONNECTOR and (connector is None or steering.flow.is_stopped):
+        desired = await self.desired_state()
+        entries: list[ControlRecord] = []
+        if name == SOURCE_CONNECTOR and (connector is None or desired.flow.is_stopped):
             entries.append(_flow(FlowState.RUNNING, reason))
-        if connector is not None or name in steering.connectors:
+        if connector is not None or name in desired.connectors:
             entries.append(_connector(name, ConnectorState.RUNNING, reason))
-        await self._say(*entries)
+        await self._write(*entries)
 
     async def restart(self, connector: str | None = None, task: int | None = None) -> None:
         """
         Has a connector, or one of its tasks, drain and start anew; one that rests goes on resting.
 
         Args:
-            connector: simple name of Java's class; None restarts all three.
-            task: number of the task; None restarts all of them.
+            connector: None restarts all three.
+            task: None restarts all of them.
 
         Raises:
-            InvalidArgument: there is no such connector, or a task without its connector.
-            ClusterError: the target does not answer, or refuses.
+            InvalidArgument: a task without its connector, too.
         """
         if task is not None and connector is None:
             raise InvalidArgument("a task is restarted by its connector: name both")
         names = CONNECTORS if connector is None else (_known(connector),)
-        await self._say(
+        await self._write(
             *(
                 RestartCommand(connector=name, task=task, id=uuid.uuid4().hex, time_ms=_now_ms())
                 for name in names
@@ -169,12 +145,11 @@ class FlowCommands:
             changes: new values by key, without ``A->B.``; None counts as if the file had not got
                 the key.
             reset: keys that are to be as in the file again.
-            dry_run: only says what would come of it.
+            dry_run: only returns what would come of it.
 
         Raises:
             ConfigErrors: everything that is wrong with it, or a newer release has altered the flow;
                 nothing is changed then.
-            ClusterError: the target does not answer, or refuses.
         """
         done = await self.alter_by(lambda _: (changes, reset), dry_run=dry_run)
         assert done is not None  # noqa: S101 - the request is not None
@@ -211,7 +186,7 @@ class FlowCommands:
         found = request(earlier)
         if found is None:
             return None
-        return await asyncio.to_thread(alteration, self._config, earlier, *found), *found
+        return await checked_alteration(self._config, earlier, *found), *found
 
     async def alterations(self) -> Alterations:
         """
@@ -219,7 +194,6 @@ class FlowCommands:
 
         Raises:
             ConfigErrors: a newer release has altered it last.
-            ClusterError: the target does not answer, or refuses.
         """
         return known_alterations(await self._read())
 
@@ -229,41 +203,30 @@ class FlowCommands:
 
         Args:
             keys: which; none means all that are altered.
-            dry_run: only says what would come of it.
 
         Raises:
             ConfigErrors: a key is not altered, or what is left would be wrong.
-            ClusterError: the target does not answer, or refuses.
         """
         done = await self.alter_by(lambda altered: ({}, keys or altered), dry_run=dry_run)
         assert done is not None  # noqa: S101 - the request is not None
         return done
 
     async def _want(self, connector: str, state: ConnectorState, reason: str) -> None:
-        await self._say(_connector(_known(connector), state, reason))
+        await self._write(_connector(_known(connector), state, reason))
 
-    async def _say(self, *entries: DesiredFlowState | CommandRecord) -> None:
+    async def _write(self, *entries: ControlRecord) -> None:
         async with self._writer() as writer:
             for entry in entries:
-                await writer.send(self._topic, *_encoded(entry), partition=0)
+                await writer.send(self._topic, *encode_control(entry), partition=0)
 
     @asynccontextmanager
     async def _writer(self) -> AsyncIterator[Writer]:
-        """A writer of the control topic, which is there then."""
         await check_reachable(self._clusters.target)
         policy = build_policy(self._config.source.properties)
         await create_internal_topics(self._config, policy, self._clusters, on_source=False)
         properties = self._config.herder.client("producer", "control")
         async with Writer(self._config.flow.target, properties) as writer:
             yield writer
-
-
-def _encoded(entry: DesiredFlowState | CommandRecord) -> tuple[bytes, bytes]:
-    return (
-        encode_desired_state(entry)
-        if isinstance(entry, DesiredFlowState)
-        else encode_command(entry)
-    )
 
 
 def _known(connector: str) -> str:

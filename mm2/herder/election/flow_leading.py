@@ -1,8 +1,8 @@
 """
 One node's part in leading a flow: follows, leads when it is elected, and follows again.
 
-Carries out what ``mm2.core.leadership.state_machine`` says: writes leases, starts and ends the work
-of a leader.
+Carries out the actions of ``mm2.core.leadership.state_machine``: writes leases, starts and ends the
+work of a leader.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from mm2.errors import ClusterError
 from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.election.group_election import Election, NodeAssignments
 from mm2.herder.election.leadership_term import LeadershipTerm
-from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
+from mm2.herder.election.pending_lease import LeaseWrite, PendingLeaseWrite
 from mm2.herder.election.version_guard import VersionGuard
 from mm2.kafka.writer import Writer
 from mm2.protocol import lease_clock
-from mm2.protocol.command_records import CommandRecord
-from mm2.protocol.control_records import Entry, Lease, LeaseState, encode_lease
+from mm2.protocol.control_codec import ControlRecord, encode_control
+from mm2.protocol.control_records import Lease, LeaseState
 from mm2.protocol.member_metadata import Decision
 from mm2.stop_deadlines import LEASE_RELEASE_S, LEASE_RENEWAL_S
+from mm2.supervision import EventLike
 
 log = structlog.get_logger()
 
@@ -46,10 +47,6 @@ class FlowLeading:
     Leads one flow whenever this node is elected to.
 
     Args:
-        config: the flow.
-        node: id of this node.
-        share: what this node leads of all flows.
-        work: what a leader does.
         stopping: set when it is to hand the flow over and end.
     """
 
@@ -60,7 +57,7 @@ class FlowLeading:
         node: str,
         share: NodeAssignments,
         work: Work,
-        stopping: asyncio.Event,
+        stopping: EventLike,
     ) -> None:
         self._config = config
         self._node = node
@@ -69,20 +66,20 @@ class FlowLeading:
         self._stopping = stopping
         self._topic = config.herder.names.control_topic
         consumer = config.herder.client("consumer", "control")
-        self._board = ControlTopicState(config.flow.target, consumer, self._topic)
+        self._control_topic = ControlTopicState(config.flow.target, consumer, self._topic)
         self._machine = Leadership(node)
         self._events: asyncio.Queue[events.Event] = asyncio.Queue()
-        self._slot = PendingLeaseWrite()
+        self._pending_lease = PendingLeaseWrite()
         self._election = Election(
             config,
             self._topic,
             node=node,
             share=share,
-            may_lead=lambda: self._understanding.is_complete,
+            may_lead=lambda: self._version_guard.is_complete,
             decided=self._decided,
         )
-        self._understanding = VersionGuard(
-            self._board,
+        self._version_guard = VersionGuard(
+            self._control_topic,
             caught_up=lambda: self._events.put_nowait(events.CaughtUp()),
             rejoin=self._election.rejoin,
         )
@@ -92,18 +89,21 @@ class FlowLeading:
         self._working: asyncio.Task[None] | None = None
 
     def reconfigure(self, config: FlowConfig) -> None:
-        """Says from now on that this node's file is this; the connections stay as they are."""
+        """Goes on with another file; the connections stay as they are."""
+        self._config = config
         self._digest = config_digest(config)
         self._election.reconfigure(config)
+        if self._term is not None:
+            self._term.reconfigure(config)
 
-    def stop(self) -> None:
-        """Asks ``run`` to hand the flow over and end."""
-        self._share.unregister(self._config.herder.names.label)
-        self._events.put_nowait(events.Stop())
+    @property
+    def has_term(self) -> bool:
+        """Whether the node leads the flow, or has not handed it over yet."""
+        return self._term is not None
 
     async def run(self) -> None:
         """
-        Follows and leads until ``stop``, or until ``stopping`` is set.
+        Follows and leads until ``stopping`` is set, and hands the flow over then.
 
         Raises:
             ClusterError: the target refuses what is needed.
@@ -113,7 +113,7 @@ class FlowLeading:
         properties = self._config.herder.client("producer", "control")
         # An assignment of many topics is larger than brokers take, and compresses very well.
         async with Writer(self._config.flow.target, properties, compression="gzip") as writer:
-            with self._board.subscribe_entries(self._heard):
+            with self._control_topic.subscribe_entries(self._control_record):
                 try:
                     await self._run(writer)
                 finally:
@@ -122,7 +122,7 @@ class FlowLeading:
     async def _run(self, writer: Writer) -> None:
         async with asyncio.TaskGroup() as group:
             parts = [
-                group.create_task(self._board.follow(), name="control"),
+                group.create_task(self._control_topic.follow(), name="control"),
                 group.create_task(self._catch_up(), name="catch-up"),
                 group.create_task(self._write_leases(writer), name="lease"),
                 group.create_task(self._tick(), name="tick"),
@@ -144,7 +144,7 @@ class FlowLeading:
     def _carry_out(self, action: events.Action, group: asyncio.TaskGroup, writer: Writer) -> None:
         match action:
             case events.Claim() | events.Renew() | events.Release():
-                self._slot.put(action)
+                self._pending_lease.put(action)
             case events.Lead():
                 self._lead(action.epoch, group, writer)
             case events.Drain():
@@ -153,12 +153,12 @@ class FlowLeading:
                     self._term.stopping.set()
             case events.Abandon():
                 log.error("flow.abandoned", reason=action.reason)
-                self._slot.clear()
+                self._pending_lease.clear()
                 self._share.take(self._config.herder.names.label)
                 if self._working is not None:
                     self._working.cancel()
             case events.Suspend() | events.Resume():
-                self._doubt(is_suspended=isinstance(action, events.Suspend))
+                self._suspend(is_suspended=isinstance(action, events.Suspend))
             case events.Rejoin():
                 self._election.rejoin()
             case events.Leave():
@@ -171,14 +171,15 @@ class FlowLeading:
             self._term.advanced(epoch)
             return
         self._term = LeadershipTerm(
-            self._board,
+            self._config,
+            self._control_topic,
             writer,
             epoch=epoch,
             advance=lambda: self._events.put_nowait(events.Advance()),
         )
         self._working = group.create_task(self._run_work(self._term, group), name="work")
 
-    def _doubt(self, *, is_suspended: bool) -> None:
+    def _suspend(self, *, is_suspended: bool) -> None:
         if self._term is None:
             return
         if is_suspended:
@@ -197,14 +198,14 @@ class FlowLeading:
 
     def _decided(self, decided: Decision) -> None:
         flow = self._config.herder.names.label
-        is_ours = decided.leader == self._node and self._understanding.is_complete
+        is_ours = decided.leader == self._node and self._version_guard.is_complete
         if is_ours:
             self._share.give(flow, self._share.leads.get(flow, 0))
         else:
             self._share.take(flow)
         self._events.put_nowait(events.Elected(is_ours=is_ours, alive=frozenset(decided.nodes)))
 
-    def _heard(self, entry: Entry | CommandRecord) -> None:
+    def _control_record(self, entry: ControlRecord) -> None:
         if not isinstance(entry, Lease):
             return
         self._compare(entry)
@@ -223,7 +224,7 @@ class FlowLeading:
 
         What the topic tells at the start is the past; whoever leads now says so again soon.
         """
-        if not self._board.caught_up.is_set():
+        if not self._control_topic.caught_up.is_set():
             return
         differs = not lease.is_released and lease.digest not in {"", self._digest}
         if differs and self._differing != lease.digest:
@@ -232,23 +233,24 @@ class FlowLeading:
 
     async def _end(self) -> None:
         await self._stopping.wait()
-        self.stop()
+        self._share.unregister(self._config.herder.names.label)
+        self._events.put_nowait(events.Stop())
 
     async def _catch_up(self) -> None:
-        await self._board.caught_up.wait()
-        self._understanding.check()
+        await self._control_topic.caught_up.wait()
+        self._version_guard.check()
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK_S)
-            self._understanding.check()
+            self._version_guard.check()
             self._events.put_nowait(events.Tick())
 
     async def _write_leases(self, writer: Writer) -> None:
         while True:
-            await self._write(writer, await self._slot.take())
+            await self._write(writer, await self._pending_lease.take())
 
-    async def _write(self, writer: Writer, action: LeaseWord) -> None:
+    async def _write(self, writer: Writer, action: LeaseWrite) -> None:
         limits = {
             events.Release: LEASE_RELEASE_S,
             events.Renew: LEASE_RENEWAL_S,
@@ -258,7 +260,7 @@ class FlowLeading:
         is_written = False
         try:
             async with asyncio.timeout(within_s):
-                await writer.send(self._topic, *encode_lease(self._lease(action)), partition=0)
+                await writer.send(self._topic, *encode_control(self._lease(action)), partition=0)
             is_written = True
         except (ClusterError, TimeoutError) as error:
             log.warning("flow.lease_not_written", epoch=action.epoch, error=str(error))
@@ -270,7 +272,7 @@ class FlowLeading:
             case _:
                 pass
 
-    def _lease(self, action: LeaseWord) -> Lease:
+    def _lease(self, action: LeaseWrite) -> Lease:
         is_release = isinstance(action, events.Release)
         return Lease(
             epoch=action.epoch,

@@ -54,7 +54,7 @@ class NodeAssignments:
     What one node leads of all that it could lead; shared by its flows.
 
     Attributes:
-        could: names of all its flows.
+        eligible: those that it could lead.
         leads: those that it has been given, with the epochs under which it leads them.
         changed: replaced by a new event whenever what this or another node leads has changed, and
             then set.
@@ -62,18 +62,18 @@ class NodeAssignments:
             flows stay where they are led.
     """
 
-    could: frozenset[str]
+    eligible: frozenset[str]
     leads: dict[str, int] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     warm: asyncio.Event = field(default_factory=_set)
 
     def register(self, flow: str) -> None:
         """The node could lead a flow."""
-        self.could |= {flow}
+        self.eligible |= {flow}
 
     def unregister(self, flow: str) -> None:
         """The node is to lead a flow no more, whatever it still has to do for it."""
-        self.could -= {flow}
+        self.eligible -= {flow}
         self.take(flow)
 
     def give(self, flow: str, epoch: int) -> None:
@@ -99,12 +99,8 @@ class Election:
     One node's membership in the group of one flow.
 
     Args:
-        config: the flow.
         topic: its control topic, which must exist.
-        node: id of this node.
-        share: what this node leads.
-        may_lead: whether this node could lead the flow.
-        decided: hears of each decision of the group.
+        decided: called with each decision of the group.
     """
 
     def __init__(
@@ -124,7 +120,9 @@ class Election:
         self._names: list[str] = []
         self._node = node
         self._leader = ""
-        self._voter = _Voter(config, node=node, share=share, may_lead=may_lead, decided=self._heard)
+        self._voter = _Voter(
+            config, node=node, share=share, may_lead=may_lead, decided=self._take_decision
+        )
         self._membership = Membership(
             config.flow.target,
             {**config.herder.client("consumer", "leader"), "client.id": node},
@@ -161,7 +159,7 @@ class Election:
                     self._not_joined(str(error))
                 await asyncio.sleep(_RETRY_S)
 
-    def _heard(self, decided: Decision) -> None:
+    def _take_decision(self, decided: Decision) -> None:
         self._trouble = None
         self._compare_names(decided)
         self._decided(decided)
@@ -173,7 +171,11 @@ class Election:
         """Says once that flows under several names of this target share its group."""
         names = names_of_one_cluster(self._node, decided.nodes)
         if len(names) > 1 and names != self._names:
-            log.error("flow.doubled", group=self._config.herder.names.election_group, targets=names)
+            log.error(
+                "flow.duplicate_target",
+                group=self._config.herder.names.election_group,
+                targets=names,
+            )
         self._names = names
 
     def _refused(self) -> None:
@@ -216,19 +218,7 @@ class Election:
 
 
 class _Voter:
-    """
-    Speaks for this node in the group of one flow, and decides if it is asked to.
-
-    Args:
-        config: the flow.
-        node: id of this node.
-        share: what this node leads.
-        may_lead: whether this node could lead the flow.
-        decided: hears of each decision.
-
-    Attributes:
-        digest: of the node's file.
-    """
+    """Speaks for this node in the group of one flow, and decides if it is asked to."""
 
     name = PROTOCOL
 
@@ -248,7 +238,7 @@ class _Voter:
         self._may_lead = may_lead
         self._decided = decided
 
-    def says(self) -> bytes:
+    def subscription_user_data(self) -> bytes:
         """What this node leads and could lead."""
         never = frozenset[str]() if self._may_lead() else {self._flow}
         leads = {flow: epoch for flow, epoch in self._share.leads.items() if flow not in never}
@@ -256,16 +246,16 @@ class _Voter:
             Member(
                 node=self._node,
                 leads=leads,
-                could=self._share.could - never,
+                eligible=self._share.eligible - never,
                 release=__version__,
                 digest=self.digest,
                 is_warm=self._share.warm.is_set(),
             )
         )
 
-    def decide(self, said: Mapping[str, bytes]) -> tuple[str, bytes]:
+    def decide(self, user_data: Mapping[str, bytes]) -> tuple[str, bytes]:
         """Places the flow."""
-        members = {each: decode_member(data, each) for each, data in said.items()}
+        members = {each: decode_member(data, each) for each, data in user_data.items()}
         leader = leader_of(self._flow, members.values())
         chosen = next(each for each, member in members.items() if member.node == leader)
         return chosen, encode_decision(decision(leader, members.values()))

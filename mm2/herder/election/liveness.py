@@ -39,10 +39,6 @@ async def why_still_running(config: FlowConfig, target: Admin) -> str | None:
     """
     Returns a sentence that says who runs the flow; None if nobody does.
 
-    Args:
-        config: the flow.
-        target: admin client of its target.
-
     Raises:
         ClusterError: the target does not answer, or refuses.
     """
@@ -55,10 +51,6 @@ async def why_offsets_are_locked(config: FlowConfig, target: Admin) -> str | Non
 
     As in Connect, it is not enough that a flow is paused (KIP-875).
 
-    Args:
-        config: the flow.
-        target: admin client of its target.
-
     Raises:
         ClusterError: the target does not answer, or refuses.
     """
@@ -70,14 +62,7 @@ async def why_offsets_are_locked(config: FlowConfig, target: Admin) -> str | Non
 
 
 def describe_owner(snapshot: FlowSnapshot, group: str, now_ms: int) -> str | None:
-    """
-    A sentence that says who runs a flow, or would do so at once; None if nobody can be seen.
-
-    Args:
-        snapshot: of the flow; who is in its group, too.
-        group: name of that.
-        now_ms: the time here.
-    """
+    """A sentence that says who runs a flow, or would do so at once; None if nobody can be seen."""
     if snapshot.is_run_by_java:
         return f"the group {group} has members: Kafka's MirrorMaker runs the flow"
     tasks = active_tasks(snapshot, now_ms)
@@ -128,7 +113,6 @@ async def _a_task_reports(config: FlowConfig, target: Admin) -> bool:
 
 
 async def _has_report(config: FlowConfig, first: int) -> bool:
-    """Whether a task has reported since then that goes on."""
     consumer = config.herder.client("consumer", "progress")
     topic = config.herder.names.progress_topic
     records = records_to_end(config.flow.target, consumer, topic, starts={0: first})
@@ -147,9 +131,6 @@ def all_tasks_ended(snapshot: FlowSnapshot) -> bool:
     Whether every task of the flow's last leader has said that it has ended, and none will start.
 
     A flow that is wanted to run may be led by the next node at once.
-
-    Args:
-        snapshot: of the flow.
     """
     lease, reports = snapshot.lease, snapshot.reported()
     is_wanted = snapshot.desired_state_of(SOURCE_CONNECTOR) is RunState.RUNNING
@@ -165,10 +146,6 @@ def active_tasks(snapshot: FlowSnapshot, now_ms: int) -> list[int]:
 
     Those of a former leader count, too: they may commit until they know that another one leads. A
     task that has been silent for longer than its leader's lease counts commits nothing any more.
-
-    Args:
-        snapshot: of the flow.
-        now_ms: the time here.
     """
     now_ms = snapshot.clock_ms(now_ms)
     return sorted(

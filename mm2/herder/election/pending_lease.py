@@ -1,6 +1,4 @@
-"""
-The next lease record to write; a later one replaces an earlier one.
-"""
+"""The next lease record to write; a later one replaces an earlier one."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from typing import TypeAlias
 
 from mm2.core.leadership.leadership_events import Claim, Release, Renew
 
-LeaseWord: TypeAlias = Claim | Renew | Release
+LeaseWrite: TypeAlias = Claim | Renew | Release
 
 
 class PendingLeaseWrite:
@@ -21,29 +19,29 @@ class PendingLeaseWrite:
     """
 
     def __init__(self) -> None:
-        self._word: LeaseWord | None = None
+        self._pending: LeaseWrite | None = None
         self._news = asyncio.Event()
 
-    def put(self, word: LeaseWord) -> None:
+    def put(self, write: LeaseWrite) -> None:
         """Has this written next, unless it is a renewal and something weightier waits."""
-        if isinstance(word, Renew) and self._word is not None:
+        if isinstance(write, Renew) and self._pending is not None:
             return
-        self._word = word
+        self._pending = write
         self._news.set()
 
     def clear(self) -> None:
         """Forgets what waits."""
-        self._word = None
+        self._pending = None
         self._news.clear()
 
-    def next(self) -> LeaseWord | None:
+    def next(self) -> LeaseWrite | None:
         """The word that waits, if there is one; it waits no more."""
-        word = self._word
+        write = self._pending
         self.clear()
-        return word
+        return write
 
-    async def take(self) -> LeaseWord:
+    async def take(self) -> LeaseWrite:
         """The word that waits, as soon as there is one."""
-        while (word := self.next()) is None:
+        while (write := self.next()) is None:
             await self._news.wait()
-        return word
+        return write

@@ -1,6 +1,4 @@
-"""
-Stops a node from leading a flow whose control topic has records of a newer version.
-"""
+"""Stops a node from leading a flow whose control topic has records of a newer version."""
 
 from __future__ import annotations
 
@@ -21,19 +19,18 @@ class VersionGuard:
     Such a record may come while the node leads, and be taken back while it must not.
 
     Args:
-        board: what the control topic says.
         caught_up: called once, when all is known that was there at the start, and understood.
         rejoin: has the flow's group decide again, from what this node could lead now.
     """
 
     def __init__(
         self,
-        board: ControlTopicState,
+        control_topic: ControlTopicState,
         *,
         caught_up: Callable[[], None],
         rejoin: Callable[[], None],
     ) -> None:
-        self._board = board
+        self._control_topic = control_topic
         self._caught_up = caught_up
         self._rejoin = rejoin
         self._has_caught_up = False
@@ -42,16 +39,16 @@ class VersionGuard:
     @property
     def is_complete(self) -> bool:
         """Whether the node could lead."""
-        return self._board.newer is None
+        return self._control_topic.newer is None
 
     def check(self) -> None:
         """Acts on what has changed; to be called when the board has caught up, and then often."""
-        if not self._board.caught_up.is_set():
+        if not self._control_topic.caught_up.is_set():
             return
         if self.is_complete != self._was_complete:
             self._was_complete = self.is_complete
             if not self.is_complete:
-                log.error("flow.too_new", reason=self._board.newer, release=__version__)
+                log.error("flow.too_new", reason=self._control_topic.newer, release=__version__)
             self._rejoin()
         if self.is_complete and not self._has_caught_up:
             self._has_caught_up = True

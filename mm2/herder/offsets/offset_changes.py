@@ -1,6 +1,4 @@
-"""
-Changes positions of a flow that nobody runs, for an operator (KIP-875).
-"""
+"""Changes positions of a flow that nobody runs, for an operator (KIP-875)."""
 
 from __future__ import annotations
 
@@ -53,9 +51,7 @@ class OffsetChanges:
     """
     Plans and makes changes; made by ``of``.
 
-    Args:
-        config: the flow.
-        clusters: both.
+    Calls raise ``ClusterError`` if a cluster does not answer, or refuses.
     """
 
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
@@ -77,12 +73,7 @@ class OffsetChanges:
             yield cls(config, clusters)
 
     async def stored(self) -> dict[TopicPartition, int]:
-        """
-        The positions of the flow; none if it has never run.
-
-        Raises:
-            ClusterError: the target does not answer, or refuses.
-        """
+        """The positions of the flow; none if it has never run."""
         known = await self._clusters.target.list_topics()
         if self._config.herder.offsets_topic not in known:
             return {}
@@ -94,7 +85,6 @@ class OffsetChanges:
 
         Raises:
             ConfigErrors: it is wrong, or the source has no such partitions and offsets.
-            ClusterError: a cluster does not answer, or refuses.
         """
         requests = parse_request(document, self._config.flow.source)
         wanted = {r.where: r.offset for r in requests if r.where and r.offset is not None}
@@ -120,11 +110,9 @@ class OffsetChanges:
 
         Args:
             topics: with the partitions that are meant, none for all of them; None for all topics.
-            move: where to.
 
         Raises:
             ConfigErrors: the source has no such topics, partitions or offsets.
-            ClusterError: a cluster does not answer, or refuses.
         """
         await check_reachable(self._clusters.source)
         stored = await self.stored()
@@ -152,9 +140,6 @@ class OffsetChanges:
 
         Args:
             topics: with the partitions that are meant, none for all of them; None for all topics.
-
-        Raises:
-            ClusterError: the target does not answer, or refuses.
         """
         stored = await self.stored()
         return [
@@ -169,7 +154,6 @@ class OffsetChanges:
 
         Raises:
             ConfigErrors: somebody does.
-            ClusterError: the target does not answer, or refuses.
         """
         if reason := await why_offsets_are_locked(self._config, self._clusters.target):
             message = f"flow {self._config.flow}: {reason}. Stop it before its positions change."

@@ -20,7 +20,7 @@ from mm2.core.policy import ReplicationPolicy, build_policy
 from mm2.core.positions.exactly_once import latest_positions
 from mm2.core.positions.log_identity import Lineage
 from mm2.core.positions.offset_requests import LogRange
-from mm2.core.positions.stored_positions import last_positions, lineages_of, newest_records
+from mm2.core.positions.stored_positions import newest_records
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.group_admin import OffsetAt
@@ -33,12 +33,7 @@ that all releases know."""
 
 
 class PositionStore:
-    """
-    Reads and writes Connect's records.
-
-    Args:
-        config: the flow.
-    """
+    """Reads and writes Connect's records."""
 
     def __init__(self, config: FlowConfig) -> None:
         self._flow = config.flow
@@ -56,18 +51,9 @@ class PositionStore:
         return {where: at for where, at in positions.items() if at is not None}
 
     async def last(self) -> tuple[dict[TopicPartition, int | None], dict[TopicPartition, Lineage]]:
-        """
-        As ``load``, with None for partitions whose position was deleted; and their lineages.
-
-        Raises:
-            ClusterError: the target does not answer, or has no such topic.
-        """
-        source, connector = self._flow.source, self._connector
-        records = newest_records(await self._records(), source, connector).records
-        return (
-            last_positions(((r.key, r.value) for r in records), source, connector),
-            lineages_of(((r.key, r.value, r.headers) for r in records), source, connector),
-        )
+        """As ``load``, with None for partitions whose position was deleted; and their lineages."""
+        newest = newest_records(await self._records(), self._flow.source, self._connector)
+        return newest.offsets, newest.lineages()
 
     async def keys_of(self, partitions: Collection[object]) -> list[bytes]:
         """Keys under which something is stored for any of these, whatever they may be (C204)."""
@@ -150,13 +136,7 @@ class FlowPositions:
     """
     All that holds a position of a flow, and what its source has.
 
-    Args:
-        config: the flow.
-        clusters: both.
-
-    Attributes:
-        policy: names remote topics.
-        store: Connect's records.
+    Calls raise ``ClusterError`` if a cluster does not answer, or refuses.
     """
 
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
@@ -178,17 +158,11 @@ class FlowPositions:
         return (await self.last())[0]
 
     async def last(self) -> tuple[dict[TopicPartition, int], dict[TopicPartition, Lineage]]:
-        """
-        As ``load``, and which logs the positions are of, as far as that is known.
-
-        Raises:
-            ClusterError: the target does not answer, or has no positions topic.
-        """
+        """As ``load``, and which logs the positions are of, as far as that is known."""
         records, lineages = await self.store.last()
         return latest_positions(records, lineages, await self._committed(records)), lineages
 
     async def _committed(self, records: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """What the group of an exactly-once flow has."""
         if not self._is_exactly_once:
             return {}
         committed = await self._clusters.target.list_group_offsets(self._group)
@@ -220,12 +194,7 @@ class FlowPositions:
     async def ranges(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, LogRange]:
-        """
-        What the source has of those partitions that exist.
-
-        Raises:
-            ClusterError: the source does not answer, or refuses.
-        """
+        """What the source has of those partitions that exist."""
         source = self._clusters.source
         counts = await source.describe_topics({where.topic for where in partitions})
         there = [
@@ -240,30 +209,15 @@ class FlowPositions:
     async def at_time(
         self, partitions: Collection[TopicPartition], time_ms: int
     ) -> dict[TopicPartition, int]:
-        """
-        The first record of each partition at or after a time; -1 where there is none.
-
-        Raises:
-            ClusterError: the source does not answer, or refuses.
-        """
+        """The first record of each partition at or after a time; -1 where there is none."""
         return await self._clusters.source.list_offsets(partitions, time_ms)
 
     async def mirrored_topics(self) -> list[TopicName]:
-        """
-        The source's topics that the flow mirrors.
-
-        Raises:
-            ClusterError: the source does not answer, or refuses.
-        """
+        """The source's topics that the flow mirrors."""
         return sorted(await accepted(self._accepts, await self._clusters.source.list_topics()))
 
     async def partitions_of(self, topics: Collection[str]) -> list[TopicPartition]:
-        """
-        All partitions of those topics that the source has.
-
-        Raises:
-            ClusterError: the source does not answer, or refuses.
-        """
+        """All partitions of those topics that the source has."""
         described = await self._clusters.source.describe_topics(map(TopicName, topics))
         return [
             TopicPartition(name, number)

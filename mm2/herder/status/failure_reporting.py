@@ -14,22 +14,16 @@ from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.slot_allocation import Slots
 
-Hear: TypeAlias = Callable[[ConnectorKey | TaskKey, str | None], None]
-"""Called when a connector or task begins (None), or why it has failed."""
+OnFailure: TypeAlias = Callable[[ConnectorKey | TaskKey, str | None], None]
+"""Called with None when a connector or task starts, and with the reason when it has failed."""
 
 
 class ReportingRunner:
-    """
-    Runs bundles as another runner does, and tells how that goes.
+    """Runs bundles with another runner, and reports starts and failures."""
 
-    Args:
-        runner: runs them.
-        hear: is called.
-    """
-
-    def __init__(self, runner: BundleRunner, hear: Hear) -> None:
+    def __init__(self, runner: BundleRunner, on_failure: OnFailure) -> None:
         self._runner = runner
-        self._hear = hear
+        self._on_failure = on_failure
 
     @property
     def slots(self) -> Slots:
@@ -43,31 +37,24 @@ class ReportingRunner:
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """Runs one bundle to its end and returns its totals; raises what the other runner does."""
         key = TaskKey(SOURCE_CONNECTOR, spec.index)
-        self._hear(key, None)
+        self._on_failure(key, None)
         try:
             return await self._runner.run(spec)
         except Exception as error:
-            self._hear(key, _reason(error))
+            self._on_failure(key, _reason(error))
             raise
 
 
-def reporting_flow(flow: SmallFlow, connector: str, hear: Hear) -> SmallFlow:
-    """
-    The same flow, telling how it goes as the only task of a connector.
-
-    Args:
-        flow: checkpoints or heartbeats.
-        connector: simple name of Java's class.
-        hear: is called.
-    """
+def reporting_flow(flow: SmallFlow, connector: str, on_failure: OnFailure) -> SmallFlow:
+    """The same flow, which reports starts and failures as the only task of a connector."""
     key = TaskKey(connector, 0)
 
     async def run(config: FlowConfig, clusters: FlowClusters) -> None:
-        hear(key, None)
+        on_failure(key, None)
         try:
             await flow(config, clusters)
         except Exception as error:
-            hear(key, _reason(error))
+            on_failure(key, _reason(error))
             raise
 
     return run

@@ -1,4 +1,4 @@
-"""What a leader has to write to the status topic, so that it is true."""
+"""Compares the states of a flow's connectors with the entries of the status topic."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from mm2.config.flow_config import FlowConfig
+from mm2.core.connect.config_records import TargetState
 from mm2.core.connect.status_records import (
     ActiveTopic,
     ConnectorKey,
     Status,
+    StatusChange,
     TaskKey,
     TopicKey,
-    encode_status,
-    encode_topic,
 )
-from mm2.core.connect.status_table import StatusTable, statuses_on_worker_stop
+from mm2.core.connect.status_table import StatusTable, changes_to, changes_without_worker
 from mm2.core.model import CHECKPOINT_CONNECTOR, CONNECTORS, HEARTBEAT_CONNECTOR
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigError
@@ -25,21 +25,18 @@ from mm2.herder.view.flow_views import ConnectorView, TaskView
 from mm2.herder.view.view_builder import own_connectors
 
 Key: TypeAlias = ConnectorKey | TaskKey
-Written: TypeAlias = tuple[bytes, bytes | None]
-"""Key and value of a record."""
 
 _STEADY_MS: Final = 5_000
-"""What has failed is said to have failed until it has run for so long again."""
+"""FAILED ends when the connector or task has run for so long again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
     """
-    Why something does not run, or has not run until a while ago.
+    A failure of a connector or task.
 
     Attributes:
-        reason: why.
-        until_ms: when that is over; None as long as it does not run again.
+        until_ms: when FAILED ends; None until it runs again.
     """
 
     reason: str
@@ -48,13 +45,12 @@ class _Failure:
 
 class StatusDiff:
     """
-    Compares what a flow's connectors do with what the status topic says of them.
+    Compares the states of a flow's connectors with the entries of the status topic.
 
     Args:
-        config: the flow, as this node's file has it now.
-        owner: of this node's leases; under others' there is nothing to write.
-        worker_id: how Connect names this node (C480).
-        release: what is reported as the connectors' version.
+        owner: of this node's leases; while another node leads there is nothing to write.
+        worker_id: of this node in status entries (C480).
+        release: the version in status entries.
     """
 
     def __init__(
@@ -66,53 +62,38 @@ class StatusDiff:
         self._release = release
         self._failures: dict[Key, _Failure] = {}
 
-    def heard(self, key: Key, reason: str | None, now_ms: int) -> None:
-        """
-        Notes that a connector or task has failed, or begins.
-
-        Args:
-            key: which.
-            reason: why it has failed; None if it begins.
-            now_ms: the time.
-        """
+    def note_failure(self, key: Key, reason: str | None, now_ms: int) -> None:
+        """Notes why a connector or task has failed; None: it starts."""
         before = self._failures.get(key)
         if reason is not None:
             self._failures[key] = _Failure(reason)
         elif before is not None:
             self._failures[key] = replace(before, until_ms=now_ms + _STEADY_MS)
 
-    def changes(self, snapshot: FlowSnapshot, now_ms: int) -> list[Written]:
-        """
-        All that has to be written now, tombstones first.
-
-        Args:
-            snapshot: what the flow's topics say, the status topic among them.
-            now_ms: the time.
-        """
+    def changes(self, snapshot: FlowSnapshot, now_ms: int) -> list[StatusChange]:
+        """All that has to be written now, tombstones first."""
         if not self._leads(snapshot):
             return []
-        snapshot.failures = self._standing(now_ms)
-        wanted = dict(self._statuses(own_connectors(self._config(), snapshot, now_ms)))
-        table = snapshot.statuses
-        gone = [k for k in table.statuses if k not in wanted and k.connector in CONNECTORS]
-        return [
-            *(encode_status(key, None) for key in gone),
-            *(encode_status(k, s) for k, s in wanted.items() if table.statuses.get(k) != s),
-            *(encode_topic(k, found) for k, found in self._used(snapshot) if k not in table.topics),
-        ]
+        connectors = own_connectors(self._config(), snapshot, now_ms, self.failures(now_ms))
+        statuses, topics = dict(self._statuses(connectors)), dict(self._topics(snapshot))
+        return changes_to(snapshot.statuses, statuses, topics)
 
-    def ends(self, snapshot: FlowSnapshot) -> list[Written]:
-        """What to write when this node gives the flow up, which then nobody runs."""
+    def final_changes(
+        self, snapshot: FlowSnapshot, target: TargetState | None
+    ) -> list[StatusChange]:
+        """What to write when this node stops to lead the flow and no other one leads it yet."""
+        if target is not TargetState.STARTED:
+            return changes_without_worker(snapshot.statuses, target)
         if not self._leads(snapshot):
             return []
-        return list(statuses_on_worker_stop(own_words(snapshot)))
+        return changes_without_worker(entries_of_leader(snapshot), target)
 
     def _leads(self, snapshot: FlowSnapshot) -> bool:
         lease = snapshot.lease
         return lease is not None and lease.owner == self._owner
 
-    def _standing(self, now_ms: int) -> dict[Key, str]:
-        """The failures that still count; the others are forgotten."""
+    def failures(self, now_ms: int) -> dict[Key, str]:
+        """Why connectors and tasks do not run, or have not run for long again."""
         self._failures = {
             key: failure
             for key, failure in self._failures.items()
@@ -120,14 +101,13 @@ class StatusDiff:
         }
         return {key: failure.reason for key, failure in self._failures.items()}
 
-    def _used(self, snapshot: FlowSnapshot) -> Iterator[tuple[TopicKey, ActiveTopic]]:
-        """Topics that connectors write to."""
-        yield from snapshot.used.items()
+    def _topics(self, snapshot: FlowSnapshot) -> Iterator[tuple[TopicKey, ActiveTopic]]:
+        yield from snapshot.active_topics.items()
         config = snapshot.altered(self._config())
         try:
             policy = build_policy(config.source.properties)
         except ConfigError:
-            return  # nothing of the flow runs then, and its connectors say why
+            return  # the flow does not run then, and its connectors have this as their trace
         if beats := snapshot.heartbeats:
             found = ActiveTopic(task=0, discovered_ms=beats.time_ms)
             yield TopicKey(HEARTBEAT_CONNECTOR, policy.heartbeats_topic()), found
@@ -152,8 +132,8 @@ class StatusDiff:
         )
 
 
-def own_words(snapshot: FlowSnapshot) -> StatusTable:
-    """What the status topic says of the flow's connectors, by its last leader or earlier ones."""
+def entries_of_leader(snapshot: FlowSnapshot) -> StatusTable:
+    """The statuses of the flow's connectors by its last leader and earlier ones."""
     epoch = snapshot.lease.epoch if snapshot.lease else 0
     return StatusTable(
         {

@@ -1,112 +1,136 @@
 """
-A flow's own status topic on its target, ``mm2-status.<source>.internal``.
+Writes Connect's status topic: of a flow, or of a worker group.
 
-Whoever leads the flow keeps it. A leader that was killed leaves it behind as it is, and if there is
-no other node, nobody puts it right, until somebody has something to do with the flow.
+A dedicated node's flow has its own topic on its target, ``mm2-status.<source>.internal``. The
+connectors of a worker group share one; ``mm2.connect.worker_status_topic`` reads and writes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.connect.status_table import statuses_on_worker_stop
+from mm2.core.connect.config_records import TargetState
+from mm2.core.connect.status_records import StatusChange, encode_status
+from mm2.core.connect.status_table import StatusTable, changes_without_worker
 from mm2.core.model import SourceAndTarget
-from mm2.herder.status.status_diff import StatusDiff, Written, own_words
+from mm2.herder.status.status_diff import entries_of_leader
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, STATUS, FlowTopics, now_ms
 from mm2.kafka.admin import Admin
 from mm2.kafka.reconnecting_writer import ReconnectingWriter
-from mm2.kafka.writer import Writer
 
 
-class StatusTopic:
-    """
-    The status topic of a flow, as its leader keeps it.
+class StatusWriter:
+    """Writes entries to one status topic; nothing else does. Connects at the first write."""
 
-    Args:
-        config: the flow, as this node's file has it now.
-    """
+    def __init__(self, alias: str, topic: str, producer: Mapping[str, str]) -> None:
+        self._topic = topic
+        self._writer = ReconnectingWriter(alias, producer)
 
-    def __init__(self, config: Callable[[], FlowConfig]) -> None:
-        self._config = config
-        self._writer: ReconnectingWriter | None = None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the flow has one."""
-        return bool(self._config().herder.status_topic)
-
-    async def look(self, snapshot: FlowSnapshot) -> None:
-        """Nothing is to be done: pictures of flows follow their status topics."""
-
-    def last_words(self, snapshot: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
-        """What Connect's workers write when they end."""
-        return ledger.ends(snapshot)
-
-    async def write(self, snapshot: FlowSnapshot, records: Iterable[Written]) -> None:
+    async def write(self, changes: Iterable[StatusChange], table: StatusTable) -> None:
         """
-        Writes, and has the snapshot show it at once.
+        Writes changes in their order.
+
+        ``table`` has each change as soon as the cluster has it: the next comparison may come
+        before the topic was read again.
 
         Raises:
-            ClusterError: the target does not answer, or refuses.
+            ClusterError: the cluster does not answer, or refuses.
         """
-        for key, value in records:
-            # Not before there is something to write, and where the target is then.
-            if self._writer is None:
-                self._writer = ReconnectingWriter(
-                    self._config().flow.target, _producer(self._config())
-                )
-            await self._writer.send(self._config().herder.status_topic, key, value)
-            snapshot.statuses.take(key, value)
+        for key, entry in changes:
+            await self._writer.send(self._topic, *encode_status(key, entry))
+            table.apply(key, entry)
+
+    async def close(self) -> None:
+        """Closes the connection; the next write opens another one."""
+        await self._writer.close()
+
+
+class StatusEntries(Protocol):
+    """The entries of one flow's connectors in a status topic."""
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether there is such a topic."""
+
+    @property
+    def target(self) -> TargetState | None:
+        """The connectors' target state when the leader ends; None: they were deleted."""
+
+    async def load(self, snapshot: FlowSnapshot) -> None:
+        """Waits until the topic was read, and puts the entries into the snapshot."""
+
+    async def write(self, snapshot: FlowSnapshot, changes: Iterable[StatusChange]) -> None:
+        """
+        Writes changes, and applies them to the snapshot.
+
+        Raises:
+            ClusterError: the cluster does not answer, or refuses.
+        """
+
+    async def close(self) -> None:
+        """Closes what was opened for this flow; may be called more than once."""
+
+
+class FlowStatusTopic:
+    """A flow's own status topic; implements ``StatusEntries``."""
+
+    target: Final = TargetState.STARTED
+
+    def __init__(self, config: FlowConfig) -> None:
+        self.is_enabled = bool(config.herder.status_topic)
+        self._writer = StatusWriter(
+            config.flow.target,
+            config.herder.status_topic,
+            config.herder.client("producer", "status"),
+        )
+
+    async def load(self, snapshot: FlowSnapshot) -> None:
+        """No-op: the snapshot follows the topic."""
+
+    async def write(self, snapshot: FlowSnapshot, changes: Iterable[StatusChange]) -> None:
+        """Writes changes."""
+        await self._writer.write(changes, snapshot.statuses)
 
     async def close(self) -> None:
         """Closes the connection."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            await writer.close()
+        await self._writer.close()
 
 
 async def mark_unassigned(config: FlowConfig, target: Admin) -> None:
     """
-    Puts the status topic right if a flow's last leader is gone without a word, and nobody follows.
-
-    Whoever is there for the flow does so without us.
-
-    Args:
-        config: the flow.
-        target: admin client of its target.
+    Sets a flow's connectors to UNASSIGNED if its last leader was killed and no node is left.
 
     Raises:
-        NotAuthorized: we may not see who is there; then it is not said that nobody is.
+        NotAuthorized: the members of the flow's group cannot be listed; nothing is written.
         ClusterError: the target does not answer, or refuses.
     """
     topics = FlowTopics(config, target)
-    topics.snapshot.members = await target.group_members(config.herder.names.election_group)
-    if topics.snapshot.members.members:
+    snapshot = topics.snapshot
+    snapshot.members = await target.group_members(config.herder.names.election_group)
+    if snapshot.members.members:
         return
     known = await target.list_topics()
     for kind in (CONTROL, STATUS):
         if topics.names.get(kind) in known:
             await topics.read(kind)
-    words = list(statuses_on_worker_stop(own_words(topics.snapshot)))
-    if words and not topics.snapshot.is_led(now_ms()):
-        async with Writer(config.flow.target, _producer(config)) as writer:
-            for key, value in words:
-                await writer.send(config.herder.status_topic, key, value)
+    changes = changes_without_worker(entries_of_leader(snapshot), TargetState.STARTED)
+    if changes and not snapshot.is_led(now_ms()):
+        topic = FlowStatusTopic(config)
+        try:
+            await topic.write(snapshot, changes)
+        finally:
+            await topic.close()
 
 
 def worker_id_of(owner: str, flow: SourceAndTarget) -> str:
     """
-    How Connect names this node: host, flow, and what changes at each start (C480).
+    The worker id of this node in status entries (C480).
 
-    Args:
-        owner: of its leases: host and what changes at each start, maybe more.
-        flow: the flow.
+    Host, flow, and an id that changes at each start; ``owner``, of the node's leases, begins with
+    the first and the last of them.
     """
     host, _, rest = owner.partition("/")
     return "/".join(part for part in (host, str(flow), rest.partition("/")[0]) if part)
-
-
-def _producer(config: FlowConfig) -> dict[str, str]:
-    return config.herder.client("producer", "status")

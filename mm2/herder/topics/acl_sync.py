@@ -1,12 +1,9 @@
-"""
-Brings rules about topics to the target, and takes back, if asked to, those that the source lost.
-"""
+"""Brings rules about topics to the target, and takes back, if asked, those that the source lost."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 import structlog
@@ -16,19 +13,17 @@ from mm2.core.model import TopicName
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.acls import (
     AclBinding,
-    AclOperation,
-    AclPermission,
     PatternType,
     target_acls,
 )
-from mm2.errors import ClusterError, SchemaError
+from mm2.errors import ClusterError
 from mm2.herder.control.leader_state import LeaderState
 from mm2.kafka.client_errors import SecurityDisabled
 from mm2.kafka.flow_clusters import FlowClusters
+from mm2.protocol.memory_records import AclMemory
 
 log = structlog.get_logger()
 
-_KIND: Final = "acls"
 _SHOWN: Final = 10
 """Rules named in one log line."""
 
@@ -38,10 +33,6 @@ class TopicAcls:
     Keeps the rules about a flow's remote topics.
 
     Args:
-        config: the flow.
-        clusters: both.
-        policy: names remote topics.
-        accepts: whether the flow mirrors a topic.
         memory: of what was copied, so that only that is ever deleted.
     """
 
@@ -67,17 +58,13 @@ class TopicAcls:
         """
         Copies rules, without the right to write (C186-C191).
 
-        Args:
-            mirrored: the topics that the flow mirrors now.
-
         Raises:
             ClusterError: a cluster does not answer, or refuses to list its rules.
         """
         try:
-            source = await self._clusters.source.describe_topic_acls()
-            existing = set(await self._clusters.target.describe_topic_acls())
+            source, existing = await self._rules()
         except SecurityDisabled:
-            self._say_that_there_is_no_authorizer()
+            self._log_missing_authorizer()
             return
         same_name_all = self._settings.acls_same_name_all
         desired = await self._desired(source, mirrored, same_name_all=same_name_all)
@@ -87,6 +74,22 @@ class TopicAcls:
         await self._create(desired - existing)
         if self._settings.acls_deleted:
             await self._delete_lost(desired, existing, mirrored)
+
+    async def missing(self, mirrored: Collection[TopicName]) -> frozenset[AclBinding]:
+        """
+        The rules that ``sync`` would create.
+
+        Raises:
+            SecurityDisabled: a cluster has no authorizer.
+            ClusterError: a cluster does not answer, or refuses to list its rules.
+        """
+        source, existing = await self._rules()
+        same_name_all = self._settings.acls_same_name_all
+        return await self._desired(source, mirrored, same_name_all=same_name_all) - existing
+
+    async def _rules(self) -> tuple[list[AclBinding], set[AclBinding]]:
+        source = await self._clusters.source.describe_topic_acls()
+        return source, set(await self._clusters.target.describe_topic_acls())
 
     async def _desired(
         self,
@@ -134,7 +137,8 @@ class TopicAcls:
 
         Rules of topics that are not mirrored any more stay, as the topics do.
         """
-        copied = _read(await self._memory.get(_KIND))
+        memory = await self._memory.get(AclMemory)
+        copied = set[AclBinding]() if memory is None else set(memory.rules)
         remotes = {self._policy.format_remote_topic(self._alias, topic) for topic in mirrored}
         lost = {
             rule
@@ -147,9 +151,10 @@ class TopicAcls:
         for rule in doomed:
             if rule not in failures:
                 log.info("topic_acl.deleted", binding=str(rule))
-        await self._memory.put(_KIND, _written(copied.union(desired) - lost | failures.keys()))
+        kept = copied.union(desired) - lost | failures.keys()
+        await self._memory.put(AclMemory(rules=tuple(sorted(kept))))
 
-    def _say_that_there_is_no_authorizer(self) -> None:
+    def _log_missing_authorizer(self) -> None:
         if not self._has_no_authorizer:
             self._has_no_authorizer = True
             log.info(
@@ -161,32 +166,3 @@ class TopicAcls:
 def _warn(failures: Mapping[AclBinding, ClusterError]) -> None:
     for binding, error in failures.items():
         log.warning("topic_acls.not_synced", binding=str(binding), error=str(error))
-
-
-def _written(rules: Iterable[AclBinding]) -> list[dict[str, str]]:
-    return [asdict(rule) for rule in sorted(rules)]
-
-
-def _read(value: object) -> set[AclBinding]:
-    """
-    The rules in what was remembered.
-
-    Raises:
-        SchemaError: these are none.
-    """
-    if value is None:
-        return set()
-    try:
-        return {
-            AclBinding(
-                name=rule["name"],
-                principal=rule["principal"],
-                operation=AclOperation(rule["operation"]),
-                permission=AclPermission(rule["permission"]),
-                host=rule["host"],
-                pattern_type=PatternType(rule["pattern_type"]),
-            )
-            for rule in value  # type: ignore[attr-defined]  # whatever it is, it is checked here
-        }
-    except (TypeError, KeyError, ValueError) as error:
-        raise SchemaError(f"remembered ACLs cannot be read: {error!r}") from error

@@ -1,5 +1,5 @@
 """
-Brings settings of topics to the target: when a topic is created, and ever after.
+Brings settings of topics to the target.
 
 A cluster refuses all settings of a topic for one that it does not know or allow. Here such a
 setting is found and reported, and the others are applied.
@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import Final
 
 import structlog
 
 from mm2.core.filters import ConfigPropertyFilter
 from mm2.core.model import TopicName
 from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry, config_alterations
-from mm2.core.topics.topic_plan import CreateTopic, GrowTopic
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import NotSupported, Refused
@@ -27,17 +24,9 @@ from mm2.kafka.flow_clusters import FlowClusters
 
 log = structlog.get_logger()
 
-_ENOUGH: Final = "INVALID_PARTITIONS"
-
 
 class TopicSettings:
-    """
-    Keeps the settings of a flow's remote topics.
-
-    Args:
-        clusters: both.
-        property_filter: which settings are copied.
-    """
+    """Keeps the settings of a flow's remote topics."""
 
     def __init__(self, clusters: FlowClusters, property_filter: ConfigPropertyFilter) -> None:
         self._source = clusters.source
@@ -60,10 +49,7 @@ class TopicSettings:
         """
         if not self._is_supported:
             return
-        desired = await self._source.describe_configs(remotes)
-        current = await self._target.describe_configs(remotes.values())
-        alterations = await asyncio.to_thread(self._alterations, remotes, desired, current)
-        if alterations:
+        if alterations := await self.changes(remotes):
             try:
                 failures = await alter_configs(self._target, alterations)
             except NotSupported as error:
@@ -74,6 +60,14 @@ class TopicSettings:
                 return
             self._report(failures)
             log.info("topic_configs.synced", changes=len(alterations), failed=len(failures))
+
+    async def changes(self, remotes: Mapping[TopicName, TopicName]) -> list[AlterConfig]:
+        """What ``sync`` would change."""
+        if not remotes:
+            return []
+        desired = await self._source.describe_configs(remotes)
+        current = await self._target.describe_configs(remotes.values())
+        return await asyncio.to_thread(self._alterations, remotes, desired, current)
 
     def _alterations(
         self,
@@ -105,7 +99,7 @@ class TopicSettings:
 
 
 async def alter_configs(
-    admin: Admin, changes: Iterable[AlterConfig]
+    admin: Admin, changes: Iterable[AlterConfig], *, validate_only: bool = False
 ) -> dict[AlterConfig, ClusterError]:
     """
     Applies all changes that the cluster takes; returns the others, each with the reason.
@@ -118,7 +112,9 @@ async def alter_configs(
     waiting = {topic: [list(each)] for topic, each in ordered}
     while waiting:
         turn = {topic: parts.pop() for topic, parts in waiting.items()}
-        failures = await admin.incremental_alter_configs(chain.from_iterable(turn.values()))
+        failures = await admin.incremental_alter_configs(
+            chain.from_iterable(turn.values()), validate_only=validate_only
+        )
         for topic, error in failures.items():
             part = turn[topic]
             if isinstance(error, Refused) and len(part) > 1:
@@ -128,50 +124,3 @@ async def alter_configs(
                 failed |= dict.fromkeys(part, error)
         waiting = {topic: parts for topic, parts in waiting.items() if parts}
     return failed
-
-
-async def grow_topics(admin: Admin, topics: Iterable[GrowTopic]) -> dict[TopicName, ClusterError]:
-    """
-    Gives topics more partitions; returns what failed, by name.
-
-    A topic that has as many by now is no failure: somebody else was faster (C170).
-    """
-    failures = await admin.create_partitions(topics)
-    return {
-        name: error
-        for name, error in failures.items()
-        if not (isinstance(error, Refused) and error.code == _ENOUGH)
-    }
-
-
-async def create_topics(
-    admin: Admin, topics: Iterable[CreateTopic]
-) -> dict[TopicName, ClusterError]:
-    """
-    Creates topics, without the settings that the cluster refuses; returns what failed, by name.
-    """
-    wanted = {topic.name: topic for topic in topics}
-    failures = await admin.create_topics(wanted.values())
-    for name, error in list(failures.items()):
-        if isinstance(error, Refused) and wanted[name].configs:
-            del failures[name]
-            failures |= await _create_with_what_is_accepted(admin, wanted[name])
-    return failures
-
-
-async def _create_with_what_is_accepted(
-    admin: Admin, topic: CreateTopic
-) -> dict[TopicName, ClusterError]:
-    """Creates a topic that was refused; fails if that was not for single settings."""
-    if failures := await admin.create_topics([replace(topic, configs={})], validate_only=True):
-        return failures
-    configs: dict[str, str] = {}
-    for key, value in topic.configs.items():
-        alone = replace(topic, configs={key: value})
-        if error := (await admin.create_topics([alone], validate_only=True)).get(topic.name):
-            log.warning(
-                "topic_config.not_synced", topic=topic.name, key=key, value=value, error=str(error)
-            )
-        else:
-            configs[key] = value
-    return await admin.create_topics([replace(topic, configs=configs)])

@@ -17,7 +17,9 @@ from mm2.config.offset_topics import accepted, accepted_topics
 from mm2.core.filters import build_config_property_filter
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.topics.remote_configs import ConfigEntry
+from mm2.core.topics.acls import AclBinding
+from mm2.core.topics.cycle_detection import is_own_copy
+from mm2.core.topics.remote_configs import AlterConfig, ConfigEntry
 from mm2.core.topics.topic_plan import (
     CreateTopic,
     GrowTopic,
@@ -25,11 +27,11 @@ from mm2.core.topics.topic_plan import (
     TopicPlan,
     plan_topics,
 )
-from mm2.core.topics.topology import is_own_copy
 from mm2.errors import ClusterError, NotAuthorized
 from mm2.herder.control.leader_state import LeaderState
 from mm2.herder.topics.acl_sync import TopicAcls
-from mm2.herder.topics.config_sync import TopicSettings, create_topics, grow_topics
+from mm2.herder.topics.config_sync import TopicSettings
+from mm2.herder.topics.topic_creation import create_topics, grow_topics
 from mm2.herder.topics.topic_deletion import TopicDeletion
 from mm2.kafka.client_errors import needs_more_brokers
 from mm2.kafka.flow_clusters import FlowClusters
@@ -44,12 +46,7 @@ class Discovery:
     """
     Reads the topics of both clusters for one flow.
 
-    Args:
-        config: the flow.
-        clusters: its admin clients.
-
     Attributes:
-        policy: the flow's replication policy.
         is_complete: False while a remote topic or partition could not be created.
     """
 
@@ -81,15 +78,24 @@ class Discovery:
         A topic that could not be created is left out, and tried again next time; the reason is
         logged once.
         """
+        target, plan = await self.planned()
+        return self._assignable(target | await self._apply(plan))
+
+    async def planned(self) -> tuple[dict[TopicName, TopicDescription], TopicPlan]:
+        """
+        Compares the clusters; returns the remote topics that exist, and what is to be created.
+
+        Changes nothing. ``mirrored`` and ``listed`` are as of this comparison afterwards.
+        """
         source = await self._clusters.source.describe_topics(await self._source_topics())
         target_names = await self._clusters.target.list_topics()
-        remotes = {self._remote(topic) for topic in source} & target_names
+        remotes = {self.remote(topic) for topic in source} & target_names
         target = await self._clusters.target.describe_topics(remotes)
         self._mirrored = tuple(sorted(source.values()))
         configs = await self._configs_of_new(source, target)
         plan = await asyncio.to_thread(  # Patterns of excluded properties may take long.
             plan_topics,
-            [t for t in source.values() if t.name in configs or self._remote(t.name) in target],
+            [t for t in source.values() if t.name in configs or self.remote(t.name) in target],
             target.values(),
             policy=self.policy,
             alias=self._config.flow.source,
@@ -101,14 +107,35 @@ class Discovery:
                 else self._config.source.replication_factor
             ),
         )
-        return self._assignable(target | await self._apply(plan))
+        return target, plan
+
+    @property
+    def mirrored(self) -> tuple[TopicDescription, ...]:
+        """The source topics that the flow mirrors, in order."""
+        return self._mirrored
+
+    @property
+    def listed(self) -> frozenset[TopicName]:
+        """All topics of the source."""
+        return frozenset(self._listed)
+
+    async def config_changes(self) -> list[AlterConfig]:
+        """What ``sync_configs`` would change of remote topics that exist."""
+        return await self._settings.changes(await self._existing_remotes())
+
+    async def missing_acls(self) -> frozenset[AclBinding]:
+        """
+        The rules that ``sync_acls`` would create.
+
+        Raises:
+            SecurityDisabled: a cluster has no authorizer.
+            ClusterError: a cluster does not answer, or refuses to list its rules.
+        """
+        return await self._acls.missing([topic.name for topic in self._mirrored])
 
     async def sync_configs(self) -> None:
         """Makes the settings of remote topics follow those of their sources."""
-        known = await self._clusters.target.list_topics()
-        remotes = {topic.name: self._remote(topic.name) for topic in self._mirrored}
-        remotes = {topic: remote for topic, remote in remotes.items() if remote in known}
-        if remotes:
+        if remotes := await self._existing_remotes():
             await self._settings.sync(remotes)
 
     async def sync_acls(self) -> None:
@@ -120,8 +147,14 @@ class Discovery:
         if self._config.source.deletes_topics:
             await self._deletion.look(self._listed, [topic.name for topic in self._mirrored])
 
-    def _remote(self, topic: TopicName) -> TopicName:
+    def remote(self, topic: TopicName) -> TopicName:
+        """The name of a topic's copy."""
         return self.policy.format_remote_topic(self._config.flow.source, topic)
+
+    async def _existing_remotes(self) -> dict[TopicName, TopicName]:
+        known = await self._clusters.target.list_topics()
+        remotes = {topic.name: self.remote(topic.name) for topic in self._mirrored}
+        return {topic: remote for topic, remote in remotes.items() if remote in known}
 
     async def _source_topics(self) -> set[TopicName]:
         self._listed = await self._clusters.source.list_topics()
@@ -142,7 +175,7 @@ class Discovery:
         self, source: Iterable[TopicName], target: Collection[TopicName]
     ) -> dict[TopicName, Sequence[ConfigEntry]]:
         """Settings of topics without a remote topic; one that we may not read is left out."""
-        new = [topic for topic in source if self._remote(topic) not in target]
+        new = [topic for topic in source if self.remote(topic) not in target]
         try:
             return dict(await self._clusters.source.describe_configs(new)) if new else {}
         except NotAuthorized:
@@ -155,15 +188,14 @@ class Discovery:
             return found
 
     async def _apply(self, plan: TopicPlan) -> dict[TopicName, TopicDescription]:
-        """Carries out the plan and returns the remote topics that it made or made larger."""
         failures = {
             **await create_topics(self._clusters.target, plan.create),
             **await grow_topics(self._clusters.target, plan.grow),
         }
         self.is_complete = not failures
-        told, self._failures = self._failures, {t: _told(each) for t, each in failures.items()}
+        before, self._failures = self._failures, {t: _text(each) for t, each in failures.items()}
         for topic, error in self._failures.items():
-            if told.get(topic) != error:
+            if before.get(topic) != error:
                 log.warning("remote_topic.not_created", topic=topic, error=error)
         wanted: list[CreateTopic | GrowTopic] = [*plan.create, *plan.grow]
         made = [each for each in wanted if each.name not in failures]
@@ -172,17 +204,16 @@ class Discovery:
         return {each.name: TopicDescription(each.name, each.partitions) for each in made}
 
     def _assignable(self, target: dict[TopicName, TopicDescription]) -> Assigned:
-        """Source partitions whose remote partition exists."""
         assigned: Assigned = {}
         for topic in self._mirrored:
-            remote = target.get(self._remote(topic.name))
+            remote = target.get(self.remote(topic.name))
             count = min(topic.partitions, remote.partitions) if remote is not None else 0
             for number in range(count):
-                assigned[TopicPartition(topic.name, number)] = self._remote(topic.name)
+                assigned[TopicPartition(topic.name, number)] = self.remote(topic.name)
         return assigned
 
 
-def _told(error: ClusterError) -> str:
+def _text(error: ClusterError) -> str:
     """What has failed, and the key to set if that is known."""
     if needs_more_brokers(error):
         return f"{error}: set replication.factor to the number of brokers at most"

@@ -47,10 +47,8 @@ class InternalTopic:
     Attributes:
         name: as Java names it.
         is_on_source: whether it is on the source cluster and not on the target.
-        partitions: how many.
         replication_factor: -1 leaves it to the brokers.
         replication_key: the key that says so.
-        configs: topic settings.
     """
 
     name: str
@@ -109,7 +107,6 @@ def _worker_topics(config: FlowConfig) -> Iterator[InternalTopic]:
 
 
 def _connector_topics(config: FlowConfig, policy: ReplicationPolicy) -> Iterator[InternalTopic]:
-    """What the flow's connectors tell the world."""
     source, errors = config.source, config.source.errors
     if HEARTBEAT_CONNECTOR in config.parts:
         yield InternalTopic(
@@ -129,7 +126,7 @@ def _connector_topics(config: FlowConfig, policy: ReplicationPolicy) -> Iterator
         yield _offset_syncs(config, policy)
         if source.emit_offset_runs:
             yield _offset_runs(config)
-    if errors.tolerates and errors.dead_letter_topic is not None:
+    if errors.dead_letter_topic is not None:
         yield InternalTopic(
             name=errors.dead_letter_topic,
             replication_factor=errors.dead_letter_replication_factor,

@@ -23,10 +23,10 @@ from mm2.errors import NotAuthorized
 from mm2.herder.control.leader_state import LeaderState
 from mm2.herder.offsets.position_store import PositionStore
 from mm2.kafka.flow_clusters import FlowClusters
+from mm2.protocol.memory_records import MirroredTopics, TopicMemory
 
 log = structlog.get_logger()
 
-_KIND: Final = "topics"
 _GRACE_INTERVALS: Final = 2
 """Intervals of ``refresh.topics.interval.seconds``: a topic may be about to be created again."""
 
@@ -36,10 +36,6 @@ class TopicDeletion:
     Follows deletions of source topics.
 
     Args:
-        config: the flow.
-        clusters: both.
-        policy: names remote topics.
-        accepts: whether the flow mirrors a topic.
         memory: of the topics that the flow mirrored.
     """
 
@@ -68,28 +64,28 @@ class TopicDeletion:
 
         Args:
             listed: all topics of the source, as just listed.
-            mirrored: those of them that the flow mirrors.
 
         Raises:
             ClusterError: a cluster does not answer; nothing is decided.
         """
         cluster = await self._clusters.source.cluster_id()
-        memory = await self._memory.get(_KIND) or {"cluster": cluster, "topics": []}
-        known = {TopicName(topic) for topic in memory["topics"]}
+        memory = await self._memory.get(TopicMemory)
+        before = MirroredTopics(cluster=cluster) if memory is None else memory.mirrored
         # Topics that the user has excluded are not ours to delete any more.
-        missing = await accepted(self._accepts, known.difference(listed))
+        missing = await accepted(self._accepts, set(before.topics).difference(listed))
         if missing and not listed:
             _keep(missing, "the source lists no topics at all")
             return
-        if missing and cluster != memory["cluster"]:
-            _keep(missing, f"the source is another cluster now: {cluster}, not {memory['cluster']}")
+        if missing and cluster != before.cluster:
+            _keep(missing, f"the source is another cluster now: {cluster}, not {before.cluster}")
             missing = set()
         deleted = set()
         for topic in self._absences.update(missing, time.monotonic()):
             if await self._is_gone(topic) and await self._delete(topic):
                 deleted.add(topic)
-        topics = sorted((missing - deleted).union(mirrored))
-        await self._memory.put(_KIND, {"cluster": cluster, "topics": topics})
+        topics = tuple(sorted((missing - deleted).union(mirrored)))
+        known = MirroredTopics(cluster=cluster, topics=topics)
+        await self._memory.put(TopicMemory(mirrored=known))
 
     async def _is_gone(self, topic: TopicName) -> bool:
         """Lists leave out what we may not see; asked by name, a cluster tells the difference."""

@@ -16,7 +16,7 @@ from mm2.core.topics.missing_topics import MissedOnce
 from mm2.herder.topics.discovery import Assigned, Discovery
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.flow_clusters import FlowClusters
-from mm2.supervision import Restartable, run_periodically
+from mm2.supervision import Supervised, run_periodically
 
 log = structlog.get_logger()
 
@@ -28,21 +28,15 @@ missing is given up when it is missed again.
 
 
 class TopicSync:
-    """
-    Refreshes the topics of one flow periodically.
-
-    Args:
-        config: the flow.
-        clusters: its admin clients.
-    """
+    """Refreshes the topics of one flow periodically."""
 
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
         self._config = config
         self._clusters = clusters
         self._discovery = Discovery(config, clusters)
         self._is_known = asyncio.Event()
-        self._is_wanted = asyncio.Event()
-        self._renewed: Restartable | None = None
+        self._is_missed = asyncio.Event()
+        self._part: Supervised | None = None
         self._missed = MissedOnce()
 
     @property
@@ -50,11 +44,11 @@ class TopicSync:
         """The flow's replication policy."""
         return self._discovery.policy
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Refreshes the topics now: a task misses a remote one."""
-        self._is_wanted.set()
+        self._is_missed.set()
 
-    def change(self, config: FlowConfig) -> None:
+    def reconfigure(self, config: FlowConfig) -> None:
         """
         Goes on with other settings, and refreshes at once.
 
@@ -63,8 +57,8 @@ class TopicSync:
         """
         self._discovery = Discovery(config, self._clusters)
         self._config = config
-        if self._renewed is not None:
-            self._renewed.restart()
+        if self._part is not None:
+            self._part.restart()
 
     async def run(self, assign: Callable[[Assigned], Awaitable[None]]) -> None:
         """
@@ -73,10 +67,10 @@ class TopicSync:
         Args:
             assign: is called with everything that can be copied, whenever that has changed.
         """
-        self._renewed = Restartable("upkeep", lambda: self._look_after(assign))
-        await self._renewed.run()
+        self._part = Supervised("topic-sync", lambda: self._keep_synced(assign), is_cut=True)
+        await self._part.run()
 
-    async def _look_after(self, assign: Callable[[Assigned], Awaitable[None]]) -> None:
+    async def _keep_synced(self, assign: Callable[[Assigned], Awaitable[None]]) -> None:
         self._is_known.clear()
         source, discovery = self._config.source, self._discovery
         async with asyncio.TaskGroup() as group:
@@ -114,11 +108,10 @@ class TopicSync:
         return found
 
     async def _wait(self, seconds: float | None) -> None:
-        """Waits for the next refresh, or until a task misses a remote topic."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._is_wanted.wait()
-        self._is_wanted.clear()
+                await self._is_missed.wait()
+        self._is_missed.clear()
 
     async def _sync(
         self, name: str, interval: timedelta, job: Callable[[], Awaitable[None]]

@@ -18,7 +18,7 @@ def problems_of(view: FlowView) -> list[str]:
     """What is not as it should be, and what is good to know; the worst first."""
     return [
         *_leader(view),
-        *(said for each in view.connectors for said in _connector(each, is_led=view.is_led)),
+        *(problem for each in view.connectors for problem in _connector(each, is_led=view.is_led)),
         *_heartbeats_only(view),
         *_heartbeats(view),
         *_nodes(view),
@@ -40,8 +40,8 @@ def _leader(view: FlowView) -> Iterator[str]:
 def _connector(connector: ConnectorView, *, is_led: bool) -> Iterator[str]:
     if connector.state is RunState.FAILED:
         yield f"{connector.name}: {_first_line(connector.trace)}"
-    elif connector.state is not connector.wanted and is_led:
-        yield f"{connector.name} is to be {connector.wanted.value}"
+    elif connector.state is not connector.target_state and is_led:
+        yield f"{connector.name} is to be {connector.target_state.value}"
     for task in connector.tasks:
         if task.state is RunState.FAILED:
             yield f"{connector.name} task {task.task}: {_first_line(task.trace)}"
@@ -57,13 +57,15 @@ def _first_line(trace: str | None) -> str:
 
 def _heartbeats_only(view: FlowView) -> Iterator[str]:
     """A flow exists for its heartbeats alone, which its user may not know."""
+    if view.is_of_connector:
+        return
     if [each.name for each in view.connectors] == [HEARTBEAT_CONNECTOR]:
         yield f"heartbeats only: no topic is copied unless {view.flow}.enabled = true"
 
 
 def _heartbeats(view: FlowView) -> Iterator[str]:
     beats = view.connector(HEARTBEAT_CONNECTOR)
-    if beats is None or beats.wanted is not RunState.RUNNING or view.heartbeat_ms is None:
+    if beats is None or beats.target_state is not RunState.RUNNING or view.heartbeat_ms is None:
         return
     age_ms = view.time_ms - view.heartbeat_ms
     if view.is_led and age_ms > _QUIET_MS:

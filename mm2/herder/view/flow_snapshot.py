@@ -1,12 +1,13 @@
 """
-Puts a flow together from the records of its control, progress and status topics.
+The snapshot of a flow: the records of its control, progress and status topics, and its group.
 
-Works for whoever reads them: the leader itself, another node, a command on another machine. Records
-of other kinds, and those that cannot be read, are passed over: they may be of a newer release.
+The leader, other nodes and commands on other machines read the same. Records of other kinds, and
+those that cannot be decoded, are ignored: they may be of a newer release.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,29 +16,26 @@ import structlog
 
 from mm2.config.flow_config import FlowConfig
 from mm2.config.overrides import apply_valid_overrides
-from mm2.core.connect.status_records import (
-    ActiveTopic,
-    ConnectorKey,
-    RunState,
-    TaskKey,
-    TopicKey,
-    decode_key,
-)
+from mm2.core.connect.status_records import ActiveTopic, RunState, TopicKey, decode_key
 from mm2.core.connect.status_table import StatusTable
+from mm2.core.copy_totals import CopyTotal, TaskCounts
 from mm2.core.leadership.placement import Member
-from mm2.core.model import SOURCE_CONNECTOR, TopicPartition
+from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicPartition
+from mm2.core.positions.source_gaps import CatchingUp
 from mm2.core.rates import WindowedRate
 from mm2.errors import SchemaError
 from mm2.kafka.group_model import GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
 from mm2.protocol.checkpoint_progress import (
     CHECKPOINT_KEY,
+    CheckpointLatency,
     CheckpointProgress,
     decode_checkpoint_progress,
 )
 from mm2.protocol.command_records import Alterations
 from mm2.protocol.control_records import Assignment, Lease
-from mm2.protocol.desired_state import DesiredState, readable, readable_command
+from mm2.protocol.copied_records import decode_copied, is_of_copied
+from mm2.protocol.desired_state import DesiredState, readable
 from mm2.protocol.heartbeat_progress import KEY as HEARTBEAT_KEY
 from mm2.protocol.heartbeat_progress import HeartbeatProgress, decode_heartbeats
 from mm2.protocol.member_metadata import decode_member
@@ -53,7 +51,9 @@ log = structlog.get_logger()
 _WINDOW_MS: Final = 10_000
 
 _LASTS_MS: Final = 15_000
-"""For leases that do not say how long they count; tasks report each few seconds."""
+"""For leases without a duration; tasks report every few seconds."""
+
+_NEVER_MS: Final = 1 << 62
 
 _CONNECT: Final = "connect"
 """Protocol of a group of Connect's workers, as Kafka's own MirrorMaker has them."""
@@ -62,19 +62,34 @@ _CONNECT: Final = "connect"
 @dataclass(slots=True)
 class SeenPartition:
     """
-    What was reported of a partition.
+    The reports of a partition.
 
     Attributes:
-        last: the newest report.
-        at_ms: when.
-        records: how fast it is copied.
-        bytes: the same, in bytes.
+        records, bytes, lag: how fast each grows.
+        catching_up: since when the copy is behind.
     """
 
     last: PartitionProgress
     at_ms: int
+    task: int = 0
     records: WindowedRate = field(default_factory=lambda: WindowedRate(_WINDOW_MS))
     bytes: WindowedRate = field(default_factory=lambda: WindowedRate(_WINDOW_MS))
+    lag: WindowedRate = field(default_factory=lambda: WindowedRate(_WINDOW_MS))
+    catching_up: CatchingUp = field(default_factory=CatchingUp)
+
+    def behind_ms(self, now_ms: int) -> int | None:
+        """
+        For how long the copy has not been complete; None if not known.
+
+        Of a copy that was not complete since it is followed, this is the age of what was copied
+        last.
+        """
+        if self.last.end == NO_OFFSET:
+            return None
+        if not self.last.lag:
+            return 0
+        oldest_ms = self.last.replication_ms[0] if self.last.replication_ms else 0
+        return max(oldest_ms, now_ms - self.catching_up.caught_up_ms, 0)
 
 
 class FlowSnapshot:
@@ -82,40 +97,43 @@ class FlowSnapshot:
     A flow as its topics show it.
 
     Attributes:
-        lease: who leads, or led last; None if nobody ever has.
-        lease_ms: when that was written.
-        steering: what operators want.
+        lease: of the leader, or the last one; None if there never was one.
         assignments: what each bundle has, of whatever epoch.
         reports: the last one of each bundle.
-        partitions: what was reported of them.
-        heartbeats: the last report about them.
-        checkpoints: the last report about them.
-        statuses: what the status topic says.
-        used: topics that connectors have written to since the status topic was read, or since they
-            were taken from there.
-        failures: why connectors and tasks do not run, as only the leader itself knows.
-        members: the nodes; whoever has asked the broker puts them here.
+        totals: what all tasks together have copied of partitions.
+        task_bytes: what each task has copied since it is followed, by its number.
+        checkpoint_latencies: of checkpoints by group, topic and partition, and when they were told.
+        heartbeats, checkpoints: the last report about them.
+        active_topics: topics that connectors have written to since the status topic was read, or
+            since their entries were removed (KIP-558).
+        members: of the flow's group; set by who describes it.
     """
 
     def __init__(self) -> None:
         self.lease: Lease | None = None
         self.lease_ms = 0
-        self.steering = DesiredState()
+        self.desired = DesiredState()
         self.assignments: dict[int, Assignment] = {}
         self.reports: dict[int, BundleProgress] = {}
         self.partitions: dict[TopicPartition, SeenPartition] = {}
+        self.totals: dict[TopicPartition, CopyTotal] = {}
+        self.task_bytes: Counter[int] = Counter()
+        self.checkpoint_latencies: dict[tuple[str, str, int], tuple[CheckpointLatency, int]] = {}
         self.heartbeats: HeartbeatProgress | None = None
         self.checkpoints: CheckpointProgress | None = None
         self.statuses = StatusTable()
-        self.used: dict[TopicKey, ActiveTopic] = {}
+        self.active_topics: dict[TopicKey, ActiveTopic] = {}
+        self._counted = NO_OFFSET
         self._altered: tuple[Alterations, FlowConfig, FlowConfig] | None = None
-        self.failures: dict[ConnectorKey | TaskKey, str] = {}
         self.members = GroupMembers(state=GroupState.UNKNOWN)
 
     def apply_control(self, record: Record) -> None:
         """Takes the next record of the control topic."""
+        if is_of_copied(record.key):
+            self._take_copied(record)
+            return
         entry = readable(record)
-        self.steering = self.steering.then(entry).then(readable_command(record))
+        self.desired = self.desired.then(entry)
         match entry:
             case Lease() as lease:
                 if self.lease is None or lease.epoch >= self.lease.epoch:
@@ -124,18 +142,19 @@ class FlowSnapshot:
                 known = self.assignments.get(assignment.index)
                 if known is None or _age(assignment) >= _age(known):
                     self.assignments[assignment.index] = assignment
-            case _:
-                pass
 
     def apply_progress(self, record: Record) -> None:
         """Takes the next record of the progress topic."""
         try:
             if is_of_bundle(record.key):
-                self._take_report(decode_progress(record.value))
+                # A topic that is read again tells what has been counted.
+                is_new = record.offset > self._counted
+                self._counted = max(self._counted, record.offset)
+                self._take_report(decode_progress(record.value), is_new=is_new)
             elif record.key == HEARTBEAT_KEY:
                 self.heartbeats = decode_heartbeats(record.value)
             elif record.key == CHECKPOINT_KEY:
-                self.checkpoints = decode_checkpoint_progress(record.value)
+                self._take_checkpoints(decode_checkpoint_progress(record.value))
         except SchemaError as error:
             log.warning("progress.unreadable", offset=record.offset, error=str(error))
 
@@ -144,24 +163,21 @@ class FlowSnapshot:
         try:
             self.statuses.take(record.key, record.value)
             if record.value is None and isinstance(key := decode_key(record.key), TopicKey):
-                self.used.pop(key, None)
+                self.active_topics.pop(key, None)
         except SchemaError as error:
             log.warning("status.unreadable", offset=record.offset, error=str(error))
 
     def desired_state_of(self, connector: str) -> RunState:
-        """What operators want of a connector; a flow that is stopped goes on with its others."""
-        return RunState[self.steering.state_of(connector).name]
+        """A connector's target state; a stopped flow stops its source connector alone."""
+        return RunState[self.desired.state_of(connector).name]
 
     def altered(self, config: FlowConfig) -> FlowConfig:
-        """The flow of a file with what operators have altered, as far as that fits the file."""
-        changed = self.steering.alterations
-        if (
-            self._altered is None
-            or self._altered[0] is not changed
-            or self._altered[1] is not config
-        ):
-            self._altered = changed, config, apply_valid_overrides(config, changed.changes).config
-        return self._altered[2]
+        """The flow of a file with the alterations that are valid for it."""
+        changed, last = self.desired.alterations, self._altered
+        if last is None or last[0] is not changed or last[1] is not config:
+            last = changed, config, apply_valid_overrides(config, changed.changes).config
+            self._altered = last
+        return last[2]
 
     @property
     def is_run_by_java(self) -> bool:
@@ -173,19 +189,17 @@ class FlowSnapshot:
         return bool(self.members.members) and self.members.protocol_type == _CONNECT
 
     def nodes(self) -> list[Member]:
-        """What our nodes in the flow's group say of themselves, in the broker's order."""
+        """The metadata of our nodes in the flow's group, in the broker's order."""
         if self.is_run_by_java:
             return []
         return [decode_member(each.user_data, each.member_id) for each in self.members.members]
 
     def is_led(self, now_ms: int) -> bool:
         """
-        Whether who wrote the lease still leads, as far as can be seen.
+        Whether the owner of the lease still leads, as far as records and group show.
 
-        The broker knows best, by its own clock, as long as nobody comes or goes.
-
-        Args:
-            now_ms: the time here; clocks of others may differ.
+        While the group is stable, its members decide: the broker expires them by its own clock.
+        ``now_ms`` is the time here; clocks of others may differ.
         """
         lease = self.lease
         if lease is None or lease.is_released or self.is_run_by_java:
@@ -197,23 +211,16 @@ class FlowSnapshot:
 
     def last_contact_ms(self) -> int:
         """
-        When the leader was heard last, by its clock; 0 for never.
+        When the leader has written last, by its clock; 0 for never.
 
-        Tasks outlive a leader by a while, so they tell only where a lease is not renewed.
+        Tasks outlive a leader by a while, so their reports count only if leases are not renewed.
         """
         if self.lease is None or self.lease.lasts_ms:
             return self.lease_ms
         return self._newest_ms()
 
     def clock_ms(self, now_ms: int) -> int:
-        """
-        The time by the clock of those whose reports count.
-
-        Clocks differ: while a leader is there, the last word of it or its tasks is what is now.
-
-        Args:
-            now_ms: the time here.
-        """
+        """The time by the clock of the leader and its tasks: their newest record is now."""
         return self._newest_ms() if self.is_led(now_ms) else now_ms
 
     def reported(self) -> dict[int, BundleProgress]:
@@ -229,21 +236,60 @@ class FlowSnapshot:
     def _newest_ms(self) -> int:
         return max([self.lease_ms, *(each.time_ms for each in self.reported().values())])
 
-    def _take_report(self, report: BundleProgress) -> None:
+    def _take_report(self, report: BundleProgress, *, is_new: bool) -> None:
         self.reports[report.bundle] = report
-        run = report.epoch, report.bundle, report.pid
+        run = report.run
         for each in report.partitions:
             known = self.partitions.get(each.source)
             if each.records > (known.last.records if known else 0):
                 active = ActiveTopic(task=report.bundle, discovered_ms=report.time_ms)
-                self.used.setdefault(TopicKey(SOURCE_CONNECTOR, each.remote), active)
+                self.active_topics.setdefault(TopicKey(SOURCE_CONNECTOR, each.remote), active)
             if known is None:
                 known = self.partitions[each.source] = SeenPartition(each, report.time_ms)
-            known.last, known.at_ms = each, report.time_ms
+                known.catching_up.begin(each.end - each.lag, report.time_ms)
+            known.last, known.at_ms, known.task = each, report.time_ms, report.bundle
+            if is_new:
+                self._count(report, each)
             known.records.observe(each.records, run=run, at_ms=report.time_ms)
             known.bytes.observe(each.bytes, run=run, at_ms=report.time_ms)
+            if each.end != NO_OFFSET:
+                known.lag.observe(each.lag, run=None, at_ms=report.time_ms)
+                known.catching_up.look(
+                    each.end - each.lag, each.end, now_ms=report.time_ms, retention_ms=_NEVER_MS
+                )
+        if report.is_last:
+            for total in self.totals.values():
+                total.ended(run)
+
+    def _count(self, report: BundleProgress, each: PartitionProgress) -> None:
+        total = self.totals.setdefault(each.source, CopyTotal())
+        before = total.counts.bytes
+        total.take(
+            TaskCounts(
+                run=report.run,
+                counts=each.counts,
+                position=each.position,
+                first=each.first,
+                at_ms=report.time_ms,
+            )
+        )
+        self.task_bytes[report.bundle] += total.counts.bytes - before
+
+    def _take_copied(self, record: Record) -> None:
+        try:
+            found = decode_copied(record.value) if record.value is not None else {}
+        except SchemaError as error:
+            log.warning("control.unreadable", offset=record.offset, error=str(error))
+            return
+        for source, stored in found.items():
+            self.totals.setdefault(source, CopyTotal()).restore(stored)
+
+    def _take_checkpoints(self, progress: CheckpointProgress) -> None:
+        self.checkpoints = progress
+        for each in progress.latencies:
+            key = each.group, each.topic, each.partition
+            self.checkpoint_latencies[key] = each, progress.time_ms
 
 
 def _age(assignment: Assignment) -> tuple[int, int]:
-    """Tells which of a bundle's assignments is the newer one."""
     return assignment.epoch, assignment.generation

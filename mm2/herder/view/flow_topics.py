@@ -21,25 +21,19 @@ CONTROL: Final = "control"
 PROGRESS: Final = "progress"
 STATUS: Final = "status"
 
-_LOOK_BACK_MS: Final = 75_000
-"""Tasks speak of each partition at least once a minute."""
+_PROGRESS_MS: Final = 75_000
+"""Tasks report each partition at least once a minute."""
 
 _LAST_RECORDS: Final = 1000
-"""So many are read if nothing is as new as that, because nobody runs the flow any more."""
+"""Read of the progress topic if it has no record as new as that: no node runs the flow."""
 
 
 class FlowTopics:
     """
-    The topics of one flow on its target, and the snapshot that their records make.
-
-    Args:
-        config: the flow.
-        admin: of the target.
+    The topics of one flow on its target, and the snapshot of their records.
 
     Attributes:
-        admin: the same.
-        snapshot: what was read.
-        names: of the topics, by what they are for.
+        names: of the topics, by ``CONTROL``, ``PROGRESS`` and ``STATUS``.
     """
 
     def __init__(self, config: FlowConfig, admin: Admin) -> None:
@@ -61,7 +55,7 @@ class FlowTopics:
 
     async def read_group(self) -> None:
         """
-        Asks who is in the flow's group; nobody is known of where we may not ask.
+        Requests the members of the flow's group; unknown if that is not authorized.
 
         Raises:
             ClusterError: the target does not answer.
@@ -90,7 +84,7 @@ class FlowTopics:
 
     async def tail(self, kind: str) -> LogTail:
         """
-        A tail of a topic, from as far back as it tells of what is now; ``take`` its records.
+        A tail of a topic, from the first record that counts now; ``take`` its records.
 
         Raises:
             ClusterError: the target does not answer, or refuses.
@@ -107,11 +101,11 @@ class FlowTopics:
         return self._config.herder.client("consumer", kind)
 
     async def _starts(self, kind: str) -> dict[int, int]:
-        """Compacted topics are read as a whole, of the other the last minute."""
+        """Compacted topics are read as a whole; the progress topic's last minute is enough."""
         if kind != PROGRESS:
             return {}
         where = TopicPartition(TopicName(self.names[kind]), 0)
-        since = await self.admin.list_offsets([where], now_ms() - _LOOK_BACK_MS)
+        since = await self.admin.list_offsets([where], now_ms() - _PROGRESS_MS)
         if (found := since.get(where, NO_OFFSET)) != NO_OFFSET:
             return {0: found}
         end = (await self.admin.list_offsets([where], OffsetAt.LATEST)).get(where, 0)

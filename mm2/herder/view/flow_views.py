@@ -1,4 +1,4 @@
-"""What is seen of a flow: who leads it, what its connectors and tasks do, how far it is."""
+"""The view of a flow: its leader, nodes, connectors, tasks and partitions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from mm2.protocol.progress_records import GapReport
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderView:
     """
-    Who leads the flow, or led it last.
+    The flow's leader, or its last one.
 
     Attributes:
         epoch: grows with each leader.
-        worker_id: names it.
-        age_ms: how long ago it was heard last.
-        is_alive: whether it leads now, as far as can be seen.
+        age_ms: since its last lease record, or the last report of its tasks.
+        is_alive: whether it leads now, as far as records and group show.
     """
 
     epoch: int
@@ -31,14 +30,12 @@ class LeaderView:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
     """
-    A node that is there to run the flow.
+    A member of the flow's group.
 
     Attributes:
-        node: its id.
-        host: where it runs, as the broker sees it.
-        release: of the software; None if it does not say.
-        config_digest: of what its file says about the flow; None if it does not say.
-        leads: whether the flow is assigned to it.
+        host: its address, as the broker has it.
+        release: None if its metadata do not contain it.
+        config_digest: of the flow's settings in its file; None if its metadata do not contain it.
         is_java: whether it is a worker of Kafka's own MirrorMaker.
     """
 
@@ -56,11 +53,9 @@ class TaskView:
     A task of a connector.
 
     Attributes:
-        task: its number.
-        state: what it does.
-        worker_id: of the node that runs it, or was the last to do so.
+        worker_id: of the node that runs it, or ran it last.
         generation: epoch of that node's leadership.
-        trace: why it has failed, or which of its partitions stand and why; None unless it has.
+        trace: why it has failed, or which of its partitions have stopped and why.
     """
 
     task: int
@@ -77,18 +72,15 @@ class ConnectorView:
 
     Attributes:
         name: Java's simple class name.
-        wanted: what operators want of it: RUNNING, PAUSED or STOPPED.
-        reason: what they gave as their reason; empty for none.
-        state: what it does.
-        worker_id: of the node that runs it, or was the last to do so.
+        target_state: RUNNING, PAUSED or STOPPED.
+        reason: the operator's reason for it; empty for none.
+        worker_id: of the node that runs it, or ran it last.
         generation: epoch of that node's leadership.
-        trace: why it has failed; None unless it has.
-        tasks: by their numbers.
-        topics: that it writes to.
+        tasks: in the order of their numbers.
     """
 
     name: str
-    wanted: RunState
+    target_state: RunState
     reason: str = ""
     state: RunState
     worker_id: str
@@ -99,9 +91,9 @@ class ConnectorView:
 
     @property
     def is_as_wanted(self) -> bool:
-        """Whether it does what it is to do, and so do all its tasks."""
+        """Whether it and all its tasks are in the target state."""
         states = {task.state for task in self.tasks} - {RunState.RESTARTING}
-        return self.state is self.wanted and states <= {self.wanted}
+        return self.state is self.target_state and states <= {self.target_state}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,22 +102,23 @@ class PartitionView:
     How far one partition of the source is copied.
 
     Attributes:
-        source: the partition.
-        remote: topic on the target.
         task: number of the task that has it.
         position: source offset of the last record copied; -1 for none, or if not known.
         end: where the source's log ends; -1 if not known.
+        start: first offset that the source has; -1 if not known.
         lag: records between both; None if not known.
+        lag_per_s: how fast the lag grows; negative while the copy catches up.
         records_per_s: copied lately.
         bytes_per_s: the same, as compressed.
+        record_bytes: mean size of a copied record, as compressed; None if not known.
         latency_ms: the highest age of a record when it was acknowledged, of the last report.
         lost: offsets that were gone before they could be copied.
         diverged: offsets copied that the source no longer has.
-        skipped: records that were passed over as ``errors.tolerance`` says.
-        gaps: what was found missing, the last of each kind.
-        error: why the partition stands; None while it does not.
-        reported_ms: when the task spoke of it last, ms since the epoch; None if it never has.
-        contested: the positions topic said different things of it; it went on at the newest.
+        skipped: records left out because of ``errors.tolerance``.
+        gaps: the last gap of each kind.
+        error: why the partition has stopped; None while it has not.
+        reported_ms: of the task's last report of it, ms since the epoch; None if there is none.
+        contested: the positions topic had different positions of it; the newest was used.
     """
 
     source: TopicPartition
@@ -133,9 +126,12 @@ class PartitionView:
     task: int
     position: int = NO_OFFSET
     end: int = NO_OFFSET
+    start: int = NO_OFFSET
     lag: int | None = None
+    lag_per_s: float = 0.0
     records_per_s: float = 0.0
     bytes_per_s: float = 0.0
+    record_bytes: float | None = None
     latency_ms: int = 0
     lost: int = 0
     diverged: int = 0
@@ -152,7 +148,6 @@ class Totals:
     The partitions of a flow together.
 
     Attributes:
-        partitions: how many.
         lag: of all whose lag is known.
         records_per_s: copied lately.
         bytes_per_s: the same, as compressed.
@@ -175,15 +170,13 @@ class Totals:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowView:
     """
-    A flow as anybody sees it through Kafka.
+    A flow, as Kafka shows it to every reader.
 
     Attributes:
-        flow: its name.
-        time_ms: when it was read.
-        leader: who leads it, or led it last; None if nobody ever has.
-        nodes: that are there for it.
-        steering: what operators want: of the flow, of its connectors, and over its settings.
-        config_digest: of the configuration that the leader runs; None if it does not say.
+        name: of the connector, if it is one of a Connect worker; else empty.
+        leader: its leader, or its last one; None if it never had one.
+        desired: the desired state of the flow and its connectors, and altered settings.
+        config_digest: of the leader's configuration; None if its lease does not contain it.
         connectors: in Java's order.
         partitions: sorted.
         heartbeat_ms: time of the last heartbeat known of, ms since the epoch; None for none.
@@ -192,9 +185,10 @@ class FlowView:
 
     flow: SourceAndTarget
     time_ms: int
+    name: str = ""
     leader: LeaderView | None = None
     nodes: tuple[NodeView, ...] = ()
-    steering: DesiredState = field(default_factory=DesiredState)
+    desired: DesiredState = field(default_factory=DesiredState)
     config_digest: str | None = None
     connectors: tuple[ConnectorView, ...] = ()
     partitions: tuple[PartitionView, ...] = ()
@@ -202,8 +196,13 @@ class FlowView:
     groups: int | None = None
 
     @property
+    def is_of_connector(self) -> bool:
+        """Whether it is one connector of a Connect worker, and not a flow of a mirror's file."""
+        return bool(self.name)
+
+    @property
     def is_led(self) -> bool:
-        """Whether somebody leads it now: one of our nodes, or Kafka's own MirrorMaker."""
+        """Whether it has a leader now: a node, or Kafka's own MirrorMaker."""
         return self.is_run_by_java or (self.leader is not None and self.leader.is_alive)
 
     @property
@@ -213,12 +212,12 @@ class FlowView:
 
     @property
     def is_as_wanted(self) -> bool:
-        """Whether somebody leads it, and all its connectors do what they are to do."""
+        """Whether it has a leader, and all its connectors are in their target states."""
         return self.is_led and all(each.is_as_wanted for each in self.connectors)
 
     @property
     def state(self) -> RunState:
-        """The flow in one word: that nobody leads it, or that something failed, before all else."""
+        """The state of the flow as a whole: UNASSIGNED and FAILED go before all others."""
         tasks = [task.state for each in self.connectors for task in each.tasks]
         states = {*tasks, *(each.state for each in self.connectors)}
         if not self.is_led:
@@ -229,9 +228,9 @@ class FlowView:
 
     @property
     def other_nodes(self) -> tuple[NodeView, ...]:
-        """Nodes whose file says something else of the flow than the leader's."""
-        said = self.config_digest
-        return tuple(each for each in self.nodes if said and each.config_digest not in (None, said))
+        """Nodes whose file has other settings of the flow than the leader's."""
+        own = self.config_digest
+        return tuple(each for each in self.nodes if own and each.config_digest not in (None, own))
 
     @property
     def totals(self) -> Totals:

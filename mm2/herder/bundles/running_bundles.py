@@ -1,0 +1,126 @@
+"""The tasks of a flow's bundles: each waits for Spark and a slot, and runs until it is to end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+import structlog
+
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundles.assignment_writer import AssignmentWriter
+from mm2.herder.bundles.bundle_supervisor import BundleSupervisor
+from mm2.herder.flow_protocols import BundleRunner
+from mm2.protocol.bundle_spec import BundleSpec
+from mm2.slot_allocation import FlowSlots
+from mm2.supervision import keep_running
+
+log = structlog.get_logger()
+
+
+class RunningBundles:
+    """
+    Starts and ends bundles.
+
+    Args:
+        assignments: notes what the tasks may write to.
+        spec: of a bundle whose job begins now.
+        begin: awaited before a bundle begins to copy.
+    """
+
+    def __init__(
+        self,
+        runner: BundleRunner,
+        slots: FlowSlots,
+        assignments: AssignmentWriter,
+        group: asyncio.TaskGroup,
+        *,
+        spec: Callable[[int], BundleSpec],
+        held: Callable[[int], Mapping[TopicPartition, TopicName]],
+        begin: Callable[[int], Awaitable[None]],
+    ) -> None:
+        self._runner = runner
+        self._slots = slots
+        self._assignments = assignments
+        self._group = group
+        self._spec = spec
+        self._held = held
+        self._begin = begin
+        self._supervisors: dict[int, BundleSupervisor] = {}
+        # Those of them that have copied nothing yet, because Spark or a slot is waited for.
+        self._waiting: dict[int, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def numbers(self) -> list[int]:
+        """Of all bundles that were started and are not to end, in order."""
+        return sorted(self._supervisors)
+
+    def __contains__(self, index: int) -> bool:
+        """Whether a bundle was started, and is not to end."""
+        return index in self._supervisors
+
+    def copying(self, index: int) -> BundleSupervisor | None:
+        """The supervisor of a bundle that may have copied something; None for others."""
+        return None if index in self._waiting else self._supervisors.get(index)
+
+    def start(self, index: int) -> None:
+        """Starts a bundle, when an earlier one of its number has ended."""
+        name = self._spec(index).name
+        earlier = [task for task in self._tasks if task.get_name() == name]
+        supervisor = self._supervisors[index] = BundleSupervisor(name, lambda: self._job(index))
+
+        async def run() -> None:
+            if earlier:
+                await asyncio.wait(earlier)
+            with structlog.contextvars.bound_contextvars(task=index):
+                # Flows that come while Spark starts have a share of the slots before any is taken.
+                await keep_running(name, self._runner.start)
+                async with self._slots.acquire(index):
+                    await keep_running(name, lambda: self._begin(index))
+                    await supervisor.run()
+
+        task = self._waiting[index] = self._group.create_task(run(), name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def begun(self, index: int) -> None:
+        """Notes that a bundle copies from now on."""
+        del self._waiting[index]
+
+    async def _job(self, index: int) -> None:
+        spec = self._spec(index)
+        self._assignments.begins(index, self._held(index))
+        totals = await self._runner.run(spec)
+        if totals.get("drained"):
+            self._assignments.has_drained(index)
+        log.info("bundle.ended", bundle=spec.name, **totals)
+
+    def end(self, index: int) -> None:
+        """Lets the job of a bundle be its last."""
+        self._supervisors.pop(index).end()
+        if waiting := self._waiting.pop(index, None):
+            waiting.cancel()
+
+    def end_all(self) -> None:
+        """Lets each job be the last of its bundle."""
+        for supervisor in self._supervisors.values():
+            supervisor.end()
+        for task in self._waiting.values():
+            task.cancel()
+
+    async def finish(self, *, within_s: float, may_drain: bool) -> None:
+        """
+        Waits until all have ended.
+
+        Args:
+            within_s: what takes longer is cut off.
+            may_drain: False cuts all off at once: they do not know that they are to end.
+        """
+        if may_drain and self._tasks:
+            await asyncio.wait(self._tasks, timeout=within_s)
+        late = list(self._tasks)
+        for task in late:
+            log.error("bundle.not_drained", bundle=task.get_name(), within_s=within_s)
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
