@@ -18,8 +18,8 @@ from typing import Final, Protocol, TypeAlias
 
 import structlog
 
-from mm2.checkpoints.target_logs import Offsets, TargetLogs, Wanted
-from mm2.core.mirror_records import Checkpoint
+from mm2.checkpoints.target_logs import LastCheckpoints, Offsets, TargetLogs
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.checkpoint_rules import group_offsets_to_sync, offset_of
 from mm2.core.translation.group_sync_rules import Order, TargetCommit
@@ -68,7 +68,7 @@ class Notes(Protocol):
     def current(self, checkpoint: Checkpoint) -> Checkpoint | None:
         """The last one of the same group and partition; None: it is not to be given now."""
 
-    def looked(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
+    def observed(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
         """Notes what the group has on the target, and returns the checkpoint as it is then."""
 
     def given(self, checkpoint: Checkpoint) -> None:
@@ -93,7 +93,7 @@ class NoNotes:
         """The same."""
         return checkpoint
 
-    def looked(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
+    def observed(self, checkpoint: Checkpoint, offset: int | None) -> Checkpoint:
         """The same, but not one that would set the group back: that is for its flow to do."""
         is_behind = offset is not None and offset > checkpoint.downstream_offset
         return replace(checkpoint, target_commit=_LEFT_ALONE) if is_behind else checkpoint
@@ -113,7 +113,6 @@ class GroupOffsets:
     Moves idle groups of a cluster to where their checkpoints say.
 
     Args:
-        target: the cluster.
         execute: whether to write, or only to say what would be written.
         notes: what is known of their offsets there; None: what checkpoints say.
 
@@ -130,7 +129,7 @@ class GroupOffsets:
         self._execute = execute
         self._of_other_types: frozenset[str] = frozenset()
 
-    async def sync(self, wanted: Wanted) -> WriteOutcome:
+    async def sync(self, last: LastCheckpoints) -> WriteOutcome:
         """
         Looks at groups, and gives those that are behind the offsets of their checkpoints.
 
@@ -138,8 +137,8 @@ class GroupOffsets:
             ClusterError: the cluster does not tell which groups it has.
         """
         outcome, logs = WriteOutcome(), TargetLogs(self._target)
-        groups = await self._without_other_types(sorted(wanted), outcome)
-        current = await logs.about_these({group: wanted[group] for group in groups})
+        groups = await self._without_other_types(sorted(last), outcome)
+        current = await logs.about_these({group: last[group] for group in groups})
         for some in chunks(groups, _AT_ONCE):
             async with self._notes.turn:
                 await self._sync(self._current(current, some), logs, outcome)
@@ -161,49 +160,54 @@ class GroupOffsets:
         outcome.refused |= {GroupId(group): "a share or streams group" for group in others}
         return [group for group in groups if group not in others]
 
-    def _current(self, wanted: Wanted, groups: list[GroupId]) -> Wanted:
+    def _current(self, last: LastCheckpoints, groups: list[GroupId]) -> LastCheckpoints:
         """Checkpoints may have been made since the round began."""
         found = {
-            group: [now for each in wanted[group] if (now := self._notes.current(each)) is not None]
+            group: [now for each in last[group] if (now := self._notes.current(each)) is not None]
             for group in groups
         }
         return {group: checkpoints for group, checkpoints in found.items() if checkpoints}
 
-    async def _sync(self, wanted: Wanted, logs: TargetLogs, outcome: WriteOutcome) -> None:
-        described = await self._target.describe_groups(wanted)
-        idle = [group for group in wanted if is_idle(group, described.get(group))]
-        outcome.active |= {group for group in wanted if is_active(described.get(group))}
+    async def _sync(self, last: LastCheckpoints, logs: TargetLogs, outcome: WriteOutcome) -> None:
+        described = await self._target.describe_groups(last)
+        idle = [group for group in last if is_idle(group, described.get(group))]
+        outcome.active |= {group for group in last if is_active(described.get(group))}
         outcome.refused |= {
             group: str(error)
-            for group in wanted
+            for group in last
             if isinstance(error := described.get(group), ClusterError)
         }
-        behind = await self._behind({group: wanted[group] for group in idle}, outcome)
+        behind = await self._behind({group: last[group] for group in idle}, outcome)
         behind = await logs.reached(behind)
         if self._execute:
             behind = await self._write_all(behind, outcome)
             for group, offsets in behind.items():
-                self._note_given(wanted[group], offsets)
+                self._note_given(last[group], offsets)
             await self._check(described, behind)
         outcome.written |= behind
 
-    async def _behind(self, idle: Wanted, outcome: WriteOutcome) -> dict[GroupId, Offsets]:
+    async def _behind(self, idle: LastCheckpoints, outcome: WriteOutcome) -> dict[GroupId, Offsets]:
         """What is to be written: offsets that groups do not have, and nobody has overruled."""
         committed = await self._target.list_offsets_of_groups(idle)
         behind: dict[GroupId, Offsets] = {}
         for group, checkpoints in idle.items():
-            stands = committed[group]
-            if isinstance(stands, ClusterError):
-                log.warning("group_offsets.not_listed", group=group, error=str(stands))
-                outcome.refused[group] = str(stands)
-            elif offsets := group_offsets_to_sync(self._looked(checkpoints, stands), stands):
+            on_target = committed[group]
+            if isinstance(on_target, ClusterError):
+                log.warning("group_offsets.not_listed", group=group, error=str(on_target))
+                outcome.refused[group] = str(on_target)
+            elif offsets := group_offsets_to_sync(
+                self._observed(checkpoints, on_target), on_target
+            ):
                 behind[group] = offsets
-                outcome.before[group] = {at: stands[at] for at in offsets if at in stands}
+                outcome.before[group] = {at: on_target[at] for at in offsets if at in on_target}
         return behind
 
-    def _looked(self, checkpoints: Collection[Checkpoint], stands: Offsets) -> list[Checkpoint]:
+    def _observed(
+        self, checkpoints: Collection[Checkpoint], on_target: Offsets
+    ) -> list[Checkpoint]:
         return [
-            self._notes.looked(each, offset_of(stands.get(each.partition))) for each in checkpoints
+            self._notes.observed(each, offset_of(on_target.get(each.partition)))
+            for each in checkpoints
         ]
 
     def _note_given(self, checkpoints: Collection[Checkpoint], offsets: Offsets) -> None:
@@ -244,10 +248,10 @@ class GroupOffsets:
         after = await self._target.describe_groups(written)
         committed = await self._target.list_offsets_of_groups(written)
         for group, offsets in written.items():
-            stands = committed[group]
-            if isinstance(stands, ClusterError) or isinstance(after.get(group), ClusterError):
+            on_target = committed[group]
+            if isinstance(on_target, ClusterError) or isinstance(after.get(group), ClusterError):
                 continue
-            reason = interference(before.get(group), after.get(group), offsets, stands)
+            reason = interference(before.get(group), after.get(group), offsets, on_target)
             if reason is not None:
                 log.warning("group_offsets.raced", group=group, reason=reason)
 
@@ -257,7 +261,6 @@ def is_idle(group: GroupId, described: Group | ClusterError | None) -> bool:
     Tells whether a group may be written: it does not exist, or exists and is empty (C309).
 
     Args:
-        group: its name.
         described: what the target says of it; None if there is no such group.
     """
     if isinstance(described, ClusterError):
@@ -275,7 +278,7 @@ def interference(
     before: Group | ClusterError | None,
     after: Group | ClusterError | None,
     written: Offsets,
-    stands: Offsets,
+    on_target: Offsets,
 ) -> str | None:
     """
     Tells what somebody else did to a group while it was written; None if nothing can be seen.
@@ -283,14 +286,12 @@ def interference(
     Args:
         before: what the target said of it right before.
         after: what it says right after; None if there is no such group.
-        written: the offsets that were written.
-        stands: the offsets that the group has now.
     """
     if is_active(after):
         return "members have joined"
     epoch = before.epoch if isinstance(before, Group) else None
     if isinstance(after, Group) and epoch is not None and after.epoch != epoch:
         return "members have come and gone"
-    if any(stands.get(where) != offset for where, offset in written.items()):
+    if any(on_target.get(where) != offset for where, offset in written.items()):
         return "other offsets were committed"
     return None

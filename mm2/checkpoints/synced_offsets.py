@@ -6,7 +6,7 @@ import structlog
 
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.offset_topics import accepted_topics
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.policy import build_policy
 from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.core.translation.reverse_translation import Copies
@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 def copies_of(config: FlowConfig) -> Copies:
-    """Tells which topics of a flow's target may be copies that it has made."""
+    """Which topics of a flow's target may be copies that it has made."""
     policy = build_policy(config.source.properties)
     return Copies(config.flow.source, policy, accepted_topics(config))
 
@@ -28,28 +28,24 @@ async def read_synced_offsets(config: FlowConfig, admin: Admin) -> SyncedOffsets
     """
     Reads how far a flow has given groups offsets; everything its topic still holds.
 
-    Args:
-        config: the flow.
-        admin: of its target.
-
     Raises:
         ClusterError: the target does not answer, or refuses.
     """
-    carried = SyncedOffsets()
+    synced = SyncedOffsets()
     topic = build_policy(config.source.properties).checkpoints_topic(config.flow.source)
     if topic in await admin.list_topics():
         properties = config.checkpoint.target_consumer("checkpoints-target-consumer")
         async for record in records_to_end(config.flow.target, properties, topic, partitions=[0]):
-            note(carried, record)
-    carried.backlog_read()
-    return carried
+            note(synced, record)
+    synced.backlog_read()
+    return synced
 
 
-def note(carried: SyncedOffsets, record: Record) -> None:
+def note(synced: SyncedOffsets, record: Record) -> None:
     """Takes a record of checkpoints in; a tombstone takes nothing back that was given."""
     if record.value is None:
         return
     try:
-        carried.note(Checkpoint.decode(record.key, record.value, record.headers))
+        synced.note(Checkpoint.decode(record.key, record.value, record.headers))
     except SchemaError as error:
         log.warning("checkpoint.ignored", offset=record.offset, error=str(error))

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
@@ -23,7 +23,7 @@ from mm2.kafka.group_protocols import TargetGroups
 log = structlog.get_logger()
 
 Offsets: TypeAlias = Mapping[TopicPartition, CommittedOffset]
-Wanted: TypeAlias = Mapping[GroupId, Collection[Checkpoint]]
+LastCheckpoints: TypeAlias = Mapping[GroupId, Collection[Checkpoint]]
 
 _NOWHERE: Final = -1
 
@@ -33,20 +33,17 @@ class TargetLogs:
     The logs of a cluster, as one round of giving offsets to groups finds them.
 
     What the cluster does not tell holds nothing up: it decides on writing.
-
-    Args:
-        target: the cluster.
     """
 
     def __init__(self, target: TargetGroups) -> None:
         self._target = target
         self._ends: dict[TopicPartition, int] = {}
 
-    async def about_these(self, wanted: Wanted) -> dict[GroupId, Collection[Checkpoint]]:
+    async def about_these(self, last: LastCheckpoints) -> dict[GroupId, Collection[Checkpoint]]:
         """Leaves out checkpoints that say themselves that they are about other topics."""
         topics = {
             each.partition.topic
-            for checkpoints in wanted.values()
+            for checkpoints in last.values()
             for each in checkpoints
             if each.logs.remote is not None
         }
@@ -55,29 +52,27 @@ class TargetLogs:
             group: [
                 each for each in checkpoints if each.may_be_about(live.get(each.partition.topic))
             ]
-            for group, checkpoints in wanted.items()
+            for group, checkpoints in last.items()
         }
 
     async def reached(self, offsets: Mapping[GroupId, Offsets]) -> dict[GroupId, Offsets]:
         """Leaves out offsets that logs have not reached: they are of copies made anew."""
         beyond = {
             at
-            for wanted in offsets.values()
-            for at, each in wanted.items()
+            for last in offsets.values()
+            for at, each in last.items()
             if each.offset > self._ends.get(at, _NOWHERE)
         }
         self._ends |= await self._look_at(beyond)
-        found = {group: self._within(group, wanted) for group, wanted in offsets.items()}
-        return {group: wanted for group, wanted in found.items() if wanted}
+        found = {group: self._within(group, last) for group, last in offsets.items()}
+        return {group: last for group, last in found.items() if last}
 
-    def _within(self, group: GroupId, wanted: Offsets) -> Offsets:
+    def _within(self, group: GroupId, last: Offsets) -> Offsets:
         kept = {
-            at: each
-            for at, each in wanted.items()
-            if each.offset <= self._ends.get(at, each.offset)
+            at: each for at, each in last.items() if each.offset <= self._ends.get(at, each.offset)
         }
-        if len(kept) < len(wanted):
-            log.warning("group_offsets.beyond_log", group=group, partitions=len(wanted) - len(kept))
+        if len(kept) < len(last):
+            log.warning("group_offsets.beyond_log", group=group, partitions=len(last) - len(kept))
         return kept
 
     async def _look_at(

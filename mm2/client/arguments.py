@@ -15,8 +15,8 @@ GroupPattern: TypeAlias = JavaPattern | re.Pattern[str]
 """Of group ids, matched as a whole; in Java's syntax or in Python's."""
 
 
-def wanted_groups(group: str | GroupPattern | None) -> Callable[[GroupId], bool]:
-    """Tells which groups are meant by an id, or by a pattern of ids (C468); None for all."""
+def group_predicate(group: str | GroupPattern | None) -> Callable[[GroupId], bool]:
+    """Which groups an id means, or a pattern of ids (C468); None for all."""
     match group:
         case None:
             return lambda _: True

@@ -30,7 +30,6 @@ class MirrorClient:
     errors are those of the methods of the same names there.
 
     Args:
-        properties: Java's client properties.
         alias: the cluster's, for messages; its addresses by default.
     """
 

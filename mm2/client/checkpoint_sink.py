@@ -1,5 +1,5 @@
 """
-Carries groups along from one place: checkpoints of any number of flows become offsets of groups.
+Syncs groups from one place: checkpoints of any number of flows become offsets of groups.
 
 What MirrorCheckpointTask does for its own flow only (``sync.group.offsets``), and what KIP-382 left
 for later under the name CheckpointSink: no worker has to run near the cluster that is written to,
@@ -20,18 +20,19 @@ import structlog
 from mm2.checkpoints.group_offset_writer import GroupOffsets, WriteOutcome
 from mm2.checkpoints.synced_offsets import copies_of, read_synced_offsets
 from mm2.client.client_config import ClientConfig
-from mm2.client.mirror_client import MirrorClient
+from mm2.client.group_survey import known_checkpoints
 from mm2.client.pending_returns import Origin, PendingReturns
 from mm2.client.reverse_checkpoints import ReverseCheckpoints
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicPartition
+from mm2.core.policy import build_policy
 from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
-from mm2.kafka.client_errors import UnknownTopic
 from mm2.kafka.flow_clusters import check_reachable
+from mm2.kafka.group_admin import OffsetAt
 
 log = structlog.get_logger()
 
@@ -39,18 +40,13 @@ Found: TypeAlias = Mapping[GroupId, Collection[Checkpoint]]
 
 
 class WrittenCheckpoints:
-    """
-    The checkpoints that stand on a flow's target. Not read again while nothing was added.
+    """The checkpoints that stand on a flow's target. Not read again while nothing was added."""
 
-    Args:
-        flow: whose.
-        client: of its target.
-    """
-
-    def __init__(self, flow: SourceAndTarget, client: MirrorClient) -> None:
-        self.flow = flow
-        self._client = client
-        topic = client.replication_policy.checkpoints_topic(flow.source)
+    def __init__(self, config: FlowConfig, target: Admin) -> None:
+        self.flow = config.flow
+        self._config = config
+        self._target = target
+        topic = build_policy(config.checkpoint.properties).checkpoints_topic(config.flow.source)
         self._where = TopicPartition(topic, 0)
         self._end = -1
         self._found: Found = {}
@@ -62,21 +58,15 @@ class WrittenCheckpoints:
         Raises:
             ClusterError: the target does not answer, or refuses.
         """
-        try:
-            end = (await self._client.end_offsets([self._where])).get(self._where, 0)
-            if end != self._end:
-                self._found = await self._read()
-                self._end = end
-        except UnknownTopic:
-            return {}
+        ends = await self._target.list_offsets([self._where], OffsetAt.LATEST, read_committed=True)
+        if (end := ends.get(self._where, 0)) != self._end:
+            known = await known_checkpoints(self._config, self._target)
+            self._found = {
+                group: [last.checkpoint for last in partitions.values()]
+                for group, partitions in known.items()
+            }
+            self._end = end
         return self._found
-
-    async def _read(self) -> Found:
-        found = await self._client.checkpoints(self.flow.source, timeout=None)
-        return {
-            group: [last.checkpoint for last in partitions.values()]
-            for group, partitions in found.items()
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +75,7 @@ class Round:
     What one round came to.
 
     Attributes:
-        outcomes: of the groups of each cluster.
-        failures: flows whose checkpoints, or clusters whose groups, could not be looked at.
+        failures: flows whose checkpoints, or clusters whose groups, could not be read.
     """
 
     outcomes: dict[ClusterAlias, WriteOutcome] = field(default_factory=dict)
@@ -95,12 +84,9 @@ class Round:
 
 class CheckpointSink:
     """
-    Moves idle groups forward, as ``GroupOffsets`` does, to where their checkpoints say.
+    Moves idle groups forward, as ``GroupOffsets`` does, to their checkpoints.
 
     Args:
-        origins: all sources of checkpoints.
-        targets: writes to the clusters that they are for.
-        wanted: which groups.
         reach: makes sure that a cluster answers soon; raises ``ClusterError``.
     """
 
@@ -108,16 +94,16 @@ class CheckpointSink:
         self,
         origins: Collection[Origin],
         targets: Mapping[ClusterAlias, GroupOffsets],
-        wanted: Callable[[GroupId], bool],
+        is_meant: Callable[[GroupId], bool],
         reach: Callable[[ClusterAlias], Awaitable[None]],
     ) -> None:
         self._reach = reach
         self._origins = origins
         self._targets = targets
-        self._wanted = wanted
+        self._is_meant = is_meant
 
     async def round(self) -> Round:
-        """Looks at all clusters at the same time; one that fails does not hold up the others."""
+        """Syncs all clusters at the same time; one that fails does not hold up the others."""
         done = Round()
         async with asyncio.TaskGroup() as tasks:
             for alias in self._targets:
@@ -132,7 +118,7 @@ class CheckpointSink:
             origins = [each for each in self._origins if each.flow.target == alias]
             found = await asyncio.gather(*(_checkpoints(each, done) for each in origins))
             done.outcomes[alias] = await self._targets[alias].sync(
-                {group: each for group, each in merged(found).items() if self._wanted(group)}
+                {group: each for group, each in merged(found).items() if self._is_meant(group)}
             )
         except ClusterError as error:
             done.failures[alias] = error
@@ -173,25 +159,23 @@ async def open_sink(
     flows: Collection[SourceAndTarget],
     back: Collection[SourceAndTarget] = (),
     *,
-    wanted: Callable[[GroupId], bool] = lambda _: True,
+    is_meant: Callable[[GroupId], bool] = lambda _: True,
     execute: bool = True,
 ) -> AsyncIterator[CheckpointSink]:
     """
-    Makes a sink for what a file for mirroring says of its clusters.
+    Makes a sink for the clusters of a file for mirroring.
 
     Args:
-        maker: the file.
-        flows: whose checkpoints are used, whether or not anybody runs these flows from this file.
+        flows: whose checkpoints are used, whether or not these flows run from this file.
         back: flows from whose copies groups are led back to the originals.
-        wanted: which groups.
-        execute: whether to write, or only to say what would be written.
+        execute: whether to write, or only to return what would be written.
 
     Raises:
-        ConfigErrors: the file has mistakes in what it says of a cluster.
+        ConfigErrors: the file has mistakes about a cluster.
     """
     async with AsyncExitStack() as stack:
         opened = _Clusters(maker, stack)
-        origins: list[Origin] = [await opened.written(flow) for flow in flows]
+        origins: list[Origin] = [opened.written(flow) for flow in flows]
         origins += [
             ReverseCheckpoints(flow_config(maker, flow), opened.admin(flow.target)) for flow in back
         ]
@@ -199,30 +183,23 @@ async def open_sink(
             alias: GroupOffsets(opened.admin(alias), execute=execute)
             for alias in dict.fromkeys(origin.flow.target for origin in origins)
         }
-        yield CheckpointSink(origins, targets, wanted, opened.reach)
+        yield CheckpointSink(origins, targets, is_meant, opened.reach)
 
 
 class _Clusters:
-    """Clients of the clusters of a file, one of a kind for each; closed with the stack."""
+    """Admin clients of the clusters of a file, one for each; closed with the stack."""
 
     def __init__(self, maker: MirrorMakerConfig, stack: AsyncExitStack) -> None:
         self._maker = maker
         self._stack = stack
-        self._clients: dict[ClusterAlias, MirrorClient] = {}
         self._admins: dict[ClusterAlias, Admin] = {}
 
-    async def client(self, alias: ClusterAlias) -> MirrorClient:
-        if alias not in self._clients:
-            client = MirrorClient.of_cluster(self._maker, alias)
-            self._clients[alias] = await self._stack.enter_async_context(client)
-        return self._clients[alias]
-
-    async def written(self, flow: SourceAndTarget) -> Origin:
+    def written(self, flow: SourceAndTarget) -> Origin:
         opposite = flow_config(self._maker, SourceAndTarget(flow.target, flow.source))
-        written = WrittenCheckpoints(flow, await self.client(flow.target))
-        return PendingReturns(written, copies_of(opposite), partial(self._carried, opposite))
+        written = WrittenCheckpoints(flow_config(self._maker, flow), self.admin(flow.target))
+        return PendingReturns(written, copies_of(opposite), partial(self._synced, opposite))
 
-    async def _carried(self, opposite: FlowConfig) -> SyncedOffsets:
+    async def _synced(self, opposite: FlowConfig) -> SyncedOffsets:
         await self.reach(opposite.flow.target)
         return await read_synced_offsets(opposite, self.admin(opposite.flow.target))
 

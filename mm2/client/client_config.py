@@ -28,7 +28,6 @@ class ClientConfig:
     Attributes:
         properties: Java's client properties, with ``replication.policy.*``; settings below
             ``admin.``, ``consumer.`` and ``producer.`` are for that kind of client.
-        alias: the cluster's, for messages.
     """
 
     properties: Mapping[str, str]
@@ -40,7 +39,6 @@ class ClientConfig:
         Checks properties as Java's class does (C008, C034, C455).
 
         Args:
-            properties: as a user writes them.
             alias: without one, messages show the addresses.
 
         Raises:
@@ -54,7 +52,7 @@ class ClientConfig:
     @classmethod
     def of_cluster(cls, maker: MirrorMakerConfig, alias: str) -> Self:
         """
-        What a file for mirroring says of one of its clusters (C026).
+        The properties of a cluster in a file for mirroring (C026).
 
         Raises:
             ConfigErrors: every mistake in it.

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from mm2.client import group_offset_fields
 from mm2.core.connect.offset_records import decode_key, decode_offset
+from mm2.core.internal_records import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.json_text import read_json
-from mm2.core.mirror_records import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.positions.log_identity import HEADER as LINEAGE
@@ -36,8 +37,6 @@ class Shown:
     A record as people read it.
 
     Attributes:
-        line: all of it in one line.
-        fields: its values by the columns of its formatter.
         readable: whether it is what its topic should hold; a tombstone is.
     """
 
@@ -52,9 +51,8 @@ class Formatter:
     Prints one kind of record.
 
     Attributes:
-        name: of the kind.
-        fields: what a record says; raises ``SchemaError`` if it is of another kind. Of a tombstone
-            only what its key says counts.
+        fields: of a record; raises ``SchemaError`` if it is of another kind. Of a tombstone
+            only its key counts.
         columns: names of the fields, in their order.
         text: the record in one line, as Java prints it; None for kinds that Java does not have.
     """
@@ -99,11 +97,13 @@ class Formatter:
 
 
 def formatter_for(topic: TopicName, policy: ReplicationPolicy) -> Formatter | None:
-    """The formatter of what a topic holds, told by its name; None for a topic of the user's."""
+    """The formatter of what a topic holds, by its name; None for a topic of the user's."""
     if policy.is_heartbeats_topic(topic):
         return HEARTBEATS
     if policy.is_checkpoints_topic(topic):
         return CHECKPOINTS
+    if topic == _OFFSETS_OF_GROUPS:
+        return GROUP_OFFSETS
     for beginning, formatter in _BY_BEGINNING.items():
         if topic.startswith(beginning) and topic.endswith("internal"):
             return formatter
@@ -187,6 +187,11 @@ def _json(record: Record) -> Fields:
         raise SchemaError(f"Error reading value: not JSON: {error}") from error
 
 
+def _of_groups(name: str, fields: Callable[[Record], Fields]) -> Formatter:
+    columns = group_offset_fields.COLUMNS
+    return Formatter(name, fields, columns, lambda record: _known(name, fields(record)))
+
+
 HEARTBEATS: Final = Formatter(
     "Heartbeat",
     _heartbeat,
@@ -219,11 +224,15 @@ OFFSET_RUNS: Final = Formatter(
 POSITIONS: Final = Formatter("Position", _position, ("connector", "partition", "offset", "lineage"))
 """Prints Connect's positions, with our lineage (``mm2-offsets``)."""
 
+GROUP_OFFSETS: Final = _of_groups("GroupRecord", group_offset_fields.group_record)
+"""Prints what groups have committed to Kafka (``__consumer_offsets``)."""
+
+MANAGED_OFFSETS: Final = _of_groups("ManagedOffset", group_offset_fields.committed_offset)
+"""Prints what groups have committed to an offset manager."""
+
 CONTROL: Final = Formatter("Control", _json, ("key", "value"))
-"""Prints ``mm2-control``."""
 
 PROGRESS: Final = Formatter("Progress", _json, ("key", "value"))
-"""Prints ``mm2-progress``."""
 
 FORMATTERS: Final[Mapping[str, Formatter]] = {
     "heartbeat": HEARTBEATS,
@@ -233,6 +242,8 @@ FORMATTERS: Final[Mapping[str, Formatter]] = {
     "position": POSITIONS,
     "control": CONTROL,
     "progress": PROGRESS,
+    "group-offset": GROUP_OFFSETS,
+    "offset-manager": MANAGED_OFFSETS,
 }
 """All kinds, by the names that users choose them with."""
 
@@ -242,8 +253,10 @@ _BY_BEGINNING: Final[Mapping[str, Formatter]] = {
     "mm2-offsets": POSITIONS,
     "mm2-control": CONTROL,
     "mm2-progress": PROGRESS,
+    "mm2-group-offsets": MANAGED_OFFSETS,
 }
 
+_OFFSETS_OF_GROUPS: Final = "__consumer_offsets"
 _NOWHERE: Final = TopicPartition(TopicName(""), 0)
 _NO_BEAT: Final = Heartbeat(ClusterAlias(""), ClusterAlias(""), 0).value()
 _NO_POINT: Final = Checkpoint(GroupId(""), _NOWHERE, 0, 0).value()
@@ -251,8 +264,11 @@ _NO_SYNC: Final = OffsetSync(_NOWHERE, 0, 0).value()
 
 
 def _tombstone(place: Fields, fields: Fields) -> str:
-    known = {name: value for name, value in fields.items() if value is not None}
-    return _line("Tombstone", {**place, **known})
+    return _known("Tombstone", {**place, **fields})
+
+
+def _known(name: str, fields: Fields) -> str:
+    return _line(name, {field: value for field, value in fields.items() if value is not None})
 
 
 def _line(name: str, fields: Mapping[str, object]) -> str:

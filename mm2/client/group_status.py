@@ -1,6 +1,4 @@
-"""
-Asks both clusters of a flow where groups stand; without the source, what the target knows of it.
-"""
+"""What both clusters of a flow have about groups; without the source, what the target has of it."""
 
 from __future__ import annotations
 
@@ -8,47 +6,38 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from mm2.checkpoints.live_topic_ids import LiveTopicIds, known_ids
-from mm2.client.client_config import ClientConfig
+from mm2.client.group_survey import followed_by, known_checkpoints, read_copy_progress
 from mm2.client.load_translation import load_translation
-from mm2.client.mirror_client import MirrorClient
 from mm2.client.remote_checkpoints import GroupCheckpoints, of_live_topics
 from mm2.config.flow_config import FlowConfig
-from mm2.core.failover.group_lag import Facts, GroupPosition, group_positions, upstream_partition
-from mm2.core.filters import build_group_filter, build_topic_filter
+from mm2.core.checks import Check
+from mm2.core.failover.group_partition import GroupFacts, GroupPartition, group_partitions
+from mm2.core.filters import build_topic_filter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.policy import build_policy
-from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
-from mm2.core.translation.checkpoint_rules import CommittedOffset, downstream_partition
+from mm2.core.translation.checkpoint_rules import (
+    CommittedOffset,
+    downstream_partition,
+    upstream_partition,
+)
 from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.errors import ClusterError
-from mm2.herder.offsets.position_store import FlowPositions
-from mm2.kafka.client_errors import UnknownTopic
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients, check_reachable
 from mm2.kafka.group_admin import OffsetAt
 from mm2.kafka.group_model import Group
 
 Offsets: TypeAlias = dict[GroupId, Mapping[TopicPartition, CommittedOffset]]
 
-_POLICY_KEYS: Final = "replication.policy"
-
 
 class GroupStatus:
     """
-    Asks about one flow; made by ``of``.
+    Reads about the groups of one flow; made by ``of``.
 
-    What cannot be had is left out, and a sentence about it kept.
-
-    Args:
-        config: the flow.
-        clusters: both.
-        has_source: whether the source answers.
-
-    Attributes:
-        flow: which.
-        missing: sentences about what is left out.
+    What cannot be read is left out, and ``missing`` has a caution about it. Calls raise
+    ``ClusterError`` if a cluster that has answered does so no more, or refuses.
     """
 
     def __init__(self, config: FlowConfig, clusters: FlowClusters, *, has_source: bool) -> None:
@@ -57,9 +46,9 @@ class GroupStatus:
         self._clusters = clusters
         self._policy = build_policy(config.checkpoint.properties)
         self._topic_filter = build_topic_filter(config.checkpoint.properties)
-        self._group_filter = build_group_filter(config.checkpoint.properties)
+        self.follows = followed_by(config)
         self.has_source = has_source
-        self.missing: list[str] = []
+        self.missing: list[Check] = []
 
     @classmethod
     @asynccontextmanager
@@ -71,7 +60,7 @@ class GroupStatus:
             Unavailable: the target does not.
         """
         async with admin_clients(config) as clusters:
-            survey = cls(config, clusters, has_source=True)
+            status = cls(config, clusters, has_source=True)
             source, target = await asyncio.gather(
                 check_reachable(clusters.source),
                 check_reachable(clusters.target),
@@ -80,17 +69,12 @@ class GroupStatus:
             if isinstance(target, BaseException):
                 raise target
             if isinstance(source, ClusterError):
-                survey.has_source = False
-                survey.missing.append(f"{source}: all that is shown is from the target")
+                status.has_source = False
+                sentence = f"{source}: all that is shown is from the target"
+                status.missing.append(Check.caution("source", str(config.flow), sentence))
             elif source is not None:
                 raise source
-            yield survey
-
-    def follows(self, group: GroupId) -> bool:
-        """Whether the flow follows a group; groups that hold positions are nobody's."""
-        return not group.startswith(
-            MIRROR_GROUP_PREFIX
-        ) and self._group_filter.should_replicate_group(group)
+            yield status
 
     def downstream(self, partition: TopicPartition) -> TopicPartition | None:
         """Names a partition of the source as the target does; None: its offsets do not count."""
@@ -106,28 +90,25 @@ class GroupStatus:
         """Whether a partition of the target is a copy of one of the source's."""
         return self._policy.topic_source(partition.topic) == self.flow.source
 
-    async def standings(self, wanted: Callable[[GroupId], bool]) -> list[GroupPosition]:
-        """
-        Where groups stand.
-
-        Raises:
-            ClusterError: a cluster that has answered does so no more, or refuses.
-        """
-        committed = await self.committed(wanted, on_source=True) if self.has_source else None
-        checkpoints = await self._believed(await known_checkpoints(self._config, wanted))
+    async def partitions(self, is_meant: Callable[[GroupId], bool]) -> list[GroupPartition]:
+        """The offsets of groups on both clusters, sorted by group and partition."""
+        committed = await self.committed(is_meant, on_source=True) if self.has_source else None
+        checkpoints = await self._live(
+            await known_checkpoints(self._config, self._clusters.target, is_meant)
+        )
         translation = await self.translation()
         groups = (checkpoints if committed is None else committed).keys()
         partitions = {where for offsets in (committed or {}).values() for where in offsets}
-        facts = Facts(
+        facts = GroupFacts(
             now_ms=time.time_ns() // 1_000_000,
             committed=committed,
             ends=await self._ends(partitions),
-            positions=await self._positions(),
+            positions=(await read_copy_progress(self._config, self._clusters)).positions,
             checkpoints=checkpoints,
             states=await self._states(groups),
             target_offsets=await self.committed(groups.__contains__, on_source=False),
         )
-        return group_positions(
+        return group_partitions(
             facts,
             downstream=self.downstream,
             upstream=self.upstream,
@@ -135,12 +116,7 @@ class GroupStatus:
         )
 
     async def translation(self) -> OffsetTranslation | None:
-        """
-        What is known of the flow's offsets; None if that is on a source that does not answer.
-
-        Raises:
-            ClusterError: a cluster that has answered does so no more, or refuses.
-        """
+        """What is known of the flow's offsets; None if that is on a source that does not answer."""
         if self._config.checkpoint.offset_syncs_location == "source" and not self.has_source:
             return None
         source = self._clusters.source if self.has_source else None
@@ -148,25 +124,21 @@ class GroupStatus:
             self._config, LiveTopicIds(self._config, source, self._clusters.target)
         )
 
-    async def committed(self, wanted: Callable[[GroupId], bool], *, on_source: bool) -> Offsets:
-        """
-        What groups have committed on one of the clusters, which must be there.
-
-        Raises:
-            ClusterError: the cluster does not answer any more, or refuses.
-        """
+    async def committed(self, is_meant: Callable[[GroupId], bool], *, on_source: bool) -> Offsets:
+        """What groups have committed on one of the clusters, which must be there."""
         admin = self._clusters.source if on_source else self._clusters.target
         listed = [GroupId(group.group_id) for group in await admin.list_groups()]
-        answers = await admin.list_offsets_of_groups([each for each in listed if wanted(each)])
+        answers = await admin.list_offsets_of_groups([each for each in listed if is_meant(each)])
         found: Offsets = {}
         for group, offsets in answers.items():
             if isinstance(offsets, ClusterError):
-                self.missing.append(f"{offsets}: group {group} is left out")
+                sentence = f"is left out: {offsets}"
+                self.missing.append(Check.caution("offsets", f"group {group}", sentence))
             else:
                 found[GroupId(group)] = offsets
         return found
 
-    async def _believed(self, found: GroupCheckpoints) -> GroupCheckpoints:
+    async def _live(self, found: GroupCheckpoints) -> GroupCheckpoints:
         topics = {where.topic for known in found.values() for where in known}
         return of_live_topics(found, await known_ids(self._clusters.target, topics))
 
@@ -174,50 +146,12 @@ class GroupStatus:
         counted = [where for where in partitions if self.downstream(where) is not None]
         return await self._clusters.source.known_offsets(counted, OffsetAt.LATEST)
 
-    async def _positions(self) -> dict[TopicPartition, int]:
-        if self._config.herder.offsets_topic not in await self._clusters.target.list_topics():
-            return {}
-        return await FlowPositions(self._config, self._clusters).load()
-
     async def _states(self, groups: Collection[GroupId]) -> dict[GroupId, str]:
         found: dict[GroupId, str] = {}
         for group, answer in (await self._clusters.target.describe_groups(groups)).items():
             if isinstance(answer, Group):
                 found[GroupId(group)] = answer.state.value
             else:
-                self.missing.append(f"{answer}: the state of group {group} is not known")
+                sentence = f"its state is not known: {answer}"
+                self.missing.append(Check.caution("state", f"group {group}", sentence))
         return found
-
-
-async def known_checkpoints(
-    config: FlowConfig, wanted: Callable[[GroupId], bool]
-) -> GroupCheckpoints:
-    """
-    The flow's checkpoints as they stand on its target; none if it has no topic for them.
-
-    Raises:
-        ClusterError: the target does not answer, or refuses.
-    """
-    settings = config.checkpoint
-    policy = {k: v for k, v in settings.properties.items() if k.startswith(_POLICY_KEYS)}
-    consumer = settings.target_consumer("checkpoints-target-consumer")
-    async with MirrorClient(ClientConfig({**policy, **consumer}, config.flow.target)) as client:
-        try:
-            found = await client.checkpoints(config.flow.source, timeout=None)
-        except UnknownTopic:
-            return {}
-    return {group: known for group, known in found.items() if wanted(group)}
-
-
-async def checkpoints_now(
-    config: FlowConfig, wanted: Callable[[GroupId], bool]
-) -> GroupCheckpoints:
-    """
-    As ``known_checkpoints``, of a target that must answer soon.
-
-    Raises:
-        ClusterError: the target does not answer, or refuses.
-    """
-    async with admin_clients(config) as clusters:
-        await check_reachable(clusters.target)
-        return await known_checkpoints(config, wanted)

@@ -12,7 +12,7 @@ from mm2.client.query_clusters import ClusterAnswers, query_each
 from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.offset_topics import accepted_topics
-from mm2.core.heartbeats import FlowHealth, HeartbeatPath, expected_paths, flow_health
+from mm2.core.heartbeat_hops import FlowHealth, HeartbeatPath, expected_paths, flow_health
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.core.policy import build_policy
 from mm2.errors import ClusterError
@@ -29,12 +29,9 @@ async def check_heartbeats(
     max_age_ms: int | None = None,
 ) -> tuple[list[FlowHealth], dict[ClusterAlias, ClusterError]]:
     """
-    Hears the heartbeats on some clusters, and judges them.
+    Reads the heartbeats on some clusters, and judges them.
 
     Args:
-        maker: the file.
-        configs: its flows.
-        clusters: where to listen.
         max_age_ms: a flow whose last heartbeat is older is not alive; by default half a minute, or
             three intervals if they are longer.
 
@@ -42,15 +39,15 @@ async def check_heartbeats(
         The traces that were found or are expected; and why clusters could not be asked.
 
     Raises:
-        ConfigErrors: the file has mistakes in what it says of a cluster.
+        ConfigErrors: the file has mistakes about a cluster.
     """
     asked = list(clusters)
     expected = [trace for trace in paths_of(configs) if trace.here in asked]
     answers: ClusterAnswers[dict[HeartbeatPath, int]] = await query_each(
-        maker, asked, partial(_heard, expected)
+        maker, asked, partial(_read_paths, expected)
     )
     found = flow_health(
-        {trace: at for heard in answers.given.values() for trace, at in heard.items()},
+        {trace: at for seen in answers.given.values() for trace, at in seen.items()},
         expected,
         now_ms=time.time_ns() // 1_000_000,
         max_age_ms=_patience_ms(configs) if max_age_ms is None else max_age_ms,
@@ -78,12 +75,12 @@ def _patience_ms(configs: Iterable[FlowConfig]) -> int:
     return max(_LEAST_AGE_MS, round(_INTERVALS * longest * 1000))
 
 
-async def _heard(
+async def _read_paths(
     expected: Collection[HeartbeatPath], here: ClusterAlias, client: MirrorClient
 ) -> dict[HeartbeatPath, int]:
-    """What has ended long ago is looked for only if it is expected: the topics may be long."""
+    """Old heartbeats are read only where some are expected: the topics may be long."""
     found: dict[HeartbeatPath, int] = {}
-    wanted = {trace for trace in expected if trace.here == here}
+    paths = {trace for trace in expected if trace.here == here}
     for window in (WINDOW, None):
         found = {
             HeartbeatPath(
@@ -92,6 +89,6 @@ async def _heard(
             ): seen.heartbeat.timestamp_ms
             for seen in await client.heartbeats(window)
         }
-        if wanted <= found.keys():
+        if paths <= found.keys():
             break
     return found

@@ -1,8 +1,8 @@
 """
-Translates offsets of a flow from outside of it: what its topics say at one moment.
+Translates offsets of a flow from outside of it: by what its topics have at one moment.
 
-Works for flows of Java's MirrorMaker as well, whose offset syncs say approximately what exact runs
-say exactly.
+Works for flows of Java's MirrorMaker as well, whose offset syncs are approximate where exact
+runs are exact.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import structlog
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.offset_topics import offset_runs_topic, offset_syncs_topic
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
@@ -30,7 +30,7 @@ async def load_translation(
     config: FlowConfig, live: LiveTopicIds | None = None
 ) -> OffsetTranslation:
     """
-    Reads what is known of a flow's offsets by now; of former topics only if nobody looks at them.
+    Reads what is known of a flow's offsets by now; of former topics only without ``live``.
 
     Example::
 
@@ -38,8 +38,7 @@ async def load_translation(
         found = translation.explain(TopicPartition(TopicName("t"), 0), 1234)
 
     Args:
-        config: the flow; says where the topics are, and how to log in there.
-        live: looks which topics there are now.
+        live: reads which topics there are now.
 
     Raises:
         ConfigError: the replication policy cannot be had.
@@ -65,14 +64,11 @@ async def read_translation(
     live: LiveTopicIds | None = None,
 ) -> OffsetTranslation:
     """
-    Reads the topics of offset syncs and of exact runs to their ends; a missing one says nothing.
+    Reads the topics of offset syncs and of exact runs to their ends; a missing one counts as empty.
 
     Args:
-        alias: of the cluster that has them, for messages.
-        properties: Java's client properties for it.
         syncs_topic: ``mm2-offset-syncs.<the other cluster>.internal``.
         runs_topic: ``mm2-offset-runs.<the other cluster>.internal``.
-        live: looks which topics there are now.
 
     Raises:
         ClusterError: the cluster does not answer, or refuses us.
@@ -81,12 +77,12 @@ async def read_translation(
     there = await _topics(alias, properties)
     if syncs_topic in there:
         for record in await read_to_end(alias, properties, syncs_topic, partitions=[0]):
-            _take_sync(syncs, record)
+            _apply_sync(syncs, record)
     if runs_topic in there:
         for record in await read_to_end(
             alias, properties, runs_topic, partitions=[0], newest_only=True
         ):
-            _take_run(runs, record)
+            _apply_run(runs, record)
     syncs.backlog_read()
     runs.backlog_read()
     if live is None:
@@ -104,14 +100,14 @@ async def _topics(alias: str, properties: Mapping[str, str]) -> set[TopicName]:
         await admin.close()
 
 
-def _take_sync(syncs: OffsetSyncStore, record: Record) -> None:
+def _apply_sync(syncs: OffsetSyncStore, record: Record) -> None:
     try:
         syncs.handle(OffsetSync.decode(record.key, record.value))
     except SchemaError as error:
         log.warning("offset_sync.ignored", offset=record.offset, error=str(error))
 
 
-def _take_run(runs: RunStore, record: Record) -> None:
+def _apply_run(runs: RunStore, record: Record) -> None:
     try:
         runs.handle(record.key, record.value)
     except SchemaError as error:

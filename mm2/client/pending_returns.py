@@ -1,8 +1,8 @@
 """
-Tells which checkpoints lead groups back that have not come back yet.
+Which checkpoints lead groups back that have not come back yet.
 
 A checkpoint that led a group back stands for ever, also when the group has returned long since and
-somebody has set it back there on purpose. The checkpoints of the opposite flow tell.
+a user has set it back there on purpose. The checkpoints of the opposite flow distinguish them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget
 from mm2.core.translation.returned_groups import ReturningGroups, SyncedOffsets
 from mm2.core.translation.reverse_translation import Copies
@@ -38,11 +38,11 @@ class Origin(Protocol):
 
 
 class SyncedOffsetsReader(Protocol):
-    """Reads how far the opposite flow has carried groups."""
+    """Reads how far the opposite flow has synced groups."""
 
     async def __call__(self) -> SyncedOffsets:
         """
-        All that the flow's topic still tells of it.
+        All that the flow's topic still has about it.
 
         Raises:
             ClusterError: its target does not answer, or refuses.
@@ -54,18 +54,16 @@ class PendingReturns:
     Leaves out what would lead groups back that have come back already.
 
     Only checkpoints for originals of copies that the opposite flow makes are concerned. Those are
-    left out, too, while it cannot be asked how far that flow has carried groups.
+    left out, too, while that flow's synced offsets cannot be read.
 
     Args:
-        written: checkpoints of a flow.
         copies: which topics of its source are copies made by the opposite flow.
-        carried: reads how far that one has carried groups.
     """
 
-    def __init__(self, written: Origin, copies: Copies, carried: SyncedOffsetsReader) -> None:
+    def __init__(self, written: Origin, copies: Copies, synced: SyncedOffsetsReader) -> None:
         self._written = written
         self._copies = copies
-        self._carried = carried
+        self._synced = synced
 
     @property
     def flow(self) -> SourceAndTarget:
@@ -73,12 +71,7 @@ class PendingReturns:
         return self._written.flow
 
     async def checkpoints(self) -> Mapping[GroupId, Collection[Checkpoint]]:
-        """
-        The last checkpoints of groups; empty if there are none.
-
-        Raises:
-            ClusterError: the flow's target does not answer, or refuses.
-        """
+        """The last checkpoints of groups; empty if there are none."""
         found = await self._written.checkpoints()
         if not any(self._leads_back(each) for known in found.values() for each in known):
             return found
@@ -93,7 +86,7 @@ class PendingReturns:
 
     async def _known(self) -> SyncedOffsets:
         try:
-            return await self._carried()
+            return await self._synced()
         except ClusterError as error:
             log.warning("groups.not_synced", about=f"groups back by {self.flow}", error=str(error))
             return SyncedOffsets()

@@ -33,13 +33,8 @@ async def query_each(
     """
     Asks clusters at the same time.
 
-    Args:
-        maker: the file that knows them.
-        aliases: which ones.
-        ask: the question.
-
     Raises:
-        ConfigErrors: the file has mistakes in what it says of one.
+        ConfigErrors: the file has mistakes about one.
     """
 
     async def answer(alias: ClusterAlias) -> T | ClusterError:
@@ -59,7 +54,7 @@ async def query_each(
 
 @asynccontextmanager
 async def _client(maker: MirrorMakerConfig, alias: ClusterAlias) -> AsyncIterator[MirrorClient]:
-    """Opens the client of a cluster that gives a sign of life within seconds."""
+    """Opens the client of a cluster that answers within seconds."""
     config = ClientConfig.of_cluster(maker, alias)
     admin = Admin(alias, config.client("admin"))
     try:

@@ -1,6 +1,4 @@
-"""
-Reads the checkpoints that stand on a cluster, whoever has written them.
-"""
+"""Reads the checkpoints that stand on a cluster, whoever has written them."""
 
 from __future__ import annotations
 
@@ -11,10 +9,10 @@ from uuid import UUID
 
 import structlog
 
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.topics.topology import checkpoint_topics
+from mm2.core.topics.cycle_detection import checkpoint_topics
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import SchemaError
 from mm2.kafka.client_errors import UnknownTopic
@@ -31,7 +29,6 @@ class RemoteCheckpoint:
     Where a group of another cluster is in the copies on this one.
 
     Attributes:
-        checkpoint: the translated offset.
         timestamp_ms: when it was written, ms since the epoch.
     """
 
@@ -63,9 +60,7 @@ def topic_of_checkpoints(
     Returns the topic that holds the checkpoints of another cluster.
 
     Args:
-        policy: names it.
         topics: those of the cluster that is asked.
-        upstream: the other cluster's alias.
         cluster: the alias of the one that is asked.
 
     Raises:
@@ -80,10 +75,10 @@ def topic_of_checkpoints(
 
 
 async def last_checkpoints(
-    records: AsyncIterable[Record], wanted: Callable[[GroupId], bool]
+    records: AsyncIterable[Record], is_meant: Callable[[GroupId], bool]
 ) -> GroupCheckpoints:
     """
-    Returns the last checkpoint of each wanted group and downstream partition (C143, C144).
+    Returns the last checkpoint of each group that is meant and downstream partition (C143, C144).
 
     A record that is none is passed over. A tombstone takes away what stood under its key, where
     Java's client fails.
@@ -100,7 +95,7 @@ async def last_checkpoints(
         except SchemaError as error:
             log.warning("checkpoint.ignored", offset=record.offset, error=str(error))
             continue
-        if wanted(checkpoint.group):
+        if is_meant(checkpoint.group):
             keys[record.key] = checkpoint
             found.setdefault(checkpoint.group, {})[checkpoint.partition] = _remote(
                 checkpoint, record
@@ -113,12 +108,11 @@ def of_live_topics(
     live: Mapping[TopicName, UUID | None],
 ) -> dict[Group, dict[TopicPartition, RemoteCheckpoint]]:
     """
-    Has checkpoints of topics that were deleted and made anew say that nothing has been read.
+    Checkpoints of topics that were deleted and created again begin at the start.
 
     As the flow of checkpoints does where it runs; what was committed upstream stays.
 
     Args:
-        found: checkpoints as they stand.
         live: ids of the topics downstream; what is not known contradicts nothing.
     """
     return {

@@ -69,8 +69,6 @@ async def translate_offsets(
     group: str | GroupPattern,
     timeout: timedelta = TIMEOUT,
 ) -> Offsets | dict[GroupId, Offsets]:
-    """
-    As ``MirrorClient.remote_consumer_offsets``, but the alias comes before the group, as in Java.
-    """
+    """As ``MirrorClient.remote_consumer_offsets``, but the alias precedes the group, as in Java."""
     async with MirrorClient(properties) as client:
         return await client.remote_consumer_offsets(group, remote_alias, timeout)

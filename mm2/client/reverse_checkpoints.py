@@ -2,7 +2,7 @@
 Leads groups back that have read on in copies: upstream, and without a worker at the source.
 
 The flow B->A does so with its checkpoints where a node runs it (``flows.checkpoint.reverse_flow``).
-This is for the others: all workers stand beside B, and nobody emits checkpoints into A.
+This is for the others: all workers stand beside B, and none emits checkpoints into A.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import structlog
 
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.checkpoints.synced_offsets import copies_of, read_synced_offsets
+from mm2.client.group_survey import followed_by
 from mm2.client.load_translation import load_translation
 from mm2.config.flow_settings import FlowConfig
-from mm2.core.filters import build_group_filter
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, SourceAndTarget, TopicPartition
-from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.returned_groups import ReturningGroups
 from mm2.core.translation.reverse_translation import Copies, Reverser
@@ -46,18 +45,18 @@ class ReverseCheckpoints:
         self._config = config
         self._admin = admin
         self._copies = copies_of(config)
-        self._group_filter = build_group_filter(config.checkpoint.properties)
+        self._follows = followed_by(config)
 
     async def checkpoints(self) -> Mapping[GroupId, list[Checkpoint]]:
         """
-        Looks at all groups of the target that the flow's filter takes.
+        All groups of the target that the flow's filter takes.
 
         Raises:
             ClusterError: a cluster does not answer, or refuses.
         """
         await check_reachable(self._admin)
         groups = [GroupId(each.group_id) for each in await self._admin.list_groups()]
-        followed = [group for group in groups if self._follows(group)]
+        followed = [*filter(self._follows, groups)]
         committed = await self._admin.list_offsets_of_groups(followed)
         back = ReturningGroups(self._copies, await read_synced_offsets(self._config, self._admin))
         live = LiveTopicIds(self._config, None, self._admin)
@@ -80,10 +79,6 @@ class ReverseCheckpoints:
                 found[group] = checkpoints
         return found
 
-    def _follows(self, group: GroupId) -> bool:
-        own = group.startswith(MIRROR_GROUP_PREFIX)
-        return not own and self._group_filter.should_replicate_group(group)
-
 
 def reverse_checkpoints(
     group: GroupId,
@@ -95,10 +90,8 @@ def reverse_checkpoints(
     What a group has committed in copies, as checkpoints that name the originals and their ids.
 
     Args:
-        group: the group.
         committed: its offsets on the cluster of the copies.
-        copies: says what they are copies of.
-        reverser: finds the offsets in the originals; where it knows none, nothing is said.
+        reverser: finds the offsets in the originals; where it has none, there is no checkpoint.
     """
     for copy, commit in committed.items():
         original = copies.original_partition(copy)

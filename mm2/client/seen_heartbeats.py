@@ -1,6 +1,4 @@
-"""
-The heartbeats that arrive on a cluster: which clusters are upstream of it, and whether they live.
-"""
+"""Heartbeats that arrive on a cluster: which clusters are upstream, and whether they live."""
 
 from __future__ import annotations
 
@@ -10,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.client.client_config import ClientConfig
-from mm2.core.mirror_records import Heartbeat
+from mm2.core.internal_records import Heartbeat
 from mm2.core.model import NO_OFFSET, ClusterAlias, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy
-from mm2.core.topics.topology import sources_of
+from mm2.core.topics.cycle_detection import sources_of
 from mm2.errors import SchemaError, root_cause
 from mm2.kafka.admin import Admin
 from mm2.kafka.group_admin import OffsetAt
@@ -30,7 +28,6 @@ class SeenHeartbeat:
     The last heartbeat of one flow that came by one path.
 
     Attributes:
-        topic: in which it stands.
         path: the clusters that it came through, the nearest first; empty if it was emitted into
             this cluster. A heartbeat that came through a cluster proves that data of it arrive.
         heartbeat: names the flow whose herder emitted it, and when.
@@ -75,10 +72,6 @@ async def read_heartbeats(
     Reads the last heartbeat of each flow in each of the topics, in their order.
 
     Args:
-        config: of the cluster.
-        admin: of the cluster.
-        policy: tells where topics come from.
-        topics: of heartbeats.
         since_ms: reads what is not older, or the last record if nothing is; None reads everything.
 
     Raises:

@@ -1,6 +1,4 @@
-"""
-Hands out the records of one topic, to be shown.
-"""
+"""Hands out the records of one topic, to be shown."""
 
 from __future__ import annotations
 
@@ -29,8 +27,6 @@ async def records_of(
     Yields the records of a topic, each partition's in their order; only what is committed.
 
     Args:
-        config: of its cluster.
-        topic: which topic.
         partitions: only these; empty for all.
         from_end: leaves out what is there already; only if followed.
         follow: goes on with what is written from now on, and never ends by itself; a cluster that
@@ -42,13 +38,13 @@ async def records_of(
         ClusterError: the cluster does not answer, or refuses.
     """
     await _check(config, topic, partitions)
-    properties, wanted = config.client("consumer"), sorted(partitions) or None
+    properties, numbers = config.client("consumer"), sorted(partitions) or None
     if follow:
-        tail = LogTail(config.alias, properties, topic, partitions=wanted, from_end=from_end)
+        tail = LogTail(config.alias, properties, topic, partitions=numbers, from_end=from_end)
         async for record in tail:
             yield record
     else:
-        async for record in records_to_end(config.alias, properties, topic, partitions=wanted):
+        async for record in records_to_end(config.alias, properties, topic, partitions=numbers):
             yield record
 
 

@@ -1,5 +1,5 @@
 """
-The ways that offsets can take between two clusters: with a flow, or against it.
+The directions in which offsets go between two clusters: with a flow, or against it.
 
 A group that leaves A for B takes the flow A->B for topics of A, and goes against the flow B->A for
 copies of B's topics. Coming back it is the other way round.
@@ -11,23 +11,23 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
+from mm2.client.group_survey import read_copy_progress
 from mm2.client.load_translation import load_translation
 from mm2.config.flow_config import FlowConfig
 from mm2.config.offset_topics import accepted_topics
+from mm2.core.failover.copy_progress import CopyProgress
 from mm2.core.model import TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation
 from mm2.core.translation.runs import Logs
-from mm2.failover.copy_progress import CopyProgress
-from mm2.herder.offsets.position_store import FlowPositions
 from mm2.kafka.flow_clusters import FlowClusters
 
 _MARKERS: Final = 64
-"""So many offsets without records are looked behind at the end of a copy."""
+"""At the end of a copy, so many offsets before one are tried that may have no records."""
 
 
 class Ids(NamedTuple):
-    """The ids of a topic on both sides; None where brokers know none."""
+    """The ids of a topic on both sides; None where brokers have none."""
 
     origin: UUID | None = None
     destination: UUID | None = None
@@ -43,7 +43,7 @@ class FlowDirection(Protocol):
     def destination(self, where: TopicPartition) -> TopicPartition | None:
         """The same records on the other side; None for a partition that does not go this way."""
 
-    async def look(self) -> OffsetMapping:
+    async def read(self) -> OffsetMapping:
         """
         What is known now of offsets on both sides.
 
@@ -53,10 +53,10 @@ class FlowDirection(Protocol):
 
 
 class OffsetMapping(Protocol):
-    """What is known, at one moment, of offsets on both sides of a passage."""
+    """What is known, at one moment, of offsets on both sides of a direction."""
 
     @property
-    def may_lack(self) -> bool:
+    def may_lag(self) -> bool:
         """Whether records of the origin may come to the other side yet."""
 
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
@@ -70,32 +70,24 @@ class OffsetMapping(Protocol):
     def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
         """An offset of the origin on the other side; None if it is not known."""
 
-    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+    def is_about(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """
         Whether all this may be about the logs that there are now, and not about former ones.
 
         Args:
-            where: a partition of the origin.
             ids: of its topic on both sides.
             end: of the origin's log.
         """
 
 
 class WithFlow:
-    """
-    From the source of a flow to its target.
-
-    Args:
-        config: the flow.
-        clusters: admin clients of both sides.
-    """
+    """From the source of a flow to its target."""
 
     def __init__(self, config: FlowConfig, clusters: FlowClusters) -> None:
         self.config = config
         self._policy = build_policy(config.source.properties)
         self._accepts = accepted_topics(config)
         self._clusters = clusters
-        self._positions = FlowPositions(config, clusters)
 
     def destination(self, where: TopicPartition) -> TopicPartition | None:
         """The copy of a partition; None if the flow does not copy it."""
@@ -111,55 +103,41 @@ class WithFlow:
         Raises:
             ClusterError: the target does not answer, or refuses.
         """
-        known = await self._clusters.target.list_topics()
-        if self.config.herder.offsets_topic not in known:
-            return CopyProgress()
-        return CopyProgress(*await self._positions.last())
+        return await read_copy_progress(self.config, self._clusters)
 
-    async def look(self) -> OffsetMapping:
-        """Reads positions first: what they say is copied can then be translated."""
+    async def read(self) -> OffsetMapping:
+        """Reads positions first: what is copied by them can then be translated."""
         copied = await self.copied()
         return ForwardMapping(copied, await load_translation(self.config))
 
 
 class ForwardMapping:
-    """
-    What is known of offsets on the way with a flow.
+    """What is known of offsets with a flow: what is copied, and the flow's translation."""
 
-    Args:
-        copied: what is copied.
-        translation: of the flow's offsets.
-    """
-
-    may_lack = True
+    may_lag = True
 
     def __init__(self, copied: CopyProgress, translation: OffsetTranslation) -> None:
         self._copied = copied
         self._translation = translation
 
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
-        """Where copying stands, if the group is as far or further."""
+        """The end of what is copied, if the group is as far or further."""
         copied = self._copied.end(where)
         return copied if copied <= offset else None
 
     def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
-        """What the flow's runs and syncs say."""
+        """By the flow's runs and syncs."""
         return self._translation.explain(where, offset)
 
-    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+    def is_about(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """Whether neither positions nor runs are certainly of former logs."""
         logs = Logs(source=ids.origin, remote=ids.destination)
-        copied = self._copied.speaks_of(where, logs, end)
-        return copied and self._translation.speaks_of(where, logs)
+        copied = self._copied.may_be_about(where, logs, end)
+        return copied and self._translation.is_about(where, logs)
 
 
 class AgainstFlow:
-    """
-    From the target of a flow back to its source: copies are there what they were made from.
-
-    Args:
-        config: the flow.
-    """
+    """From the target of a flow back to its source: copies are there what they were made from."""
 
     def __init__(self, config: FlowConfig) -> None:
         self.config = config
@@ -175,24 +153,18 @@ class AgainstFlow:
             return None
         return TopicPartition(topic, where.partition)
 
-    async def look(self) -> OffsetMapping:
+    async def read(self) -> OffsetMapping:
         """All that is on the target comes from the source: only the translation is needed."""
         return ReverseMapping(self, await load_translation(self.config))
 
 
 class ReverseMapping:
-    """
-    What is known of offsets on the way against a flow.
+    """What is known of offsets against a flow: the flow's translation, reversed."""
 
-    Args:
-        passage: the way.
-        translation: of the flow's offsets.
-    """
+    may_lag = False
 
-    may_lack = False
-
-    def __init__(self, passage: AgainstFlow, translation: OffsetTranslation) -> None:
-        self._passage = passage
+    def __init__(self, direction: AgainstFlow, translation: OffsetTranslation) -> None:
+        self._direction = direction
         self._translation = translation
 
     def nearest(self, where: TopicPartition, offset: int) -> int | None:
@@ -204,22 +176,22 @@ class ReverseMapping:
         return None
 
     def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
-        """What the flow's runs and syncs say, read the other way round."""
-        original = self._passage.destination(where)
+        """By the flow's runs and syncs, reversed."""
+        original = self._direction.destination(where)
         return None if original is None else self._translation.reverse(original, offset)
 
-    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+    def is_about(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """Whether runs are not certainly of former logs."""
         logs = Logs(source=ids.destination, remote=ids.origin)
-        original = self._passage.destination(where)
-        return original is not None and self._translation.speaks_of(original, logs)
+        original = self._direction.destination(where)
+        return original is not None and self._translation.is_about(original, logs)
 
 
 def direction_of(
-    passages: Iterable[FlowDirection], where: TopicPartition
+    directions: Iterable[FlowDirection], where: TopicPartition
 ) -> tuple[FlowDirection, TopicPartition] | None:
-    """The first passage that takes a partition, with its destination; None if none does."""
-    for passage in passages:
-        if (destination := passage.destination(where)) is not None:
-            return passage, destination
+    """The first direction that has a partition, with its destination; None if none has."""
+    for direction in directions:
+        if (destination := direction.destination(where)) is not None:
+            return direction, destination
     return None

@@ -1,6 +1,4 @@
-"""
-Stops a flow and lets it run again, whoever runs it, through its control topic.
-"""
+"""Stops a flow and lets it run again, whoever runs it, through its control topic."""
 
 from __future__ import annotations
 
@@ -21,23 +19,20 @@ from mm2.stop_deadlines import FLOW_EVERYWHERE_S
 
 
 class NotStopped(FlowError):
-    """Somebody still runs the flow."""
+    """A node still runs the flow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowStatus:
     """
-    How a flow is.
+    The status of a flow.
 
     Attributes:
-        steering: what operators want of it.
-        running: a sentence that says who runs it; None if nobody does.
+        running: a sentence that names the node that runs it; None if none does.
         epoch: of the leader that had it last; None if there was none.
-        owner: id of that leader.
-        tasks: bundles that it has.
     """
 
-    steering: DesiredState
+    desired: DesiredState
     running: str | None
     epoch: int | None
     owner: str | None
@@ -46,10 +41,9 @@ class FlowStatus:
 
 class FlowSwitch:
     """
-    Stops and resumes one flow.
+    Stops and resumes one flow; raises ``ClusterError`` if its target does not answer, or refuses.
 
     Args:
-        config: the flow.
         clusters: its admin clients; only the target is asked.
 
     Attributes:
@@ -63,29 +57,19 @@ class FlowSwitch:
         self._topic = config.herder.names.control_topic
 
     async def status(self) -> FlowStatus:
-        """
-        How the flow is; takes some seconds, for a flow that runs is known by its reports.
-
-        Raises:
-            ClusterError: the target does not answer, or refuses.
-        """
+        """The flow's status; takes some seconds, for a flow that runs is known by its reports."""
         await check_reachable(self._clusters.target)
-        steering, lease, assignments = await self._control()
+        desired, lease, assignments = await self._control()
         return FlowStatus(
-            steering=steering,
+            desired=desired,
             running=await why_still_running(self._config, self._clusters.target),
             epoch=lease.epoch if lease else None,
             owner=lease.owner if lease else None,
             tasks=len(assignments),
         )
 
-    async def wanted(self) -> DesiredFlowState:
-        """
-        What operators want of the flow.
-
-        Raises:
-            ClusterError: the target does not answer, or refuses.
-        """
+    async def desired_state(self) -> DesiredFlowState:
+        """The desired state of the flow."""
         return (await self._control())[0].flow
 
     async def why_not_copying(self) -> str | None:
@@ -93,33 +77,28 @@ class FlowSwitch:
         The reason for which operators have stopped or paused what copies, which may be empty.
 
         Returns None if they want it to run.
-
-        Raises:
-            ClusterError: the target does not answer, or refuses.
         """
-        steering = (await self._control())[0]
-        if steering.state_of(SOURCE_CONNECTOR) is ConnectorState.RUNNING:
+        desired = (await self._control())[0]
+        if desired.state_of(SOURCE_CONNECTOR) is ConnectorState.RUNNING:
             return None
-        return steering.reason_of(SOURCE_CONNECTOR)
+        return desired.reason_of(SOURCE_CONNECTOR)
 
     async def stop(self, reason: str, *, by: str = "", within_s: float = FLOW_EVERYWHERE_S) -> None:
         """
         Has the flow drain, commit and stop; it stays so over restarts, until ``resume``.
 
         Raises:
-            NotStopped: somebody runs it after ``within_s`` seconds, who does not obey.
-            ClusterError: the target does not answer, or refuses.
+            NotStopped: a node still runs it after ``within_s`` seconds.
         """
         await self.commands.stop(reason=reason, by=by)
         await self.until_stopped(within_s=within_s)
 
     async def until_stopped(self, *, within_s: float = FLOW_EVERYWHERE_S) -> None:
         """
-        Waits until nobody runs the flow, of which that is wanted already.
+        Waits until no node runs the flow, whose desired state is stopped already.
 
         Raises:
-            NotStopped: somebody runs it after ``within_s`` seconds, who does not obey.
-            ClusterError: the target does not answer, or refuses.
+            NotStopped: a node still runs it after ``within_s`` seconds.
         """
         deadline = time.monotonic() + within_s
         while (running := await why_still_running(self._config, self._clusters.target)) is not None:
@@ -128,12 +107,7 @@ class FlowSwitch:
             await asyncio.sleep(0.5)
 
     async def resume(self, reason: str) -> None:
-        """
-        Has the flow run again, as soon as somebody is there to run it.
-
-        Raises:
-            ClusterError: the target does not answer, or refuses.
-        """
+        """Has the flow run again, as soon as a node is there to run it."""
         await self.commands.resume(reason=reason)
 
     async def restart(self, connector: str | None = None, task: int | None = None) -> None:
@@ -141,8 +115,7 @@ class FlowSwitch:
         As ``FlowCommands.restart``, but not of a task that there is not.
 
         Raises:
-            FlowError: the connector has no such task, as far as its last leader has said.
-            ClusterError: the target does not answer, or refuses.
+            FlowError: the connector has no such task, as far as its last leader has reported.
         """
         if task is not None:
             await check_reachable(self._clusters.target)
@@ -167,4 +140,4 @@ class FlowSwitch:
             for each in backlog.entries
             if isinstance(each, Assignment) and lease and each.epoch == lease.epoch
         ]
-        return backlog.steering, lease, tasks
+        return backlog.desired, lease, tasks

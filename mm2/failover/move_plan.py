@@ -1,45 +1,41 @@
-"""
-What is wanted of a move of consumer groups, and what it comes to.
-"""
+"""The options of a move of consumer groups, and its result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mm2.core.failover.group_facts import GroupFacts, WithoutCheckpoint
-from mm2.core.failover.verdicts import Verdict
+from mm2.core.checks import Check
+from mm2.core.failover.moving_group import MovingGroup, WithoutCheckpoint
 
-Say = Callable[[str], None]
-"""Tells people how far it is."""
+Report = Callable[[str], None]
+"""Takes sentences about the progress, for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveOptions:
     """
-    What the user wants.
+    What the user asks for.
 
     Attributes:
         groups: which; None for all.
         is_planned: the origin answers, and nothing may be read again.
-        gives_up: whether an origin that answers is taken for lost, if it is not planned.
+        assume_lost: whether an origin that answers is taken for lost, if it is not planned.
         without_checkpoint: where groups go on of which nothing is known, if it is not planned.
-        drains: whether everything must be copied, not only what the groups have read.
-        fences: whether the flow is stopped, so that nothing comes late.
-        resumes: whether a flow that was stopped goes on afterwards.
+        drain: whether everything must be copied, not only what the groups have read.
+        stop_flow: whether the flow is stopped, so that nothing comes late.
+        resume_flow: whether a flow that a move has stopped is resumed afterwards.
         forced: whether costs are accepted.
-        strict: whether cautions count as a no.
-        timeout_s: how long to wait for the copy.
-        heartbeat_age_ms: how old the last heartbeat may be.
+        strict: whether cautions count as a no-go.
     """
 
     groups: tuple[str, ...] | None
     is_planned: bool = True
-    gives_up: bool = False
+    assume_lost: bool = False
     without_checkpoint: WithoutCheckpoint = WithoutCheckpoint.LEAVE
-    drains: bool = False
-    fences: bool = False
-    resumes: bool = False
+    drain: bool = False
+    stop_flow: bool = False
+    resume_flow: bool = False
     forced: bool = False
     strict: bool = False
     timeout_s: float = 60.0
@@ -48,17 +44,9 @@ class MoveOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """
-    What a move would do, or has done.
+    """What a move would do, or has done if ``is_done``; it may be made if ``is_go``."""
 
-    Attributes:
-        groups: where they stand and where they go on.
-        verdicts: of all checks.
-        is_go: whether the move may be made.
-        is_done: whether it was made.
-    """
-
-    groups: tuple[GroupFacts, ...]
-    verdicts: tuple[Verdict, ...]
+    groups: tuple[MovingGroup, ...]
+    checks: tuple[Check, ...]
     is_go: bool
     is_done: bool = False

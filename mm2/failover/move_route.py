@@ -1,6 +1,4 @@
-"""
-From which cluster to which a group moves, and by which ways.
-"""
+"""From which cluster to which a group moves, and which flows connect them."""
 
 from __future__ import annotations
 
@@ -8,38 +6,20 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from mm2.client.group_survey import ClusterClients
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicPartition
+from mm2.core.model import SourceAndTarget, TopicPartition
 from mm2.failover.directions import AgainstFlow, FlowDirection, Ids, WithFlow
-from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterClients:
-    """
-    One of the two clusters.
-
-    Attributes:
-        alias: the cluster's.
-        admin: an admin client.
-        consumer: Java client keys of a consumer.
-    """
-
-    alias: ClusterAlias
-    admin: Admin
-    consumer: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """
-    The flow that is spoken of, and the one in the other direction.
+    The flow that the command names, and the one in the other direction.
 
-    Attributes:
-        flow: the former.
-        opposite: the latter; None if nothing is mirrored that way.
+    ``opposite`` is None if nothing is mirrored that way.
     """
 
     flow: FlowConfig
@@ -48,15 +28,15 @@ class Pair:
 
 def pair_of(maker: MirrorMakerConfig, flow: FlowConfig) -> Pair:
     """
-    Looks for the opposite of a flow in its file.
+    Finds the opposite of a flow in its file.
 
     Raises:
         ConfigErrors: its settings are wrong.
     """
-    wanted = SourceAndTarget(flow.flow.target, flow.flow.source)
-    if wanted not in maker.cluster_pairs():
+    reverse = SourceAndTarget(flow.flow.target, flow.flow.source)
+    if reverse not in maker.cluster_pairs():
         return Pair(flow=flow, opposite=None)
-    opposite = flow_config(maker, wanted)
+    opposite = flow_config(maker, reverse)
     return Pair(flow=flow, opposite=opposite if opposite.source.runs else None)
 
 
@@ -66,18 +46,15 @@ class MoveRoute:
     A direction in which groups move.
 
     Attributes:
-        pair: the flows between the clusters.
-        is_back: against the flow that is spoken of, as when everything goes home.
-        origin: where groups come from.
-        destination: where they go.
-        passages: the ways of their offsets, the usual one first.
+        is_back: against the flow that the command names.
+        directions: of their offsets, the usual one first.
     """
 
     pair: Pair
     is_back: bool
     origin: ClusterClients
     destination: ClusterClients
-    passages: tuple[FlowDirection, ...]
+    directions: tuple[FlowDirection, ...]
 
     @property
     def name(self) -> str:
@@ -89,20 +66,23 @@ class MoveRoute:
         """The flow that copies from the origin to the destination; None if there is none."""
         return self.pair.opposite if self.is_back else self.pair.flow
 
-    async def ids(self, ways: Mapping[TopicPartition, TopicPartition]) -> dict[TopicPartition, Ids]:
+    async def ids(
+        self, destinations: Mapping[TopicPartition, TopicPartition]
+    ) -> dict[TopicPartition, Ids]:
         """
         The ids that the topics of partitions have on both sides now.
 
         Args:
-            ways: partitions of the origin, and what they are on the destination.
+            destinations: partitions of the origin, and what they are on the destination.
 
         Raises:
             ClusterError: a cluster does not answer, or refuses.
         """
-        here = await self.origin.admin.topic_ids({where.topic for where in ways})
-        there = await self.destination.admin.topic_ids({to.topic for to in ways.values()})
+        here = await self.origin.admin.topic_ids({where.topic for where in destinations})
+        there = await self.destination.admin.topic_ids({to.topic for to in destinations.values()})
         return {
-            where: Ids(here.get(where.topic), there.get(to.topic)) for where, to in ways.items()
+            where: Ids(here.get(where.topic), there.get(to.topic))
+            for where, to in destinations.items()
         }
 
 
@@ -111,9 +91,7 @@ async def route(pair: Pair, *, is_back: bool) -> AsyncIterator[MoveRoute]:
     """
     Opens clients for both clusters; whether these answer is another question.
 
-    Args:
-        pair: the flows between them.
-        is_back: whether groups leave the target of the flow, and not its source.
+    With ``is_back`` groups leave the target of the flow, and not its source.
     """
     flow = pair.flow
     async with admin_clients(flow) as clusters:
@@ -133,7 +111,7 @@ async def route(pair: Pair, *, is_back: bool) -> AsyncIterator[MoveRoute]:
                 is_back=True,
                 origin=target,
                 destination=source,
-                passages=(AgainstFlow(flow), *_with(pair.opposite, target, source)),
+                directions=(AgainstFlow(flow), *_with(pair.opposite, target, source)),
             )
         else:
             against = () if pair.opposite is None else (AgainstFlow(pair.opposite),)
@@ -142,7 +120,7 @@ async def route(pair: Pair, *, is_back: bool) -> AsyncIterator[MoveRoute]:
                 is_back=False,
                 origin=source,
                 destination=target,
-                passages=(*_with(flow, source, target), *against),
+                directions=(*_with(flow, source, target), *against),
             )
 
 

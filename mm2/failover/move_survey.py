@@ -1,94 +1,88 @@
-"""
-Finds out where groups stand, and where that is on the other side, while both clusters answer.
-"""
+"""Reads offsets of groups, and what they are on the other cluster, while both clusters answer."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import structlog
 
 from mm2.checkpoints.synced_offsets import read_synced_offsets
-from mm2.config.offset_topics import accepted
-from mm2.core.failover.group_facts import GroupFacts, TargetOffset
-from mm2.core.filters import build_group_filter
-from mm2.core.model import GroupId, TopicPartition
-from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
-from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.errors import ClusterError
-from mm2.failover.directions import FlowDirection, direction_of
-from mm2.failover.empty_ranges import FirstRecordQuery, OffsetRange, look_at, without_records
-from mm2.failover.failback_selection import belongs_to_failback
-from mm2.failover.group_partitions import (
-    GroupPartition,
-    Nearest,
-    is_contested,
-    keep_current,
-    overshoot,
-    place_of,
+from mm2.client.group_survey import (
+    ClusterClients,
+    all_answers,
+    followed_by,
+    log_ranges,
+    read_checkpoints,
 )
-from mm2.failover.known_commits import known_commits_of
-from mm2.failover.move_route import ClusterClients, MoveRoute
-from mm2.kafka.group_admin import OffsetAt
-from mm2.kafka.logs.first_records import Range
+from mm2.client.remote_checkpoints import GroupCheckpoints
+from mm2.config.offset_topics import accepted
+from mm2.core.failover.failback_selection import belongs_to_failback
+from mm2.core.failover.moving_group import MovingGroup, MovingPartition
+from mm2.core.internal_records import Checkpoint
+from mm2.core.model import ClusterAlias, GroupId, TopicPartition
+from mm2.core.translation.checkpoint_rules import CommittedOffset, offset_of
+from mm2.core.translation.group_sync_rules import compared
+from mm2.errors import NotAuthorized
+from mm2.failover.directions import FlowDirection, direction_of
+from mm2.failover.empty_ranges import FirstRecordQuery, OffsetRange, query_records, without_records
+from mm2.failover.move_route import MoveRoute
+from mm2.failover.offset_lookup import (
+    Nearest,
+    OffsetLookup,
+    at_target_offset,
+    moving_partition,
+    overshoot,
+)
 
-T = TypeVar("T")
+log = structlog.get_logger()
 
-Committed = Mapping[TopicPartition, CommittedOffset]
-_Ways = Mapping[TopicPartition, tuple[FlowDirection, TopicPartition]]
+_Committed: TypeAlias = Mapping[TopicPartition, CommittedOffset]
+_Directions: TypeAlias = Mapping[TopicPartition, tuple[FlowDirection, TopicPartition]]
 
 
 class MoveSurvey:
-    """
-    Looks at groups on a route.
+    """Reads what a planned move of groups along a route depends on."""
 
-    Args:
-        route: from where to where.
-        look_at: finds out which records a cluster has.
-    """
-
-    def __init__(self, route: MoveRoute, look_at: FirstRecordQuery = look_at) -> None:
+    def __init__(self, route: MoveRoute, query: FirstRecordQuery = query_records) -> None:
         self._route = route
-        self._look_at = look_at
+        self._query = query
 
     async def all_groups(self) -> list[str]:
         """
         Groups of the origin that the configuration asks for and that have read something mirrored.
 
-        Back home, only those that may have left it.
+        On the way back, only those that may have left it.
 
         Raises:
             ClusterError: the origin does not answer, or refuses.
         """
         admin = self._route.origin.admin
-        wanted = build_group_filter(self._route.pair.flow.checkpoint.properties)
-        names = [
-            GroupId(each.group_id)
-            for each in await admin.list_groups()
-            if not each.group_id.startswith(MIRROR_GROUP_PREFIX)
-        ]
-        listed = await accepted(wanted.should_replicate_group, names)
+        names = [GroupId(each.group_id) for each in await admin.list_groups()]
+        followed = await accepted(followed_by(self._route.pair.flow), names)
+        offsets = all_answers(await admin.list_offsets_of_groups(followed))
         committed = {
-            group: {where: at for where, at in offsets.items() if self._has_way(where)}
-            for group, offsets in _all(await admin.list_offsets_of_groups(listed)).items()
+            group: {where: at for where, at in known.items() if self._is_mirrored(where)}
+            for group, known in offsets.items()
         }
         reading = {group: offsets for group, offsets in committed.items() if offsets}
-        return sorted(await self._coming_home(reading) if self._route.is_back else reading)
+        return sorted(await self._returning(reading) if self._route.is_back else reading)
 
-    def _has_way(self, where: TopicPartition) -> bool:
-        return direction_of(self._route.passages, where) is not None
+    def _is_mirrored(self, where: TopicPartition) -> bool:
+        return direction_of(self._route.directions, where) is not None
 
-    async def _coming_home(self, committed: Mapping[str, Committed]) -> list[str]:
+    async def _returning(self, committed: Mapping[str, _Committed]) -> list[str]:
         origin, destination = self._route.origin, self._route.destination
-        carried = await read_synced_offsets(self._route.pair.flow, origin.admin)
-        facts = await states_of(committed, origin, destination)
+        synced = await read_synced_offsets(self._route.pair.flow, origin.admin)
+        groups = await group_states(committed, origin, destination)
         return [
             group
             for group, offsets in committed.items()
-            if belongs_to_failback(facts[group], offsets, carried)
+            if belongs_to_failback(groups[group], offsets, synced)
         ]
 
-    async def look(self, groups: Collection[str]) -> list[GroupFacts]:
+    async def read(self, groups: Collection[str]) -> list[MovingGroup]:
         """
         All about these groups, as it is now.
 
@@ -96,161 +90,158 @@ class MoveSurvey:
             ClusterError: a cluster does not answer, or refuses.
         """
         origin, destination = self._route.origin, self._route.destination
-        committed = _all(await origin.admin.list_offsets_of_groups(groups))
-        ways = {
-            where: way
+        committed = all_answers(await origin.admin.list_offsets_of_groups(groups))
+        directions = {
+            where: direction
             for offsets in committed.values()
             for where in offsets
-            if (way := direction_of(self._route.passages, where)) is not None
+            if (direction := direction_of(self._route.directions, where)) is not None
         }
-        facts = await states_of(groups, origin, destination)
-        current = _all(await destination.admin.list_offsets_of_groups(groups))
-        steps = await self._steps(committed, current, ways)
-        found = await self._places({step for those in steps.values() for step in those})
-        places = await self._compared(
-            {group: [found[step] for step in steps[group]] for group in steps}
-        )
+        states = await group_states(groups, origin, destination)
+        current = all_answers(await destination.admin.list_offsets_of_groups(groups))
+        partitions = await self._partitions(await self._lookups(committed, current, directions))
+        found: dict[str, list[MovingPartition]] = {group: [] for group in groups}
+        for each in await self._compared(partitions):
+            found[each.group or ""].append(each)
         return [
             replace(
-                facts[group],
-                places=tuple(places[group]),
-                left_behind=tuple(sorted(committed[group].keys() - ways.keys())),
+                states[group],
+                partitions=tuple(found[group]),
+                not_mirrored=tuple(sorted(committed[group].keys() - directions.keys())),
             )
             for group in sorted(groups)
         ]
 
-    async def _compared(
-        self, places: Mapping[str, list[TargetOffset]]
-    ) -> Mapping[str, list[TargetOffset]]:
-        """Where a group stands elsewhere on the destination: which of its commits is the later."""
-        contested = [group for group, those in places.items() if any(map(is_contested, those))]
-        if not contested:
-            return places
-        told = await known_commits_of(self._route, contested)
-        return {
-            group: [told.compared(group, each) if is_contested(each) else each for each in those]
-            for group, those in places.items()
-        }
+    async def _compared(self, partitions: list[MovingPartition]) -> list[MovingPartition]:
+        """Where a group has another offset on the destination: which commit is the later one."""
+        groups = {each.group for each in partitions if each.is_contested and each.group}
+        if not groups:
+            return partitions
+        commits = await _known_commits(self._route, groups)
+        return [commits.compared(each) if each.is_contested else each for each in partitions]
 
-    async def _steps(
-        self, committed: Mapping[str, Committed], current: Mapping[str, Committed], ways: _Ways
-    ) -> dict[str, list[GroupPartition]]:
-        origin, destination = self._route.origin, self._route.destination
-        used = dict.fromkeys(passage for passage, _ in ways.values())
-        crossings = {passage: await passage.look() for passage in used}
+    async def _lookups(
+        self,
+        committed: Mapping[str, _Committed],
+        current: Mapping[str, _Committed],
+        directions: _Directions,
+    ) -> list[OffsetLookup]:
+        used = dict.fromkeys(direction for direction, _ in directions.values())
+        mappings = {direction: await direction.read() for direction in used}
         # Now what is known to be copied is there, and positions are not beyond the ends.
-        here = await ranges(origin, ways)
-        there = await ranges(destination, {to for _, to in ways.values()})
-        ids = await self._route.ids({where: to for where, (_, to) in ways.items()})
+        here = await log_ranges(self._route.origin, directions)
+        destinations = {where: to for where, (_, to) in directions.items()}
+        there = await log_ranges(self._route.destination, set(destinations.values()))
+        ids = await self._route.ids(destinations)
 
-        def step(where: TopicPartition, commit: CommittedOffset, now: int | None) -> GroupPartition:
-            passage, to = ways[where]
-            crossing, log = crossings[passage], here.get(where, (0, commit.offset))
-            return GroupPartition(
-                where=where,
-                passage=passage,
-                crossing=crossing,
+        def lookup(group: str, where: TopicPartition, commit: CommittedOffset) -> OffsetLookup:
+            direction, to = directions[where]
+            mapping, origin_log = mappings[direction], here.get(where, (0, commit.offset))
+            return OffsetLookup(
+                group=GroupId(group),
+                origin=where,
+                direction=direction,
+                mapping=mapping,
                 destination=to,
                 commit=commit,
-                origin=log,
-                there=there.get(to),
-                current=now,
-                is_same=where not in here or crossing.speaks_of(where, ids[where], log[1]),
+                origin_log=origin_log,
+                destination_log=there.get(to),
+                target_offset=offset_of(current[group].get(to)),
+                is_same_log=where not in here or mapping.is_about(where, ids[where], origin_log[1]),
             )
 
-        return {
-            group: [
-                step(where, commit, _offset(current[group], ways[where][1]))
-                for where, commit in sorted(offsets.items())
-                if where in ways
-            ]
+        return [
+            lookup(group, where, commit)
             for group, offsets in committed.items()
-        }
+            for where, commit in sorted(offsets.items())
+            if where in directions
+        ]
 
-    async def _places(
-        self, steps: Collection[GroupPartition]
-    ) -> dict[GroupPartition, TargetOffset]:
-        earlier = {step: at for step in steps if (at := step.nearest) is not None}
+    async def _partitions(self, lookups: list[OffsetLookup]) -> list[MovingPartition]:
+        earlier = {each: at for each in lookups if (at := each.nearest) is not None}
         same = await self._without_records(
-            self._route.origin, {step: step.since(at) for step, at in earlier.items()}
+            self._route.origin, {each: each.since(at) for each, at in earlier.items()}
         )
-        nearest = {step: Nearest(at, step not in same) for step, at in earlier.items()}
-        places = {step: place_of(step, nearest.get(step)) for step in steps}
-        further = {step: there for step, place in places.items() if (there := overshoot(place))}
+        nearest = {each: Nearest(at, each not in same) for each, at in earlier.items()}
+        found = {each: moving_partition(each, nearest.get(each)) for each in lookups}
+        further = {each: there for each, to in found.items() if (there := overshoot(to))}
         same = await self._without_records(self._route.destination, further)
-        return places | {step: keep_current(places[step]) for step in same}
+        return [at_target_offset(to) if each in same else to for each, to in found.items()]
 
     async def _without_records(
-        self, side: ClusterClients, stretches: Mapping[GroupPartition, OffsetRange]
-    ) -> set[GroupPartition]:
-        found: set[GroupPartition] = set()
+        self, side: ClusterClients, ranges: Mapping[OffsetLookup, OffsetRange]
+    ) -> set[OffsetLookup]:
+        found: set[OffsetLookup] = set()
         for read_committed in (False, True):
             those = {
-                step: stretch
-                for step, stretch in stretches.items()
-                if step.passage.config.data.read_committed is read_committed
+                each: range_
+                for each, range_ in ranges.items()
+                if each.direction.config.data.read_committed is read_committed
             }
-            look = self._look_at(side, read_committed=read_committed)
-            empty = await without_records(those.values(), look)
-            found |= {step for step, stretch in those.items() if stretch in empty}
+            query = self._query(side, read_committed=read_committed)
+            empty = await without_records(those.values(), query)
+            found |= {each for each, range_ in those.items() if range_ in empty}
         return found
 
 
-async def states_of(
+async def group_states(
     groups: Collection[str], origin: ClusterClients | None, destination: ClusterClients
-) -> dict[str, GroupFacts]:
+) -> dict[str, MovingGroup]:
     """
-    The states of groups on both sides, and nothing else yet.
+    The states of groups on both sides, and nothing else yet; ``origin`` is None if it is lost.
 
     Raises:
         ClusterError: a cluster does not answer, or refuses.
     """
-    here = _all(await origin.admin.describe_groups(groups)) if origin is not None else {}
-    there = _all(await destination.admin.describe_groups(groups))
+    here = all_answers(await origin.admin.describe_groups(groups)) if origin is not None else {}
+    there = all_answers(await destination.admin.describe_groups(groups))
     sides = (destination,) if origin is None else (origin, destination)
     others = {each.group_id for side in sides for each in await side.admin.groups_of_other_types()}
     return {
-        group: GroupFacts(
+        group: MovingGroup(
             group=group,
             origin_state=here[group].state if group in here else None,
             destination_state=there[group].state if group in there else None,
-            places=(),
             is_of_other_type=group in others,
         )
         for group in groups
     }
 
 
-async def ranges(
-    side: ClusterClients, partitions: Iterable[TopicPartition]
-) -> dict[TopicPartition, Range]:
-    """
-    Where logs begin and end; partitions that do not exist are left out.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KnownCommits:
+    """The last checkpoints of both flows: along the route, and of the opposite one."""
 
-    Raises:
-        ClusterError: the cluster does not answer, or refuses.
-    """
-    wanted = set(partitions)
-    known = await side.admin.describe_topics({where.topic for where in wanted})
-    there = [
-        where
-        for where in wanted
-        if where.topic in known and where.partition < known[where.topic].partitions
-    ]
-    starts = await side.admin.list_offsets(there, OffsetAt.EARLIEST)
-    ends = await side.admin.list_offsets(there, OffsetAt.LATEST)
-    return {where: (starts[where], ends[where]) for where in starts if where in ends}
+    along: GroupCheckpoints
+    against: GroupCheckpoints
 
-
-def _all(answers: Mapping[str, T | ClusterError]) -> dict[str, T]:
-    """The answers, if there is no failure among them: half a group is not moved."""
-    found: dict[str, T] = {}
-    for group, answer in answers.items():
-        if isinstance(answer, ClusterError):
-            raise answer
-        found[group] = answer
-    return found
+    def compared(self, partition: MovingPartition) -> MovingPartition:
+        """A partition, with what is known of the group's commits on both sides."""
+        assert partition.origin is not None  # noqa: S101 - a planned move always has it
+        assert partition.group is not None  # noqa: S101 - as above
+        order, is_synced = compared(
+            _last(self.along, partition.group, partition.destination),
+            _last(self.against, partition.group, partition.origin),
+            partition.committed,
+            partition.target_offset,
+        )
+        return replace(partition, order=order, is_synced=is_synced)
 
 
-def _offset(committed: Committed, where: TopicPartition) -> int | None:
-    return committed[where].offset if where in committed else None
+def _last(known: GroupCheckpoints, group: GroupId, where: TopicPartition) -> Checkpoint | None:
+    found = known.get(group, {}).get(where)
+    return None if found is None else found.checkpoint
+
+
+async def _known_commits(route: MoveRoute, groups: Collection[GroupId]) -> _KnownCommits:
+    async def read(upstream: ClusterAlias, side: ClusterClients) -> GroupCheckpoints:
+        try:
+            return await read_checkpoints(route.pair.flow, upstream, side, groups.__contains__)
+        except NotAuthorized as error:
+            log.warning("checkpoints.not_read", upstream=upstream, error=str(error))
+            return {}
+
+    return _KnownCommits(
+        along=await read(route.origin.alias, route.destination),
+        against=await read(route.destination.alias, route.origin),
+    )

@@ -1,31 +1,22 @@
-"""
-What producers will find when they move too: topics, rights, quotas.
-"""
+"""What producers will find when they move too: topics, rights, quotas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
-from mm2.core.failover.move_checks import ProducerFacts, producer_verdicts, quota_verdicts
-from mm2.core.failover.verdicts import Outcome, Verdict
+from mm2.client.group_survey import ClusterClients
+from mm2.core.checks import Check
+from mm2.core.failover.move_checks import ProducerFacts, producer_checks, quota_checks
 from mm2.core.model import TopicName
-from mm2.core.topics.acls import AclBinding
-from mm2.core.topics.topic_writers import writers
+from mm2.core.topics.acls import AclBinding, writers
 from mm2.errors import ClusterError
-from mm2.failover.move_route import ClusterClients, MoveRoute
+from mm2.failover.move_route import MoveRoute
 from mm2.kafka.client_errors import NotSupported, SecurityDisabled
 
-_UNKNOWN_RIGHTS: Final = "who may write is not known"
 
-
-async def check_producers(route: MoveRoute, topics: Iterable[TopicName]) -> list[Verdict]:
+async def check_producers(route: MoveRoute, topics: Iterable[TopicName]) -> list[Check]:
     """
-    Compares both sides for the producers of some topics.
-
-    Args:
-        route: from where to where.
-        topics: by their names on the origin, which producers keep.
+    Compares both clusters for the producers of some topics of the origin, whose names they keep.
 
     Raises:
         ClusterError: a cluster does not answer.
@@ -34,8 +25,8 @@ async def check_producers(route: MoveRoute, topics: Iterable[TopicName]) -> list
     names = set(topics)
     counts = await here.admin.describe_topics(names)
     counts_there = await there.admin.describe_topics(names)
-    verdicts: list[Verdict] = []
-    rules, rules_there = await _rules(here, verdicts), await _rules(there, verdicts)
+    unknown: list[Check] = []
+    rules, rules_there = await _rules(here, unknown), await _rules(there, unknown)
     facts = (
         ProducerFacts(
             topic=name,
@@ -46,33 +37,26 @@ async def check_producers(route: MoveRoute, topics: Iterable[TopicName]) -> list
         )
         for name, each in sorted(counts.items())
     )
-    return [*producer_verdicts(facts), *verdicts, *await _quotas(here, there)]
+    return [*producer_checks(facts), *unknown, *await _quotas(here, there)]
 
 
-async def _rules(side: ClusterClients, verdicts: list[Verdict]) -> list[AclBinding] | None:
-    """All rules; None where nobody needs any, or where we may not know, which is then said."""
+async def _rules(side: ClusterClients, unknown: list[Check]) -> list[AclBinding] | None:
+    """All rules; None where none are needed, or where we may not see them, which adds a check."""
     try:
         return await side.admin.describe_topic_acls()
     except SecurityDisabled:
         return None
     except ClusterError as error:
-        verdicts.append(_unknown("producers", side, f"{_UNKNOWN_RIGHTS}: {error}"))
+        sentence = f"who may write is not known: {error}"
+        unknown.append(Check.caution("producers", side.alias, sentence))
         return None
 
 
-async def _quotas(here: ClusterClients, there: ClusterClients) -> list[Verdict]:
+async def _quotas(here: ClusterClients, there: ClusterClients) -> list[Check]:
     try:
-        return list(
-            quota_verdicts(
-                await here.admin.describe_client_quotas(),
-                await there.admin.describe_client_quotas(),
-            )
-        )
+        quotas = await here.admin.describe_client_quotas()
+        return list(quota_checks(quotas, await there.admin.describe_client_quotas()))
     except NotSupported:
         return []
     except ClusterError as error:
-        return [_unknown("quotas", here, f"quotas are not known: {error}")]
-
-
-def _unknown(check: str, side: ClusterClients, reason: str) -> Verdict:
-    return Verdict(check=check, subject=side.alias, outcome=Outcome.CAUTION, reason=reason)
+        return [Check.caution("quotas", here.alias, f"quotas are not known: {error}")]

@@ -1,32 +1,23 @@
-"""
-Has a flow stand still while groups move, and undoes that: only what was done for a move.
-"""
+"""Stops a flow while groups move, and undoes that: only what was done for a move."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from mm2.failover.flow_switch import FlowSwitch
+from mm2.failover.move_plan import Report
 
 FAILOVER: Final = "failover"
 """Who stopped a flow, if it was a move of groups."""
 
 
 class TemporaryStop:
-    """
-    A flow that is stopped for a move.
+    """A flow that is stopped for a move."""
 
-    Args:
-        switch: the flow's.
-        flow: its name.
-        say: tells people how far it is.
-    """
-
-    def __init__(self, switch: FlowSwitch, flow: str, say: Callable[[str], None]) -> None:
+    def __init__(self, switch: FlowSwitch, flow: str, report: Report) -> None:
         self._switch = switch
         self._flow = flow
-        self._say = say
+        self._report = report
         self._is_ours = False
         self.is_stopped = False
 
@@ -35,22 +26,23 @@ class TemporaryStop:
         Stops the flow; one that an operator has stopped keeps the operator's reason.
 
         Raises:
-            NotStopped: somebody runs it who does not obey.
+            NotStopped: a node that does not obey still runs it.
             ClusterError: the target does not answer, or refuses.
         """
-        before = await self._switch.wanted()
+        before = await self._switch.desired_state()
         self.is_stopped = True
         if before.is_stopped:
-            self._say(f"the flow {self._flow} was stopped before: {before.reason or 'no reason'}")
+            reason = before.reason or "no reason"
+            self._report(f"the flow {self._flow} was stopped before: {reason}")
             await self._switch.until_stopped()
             return
         self._is_ours = True
-        self._say(f"stopping the flow {self._flow}")
+        self._report(f"stopping the flow {self._flow}")
         await self._switch.stop(reason, by=FAILOVER)
 
     async def rollback(self) -> None:
         """
-        Has the flow go on if it was stopped here.
+        Resumes the flow if it was stopped here.
 
         Raises:
             ClusterError: the target does not answer, or refuses.
@@ -60,19 +52,19 @@ class TemporaryStop:
 
     async def resume(self, reason: str) -> None:
         """
-        Has the flow go on if any move has stopped it, and leaves alone what an operator did.
+        Resumes the flow if any move has stopped it, and leaves alone what an operator did.
 
         Raises:
             ClusterError: the target does not answer, or refuses.
         """
-        wanted = await self._switch.wanted()
-        if wanted.is_stopped and wanted.by == FAILOVER:
+        desired = await self._switch.desired_state()
+        if desired.is_stopped and desired.by == FAILOVER:
             await self._resume(reason)
-        elif wanted.is_stopped:
+        elif desired.is_stopped:
             self.is_stopped = True
-            self._say(f"the flow {self._flow} was not stopped by a failover, and stays so")
+            self._report(f"the flow {self._flow} was not stopped by a failover, and stays so")
 
     async def _resume(self, reason: str) -> None:
         await self._switch.resume(reason)
         self._is_ours = self.is_stopped = False
-        self._say(f"resuming the flow {self._flow}")
+        self._report(f"resuming the flow {self._flow}")
