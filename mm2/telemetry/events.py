@@ -17,9 +17,9 @@ EVENTS: Final = {
     "bundle.restarted": "A bundle has drained, and starts anew with the flow's present settings.",
     "bundle.stop_not_delivered": "The target did not take the message that stops the bundles.",
     "checkpoint.chosen": "A checkpoint is to be written.",
-    "checkpoint.emitted": "A checkpoint was written.",
+    "checkpoint.emitted": "Checkpoints were written.",
     "checkpoint.ignored": "A record of the checkpoints topic cannot be read; it is passed over.",
-    "checkpoint.started_over": "These topics, or their copies, were deleted and made anew; what "
+    "checkpoint.reset": "These topics, or their copies, were deleted and made anew; what "
     "groups had read of the former ones counts no more.",
     "checkpoint.skipped": "A group's offsets could not be looked at this time.",
     "checkpoint.unwritable": "A checkpoint cannot be encoded.",
@@ -48,6 +48,11 @@ EVENTS: Final = {
     "driver.stopped": "Everything has ended.",
     "driver.stopping": "A signal asked to stop; bundles drain and commit.",
     "flow.assigned": "Partitions were given to bundles.",
+    "flow.catching_up": "The copy of the flow is behind, as a first one is: how far it is, and "
+    "what is left. Logged once a minute. eta_s is empty while the lag does not shrink.",
+    "flow.caught_up": "The flow that was behind copies records as they come.",
+    "flow.copied": "The flow copies records as they come: how many partitions it has, how fast it "
+    "goes, and its lag. Logged once a minute, and never while nothing is copied.",
     "flow.unusable": "The settings of this flow are wrong in these ways: it does not run, the "
     "others do. Mend the file and send SIGHUP.",
     "flow.fenced": "Tasks of earlier leaders write no more, and what they left open is aborted.",
@@ -55,9 +60,9 @@ EVENTS: Final = {
     "flow.led": "This node leads the flow, with this epoch.",
     "flow.rebalanced": "The loads of bundles were uneven for a while: these partitions change "
     "hands, each drained and committed before its new bundle begins.",
-    "flow.doubled": "Several targets of this file are one cluster under several names: flows into "
-    "them from the same source share a group and internal topics, and only one of them is led at a "
-    "time. Keep one of the names; heartbeats make a flow of each pair of them.",
+    "flow.duplicate_target": "Several targets of this file are one cluster under several names. "
+    "Flows into them from the same source share a group and internal topics, so that only one of "
+    "them is led at a time. Keep one of the names; heartbeats make a flow of each pair of them.",
     "flow.mirrors_itself": "Both aliases of the flow are of one cluster; these topics would be "
     "copied without end and are left out.",
     "flow.reconfigured": "The flow goes on with other settings: which, and what that takes.",
@@ -78,12 +83,12 @@ EVENTS: Final = {
     "flow.resumed": "The leader reads its own lease again, and that nobody else has led: all goes "
     "on.",
     "flow.suspended": "The leader has not read its own lease for as long as one lasts, mostly "
-    "because the target is away: it looks after no topics and sends no heartbeats and no "
-    "checkpoints until it does (flow.resumed), or ends when it reads that another one leads.",
+    "because the target is away. Until it does (flow.resumed) it looks after no topics and sends "
+    "no heartbeats and no checkpoints. It ends when it reads that another one leads.",
     "flow.too_new": "A newer release has written what this one cannot understand; it does not lead "
     "the flow.",
     "group_offsets.beyond_log": "Checkpoints of a group lie behind the end of the target's log, as "
-    "of a copy that was made anew; it is not given these offsets.",
+    "of a copy that was made anew. The group is not given these offsets.",
     "group_offsets.ends_unknown": "Where logs of the target end could not be looked at; offsets of "
     "groups are written without that check.",
     "group_offsets.not_described": "The state of target groups could not be looked at.",
@@ -103,10 +108,35 @@ EVENTS: Final = {
     "herder.not_stopped": "A herder took too long to stop and was ended.",
     "internal_topic.assumed": "An internal topic could not be created and is taken to exist.",
     "internal_topic.not_created": "An internal topic is missing and could not be created.",
+    "stream.commit_failed": "Offsets of a stream could not be committed; they are with the next "
+    "commit.",
+    "stream.committed": "A stream has committed offsets.",
+    "stream.failed": "A stream of kafka-mirror-maker ends because of this; what is "
+    "acknowledged is committed, and the process ends.",
+    "stream.group_trouble": "The consumer group does not answer as it should; librdkafka goes on "
+    "trying.",
+    "stream.lost": "A stream's Spark task was killed; the process ends. Nothing is lost: "
+    "only what was acknowledged is committed.",
+    "stream.no_topics": "No topic of the source matches --include; it is asked again every "
+    "metadata.max.age.ms.",
+    "stream.partitions_assigned": "The group has given a stream partitions; known ones go on at "
+    "the group's offsets.",
+    "stream.partitions_lost": "A stream was silent for so long that the group has given its "
+    "partitions to others.",
+    "stream.partitions_revoked": "A stream has given up partitions; what it had sent of them is "
+    "committed.",
+    "stream.send_refused": "The target refuses a partition for a reason that is not about a "
+    "record, such as a missing permission; it is tried again.",
+    "stream.stopped": "A stream has ended; its totals.",
+    "stream.topic_created": "A topic was created on the target, with the source's number of "
+    "partitions.",
+    "stream.topic_not_grown": "Partitions could not be added to a topic of the target; it is "
+    "looked at again.",
+    "streams.started": "kafka-mirror-maker runs these many streams.",
     "topic_ids.unknown": "A cluster does not say which topics it has; that some were made anew is "
     "not seen meanwhile.",
     "checkpoint.report_failed": "A progress report of the checkpoint flow could not be written.",
-    "checkpoint.taken_back": "A group is gone from the source, and so are its checkpoints now "
+    "checkpoint.deleted": "A group is gone from the source, and so are its checkpoints now "
     "(checkpoints.deleted.groups.policy=tombstone).",
     "group.not_followed": "A share or streams group is wanted; such groups' offsets are not "
     "carried over.",
@@ -124,7 +154,7 @@ EVENTS: Final = {
     "connect.not_joined": "A worker cannot join the group of its workers; it tries again.",
     "connect.refused": "Workers of Kafka's own Connect are in the worker's group; this one waits.",
     "connect.started": "A Connect worker has started.",
-    "connect.target_in_doubt": "A connector waits until its target and the worker's cluster "
+    "connect.target_unknown": "A connector waits until its target and the worker's cluster "
     "have said whether they are the same.",
     "connector.ended": "Connectors of this worker have drained and committed, and ended.",
     "connector.failed": "A connector has ended for good; the others of the worker go on.",
@@ -134,16 +164,42 @@ EVENTS: Final = {
     "connector.started": "This worker takes part in running a connector.",
     "job.failed": "A periodic job failed; it runs again at its next time.",
     "pattern.timed_out": "A regular expression took too long to match the name of a topic, group "
-    "or property; unless it was decided about before, it is not copied. Told once for each name; "
+    "or property. Unless it was decided about before, it is not copied. Told once for each name; "
     "the error names key and pattern. After ten, the pattern is not tried with names that are new.",
     "lag_group.not_committed": "A sink's positions could not be committed to the group in which "
     "tools look for its lag; it is tried again, and copying goes on.",
     "kafka.batch_ignored": "A batch of a topic that mm2 reads itself becomes larger than "
-    "most_decompressed, which nothing becomes that mm2, MirrorMaker or Connect writes; it is "
-    "passed over. Find out who else may write to the topic.",
+    "most_decompressed; it is passed over. Nothing becomes so large that mm2, MirrorMaker or "
+    "Connect writes. Find out who else may write to the topic.",
     "kafka.log_interrupted": "Following a topic was interrupted; it goes on where it stopped.",
     "kafka.throttled": "A broker's quota for this client is used up: it asks us to hold back, and "
     "we do. Said once a minute at most; progress records have the total.",
+    "offset_manager.assigned": "The instances of the offset manager have decided who leads which "
+    "log partition; this one leads so many.",
+    "offset_manager.connection_ended": "A client of the offset manager sent what is not answered, "
+    "or the cluster did not answer.",
+    "offset_manager.expired": "Offsets of dead groups, or with a retention of their own, are "
+    "deleted.",
+    "offset_manager.loaded": "The offset manager has loaded log partitions that it has taken, and "
+    "answers fetches from memory.",
+    "offset_manager.not_joined": "The group of the offset manager's instances cannot be joined; "
+    "tried again.",
+    "offset_manager.not_loaded": "Log partitions cannot be loaded now; tried again. Fetches of "
+    "their groups are told to wait.",
+    "offset_manager.not_taken": "A log partition cannot be taken from its former leader now; "
+    "tried again.",
+    "offset_manager.not_written": "The cluster refuses a batch of commits; the clients are told "
+    "to try again.",
+    "offset_manager.overtaken": "Somebody else has written to a log partition that this instance "
+    "led: it leads it no more, and asks the group who does.",
+    "offset_manager.records_ignored": "Records of the offsets topic cannot be read; they are "
+    "passed over.",
+    "offset_manager.serving": "The offset manager listens for clients.",
+    "offset_manager.slept": "The process stood still for longer than its lease: it leads nothing "
+    "until the group has decided anew.",
+    "offset_manager.stopped": "The offset manager has ended.",
+    "offset_manager.topic_not_seen": "The cluster does not say how many partitions the offsets "
+    "topic has.",
     "offset_sync.ignored": "A record of the offset-syncs topic cannot be read; it is passed over.",
     "offset_syncs.failed": "An offset sync could not be written; the next one replaces it.",
     "offset_syncs.loaded": "Earlier offset syncs were read back.",
@@ -152,18 +208,18 @@ EVENTS: Final = {
     "offset_run.ignored": "A record of the topic of exact runs cannot be read; it is passed over.",
     "offset_runs.failed": "Exact runs could not be written; until they are, or where they never "
     "are, offsets of groups are translated approximately.",
-    "offset_runs.given_up": "Some partitions have more gaps than can be told: so many exact runs "
-    "were not written, and offsets of groups there are translated approximately for good. Said "
-    "once a minute at most.",
+    "offset_runs.dropped": "Some partitions have more gaps than can be told: so many exact runs "
+    "were not written. Offsets of groups there are translated approximately for good. Said once a "
+    "minute at most.",
     "offset_runs.late": "Exact runs were not written in time before the positions behind them; "
     "they follow. Only if the task is killed before, offsets there are translated approximately.",
     "offset_runs.loaded": "Earlier exact runs were read back.",
-    "offset_runs.not_tidied": "Old exact runs could not be taken out of their topic; it is tried "
+    "offset_runs.not_deleted": "Old exact runs could not be taken out of their topic; it is tried "
     "again.",
-    "offset_runs.tidied": "Exact runs that nobody needs were taken out of their topic.",
+    "offset_runs.deleted": "Exact runs that nobody needs were taken out of their topic.",
     "offset_runs.unread": "The topic of exact runs is not there, or may not be read; offsets of "
-    "groups are translated by offset syncs alone, and a copy of which the target has lost the end "
-    "is made anew from the source's start.",
+    "groups are translated by offset syncs alone. A copy of which the target has lost the end is "
+    "made anew from the source's start.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
     "positions.contested": "Positions stand in several partitions of their topic, and differ; the "
     "one with the newest timestamp counts.",
@@ -188,13 +244,18 @@ EVENTS: Final = {
     "all the same.",
     "rest.ended": "The REST interface has failed, and is gone until this node starts again; flows "
     "go on.",
+    "metrics.exported": "The OpenTelemetry collector takes the metrics of this node: for the first "
+    "time, or again.",
+    "metrics.listening": "Metrics alone are served here, without a login.",
+    "metrics.not_exported": "The OpenTelemetry collector does not take metrics, and those of this "
+    "time are lost; the next ones are sent all the same. Logged once, until it takes them again.",
     "rest.failed": "A REST request failed in a way that nobody expected; the trace says how.",
     "rest.listening": "The REST interface is served here.",
     "rest.not_listening": "Port 8083 and those after it are taken, so that this node has no REST "
     "interface; name one in listeners.",
-    "rest.obeyed": "A REST request that changes something was granted.",
-    "rest.only_shows": "The REST interface changes nothing, as nobody has to log in to it: give it "
-    "a login, or set rest.read.only=false.",
+    "rest.changed": "A REST request that changes something was granted.",
+    "rest.read_only_by_default": "The REST interface changes nothing, as nobody has to log in to "
+    "it: give it a login, or set rest.read.only=false.",
     "rest.passwords_readable": "Passwords of the REST interface go over the network in clear: use "
     "https in listeners.",
     "rest.view_failed": "A flow could not be looked at for the REST interface; the next request "
@@ -212,13 +273,16 @@ EVENTS: Final = {
     "source.fetch_failed": "A fetch from a source broker failed; it is tried again.",
     "source.gap_closed": "Something missing that was reported as open is over.",
     "source.gap_found": "Data are missing between the source and its copy: kind, offsets, and "
-    "where mirroring goes on. source.gap.policy says whether it does; if the target has lost "
-    "them, target.topic.deleted.policy.",
-    "source.look_failed": "A cluster could not be looked at this time; it is looked at again.",
+    "where mirroring goes on. source.gap.policy says whether it does. If the target has lost "
+    "them, target.topic.deleted.policy does.",
+    "source.check_failed": "A cluster could not be looked at this time; it is looked at again.",
     "source.not_drained": "Partitions could not be emptied in time before a stop; what was not "
     "acknowledged is mirrored after the next start.",
-    "source.overlap_passed": "A new task found records on the target that the last position did "
-    "not know of, and did not copy them again; is_complete=false: up to the first that differs.",
+    "source.columns_failed": "Records of a partition could not be changed as columns of Arrow, for "
+    "the reason given. They were changed one by one, which is slower. Logged once for each task.",
+    "source.duplicates_skipped": "A new task found records on the target that the last position "
+    "did not know of, and did not copy them again. With is_complete=false: up to the first that "
+    "differs.",
     "source.partition_failed": "A partition stops for the reason given, the others go on. Where a "
     "record is the reason, it tries again after errors.retry.delay.max.ms.",
     "source.partitions_assigned": "A task took partitions on; how many had a position.",
@@ -229,24 +293,41 @@ EVENTS: Final = {
     "week is assumed.",
     "source.report_failed": "A progress report could not be written.",
     "source.resumed": "A task has read that its leader still leads, and writes again.",
-    "source.settling_failed": "A source broker did not answer what tells whether positions fit its "
-    "logs; it is asked again, and partitions that are known to fit are fetched meanwhile.",
+    "source.validation_failed": "A source broker did not answer what tells whether positions fit "
+    "its logs; it is asked again. Partitions that are known to fit are fetched meanwhile.",
     "source.start_moved": "A partition was to begin at an offset that its log does not have; it "
     "begins at the nearest one.",
     "source.stopped": "A task has drained and committed; its totals.",
     "source.suspended": "A task has not heard of its leader for as long as a lease lasts, mostly "
     "because the target is away. It writes nothing until it does (source.resumed), or ends when "
     "another node leads.",
+    "source.topic_created": "A topic of the target was created because a transform sends records "
+    "there.",
     "source.topic_missing": "A source topic is not there any more; it is waited for.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
     "spark.no_slot": "A task has waited long for a slot of Spark; its partitions are not copied "
     "meanwhile. It begins as soon as another task ends. Give spark.master more slots and start the "
-    "process again, or lower tasks.max.",
+    "process again, or lower tasks.max. On a Spark cluster: it has given no executor for 15 s; "
+    "add workers, or have other applications leave cores free.",
+    "spark.not_encrypted": "Passwords of clients cross the network in clear, from the driver to "
+    "executors, because spark.authenticate or spark.network.crypto.enabled is false.",
+    "spark.master_not_asked": "A master of the Spark cluster does not say which applications it "
+    "knows, because it is away or of another release.",
+    "spark.not_followed": "What the Spark cluster runs cannot be seen, or acted upon. Flows keep "
+    "the slots that they have. It is looked at again each second, and said once for each reason.",
+    "spark.restarting": "The master of the Spark cluster does not know mm2's application any more, "
+    "as after a restart without a recovery mode. Or the cluster does not say whom it knows, and "
+    "has given no executor for long. mm2 makes its application anew. A command ends with an error.",
+    "spark.slots_changed": "The Spark cluster runs fewer tasks than flows could use, or one more "
+    "than before: flows divide their partitions anew.",
     "spark.too_narrow": "The flow's share of Spark's slots is smaller than the tasks that it "
-    "could use (tasks.max, if it has as many partitions): it goes on with as many tasks as it has "
+    "could use (tasks.max, if it has as many partitions). It goes on with as many tasks as it has "
     "slots, and takes more when other flows leave some. Give spark.master more, as many as all "
     "flows together have tasks, and start the process again.",
     "spark.started": "Spark runs.",
+    "spark.untried": "This release of Spark, or of PySpark, was not tried with mm2.",
+    "totals.not_stored": "What was copied could not be stored for the next leader; it is tried "
+    "again.",
     "status.not_written": "What connectors do could not be written to the status topic; it is "
     "tried again.",
     "status.unreadable": "A record of the status topic is damaged; it is passed over.",

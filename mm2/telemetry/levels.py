@@ -14,6 +14,7 @@ from typing import Final
 import structlog
 
 from mm2.telemetry.events import EVENTS
+from mm2.telemetry.log_settings import log_level
 from mm2.telemetry.logs import follow_level
 
 ROOT: Final = "root"
@@ -29,6 +30,14 @@ LEVELS: Final[Mapping[str, int]] = {
 }
 """Levels by the names that Java's loggers have for them."""
 
+_NAMES: Final = {
+    "debug": "DEBUG",
+    "info": "INFO",
+    "warning": "WARN",
+    "error": "ERROR",
+    "critical": "FATAL",
+}
+"""Java's names of the levels that the environment can choose."""
 _METHODS: Final = {"warning": 30, "critical": 50, "exception": 40}
 
 
@@ -50,7 +59,7 @@ class LogLevels:
     """The levels of this process; takes effect with the first change."""
 
     def __init__(self) -> None:
-        self._levels = {ROOT: Level("INFO")}
+        self._levels = {ROOT: Level(_NAMES[log_level()])}
 
     def all(self) -> Mapping[str, Level]:
         """The loggers whose level has been set, by their names."""

@@ -1,5 +1,7 @@
 """
-Logs: structlog events with constant names and typed fields, for people on a terminal, else JSON.
+Logs: structlog events with constant names and typed fields.
+
+A terminal shows the sentence that explains each event; anything else gets a JSON object a line.
 
 Tasks run in other processes: they write JSON lines to standard error, which the driver reads and
 repeats, so that a user finds everything in one place.
@@ -9,7 +11,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Final, TextIO
 
 import stamina
@@ -17,6 +22,9 @@ import structlog
 
 from mm2.config.text.expressions import hidden_in, hide
 from mm2.core.json_text import read_json
+from mm2.telemetry.events import EVENTS
+from mm2.telemetry.log_settings import log_format, log_level
+from mm2.telemetry.recent_events import RECENT_EVENTS
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 _NAMES: Final = frozenset(
@@ -28,14 +36,37 @@ _TASK_MARK: Final = '{"mm2_task"'
 """Begins each line that a task writes, and no line of Spark's."""
 
 
-def configure_logs(stream: TextIO | None = None, *, level: str = "info") -> None:
-    """Logs to ``stream`` (standard output): coloured on a terminal, else a JSON object a line."""
+def configure_logs(stream: TextIO | None = None) -> None:
+    """
+    Logs to ``stream`` (standard output), as ``MM2_LOG_LEVEL`` and ``MM2_LOG_FORMAT`` say.
+
+    Raises:
+        ConfigError: one of them has a value that is not allowed.
+    """
     stream = stream or sys.stdout
     _quiet_libraries()
-    renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer() if stream.isatty() else structlog.processors.JSONRenderer()
+    if log_format() == "console" or (log_format() == "auto" and stream.isatty()):
+        explained = _explain_event, _console(colors=stream.isatty())
+        _configure(stream, RECENT_EVENTS, *explained)
+    else:
+        _configure(stream, RECENT_EVENTS, structlog.processors.JSONRenderer())
+
+
+def _console(*, colors: bool) -> structlog.dev.ConsoleRenderer:
+    return structlog.dev.ConsoleRenderer(
+        colors=colors and "NO_COLOR" not in os.environ, pad_event_to=0, sort_keys=False
     )
-    _configure(stream, level, renderer)
+
+
+def _explain_event(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Puts the first sentence about an event, and its name, before its fields."""
+    name = str(event["event"])
+    if name in EVENTS:
+        sentence = EVENTS[name].partition(". ")[0].partition("; ")[0].rstrip(".")
+        event = {**event, "event": f"{sentence} ({name})"}
+    return {**event, "timestamp": str(event.get("timestamp", ""))[:19].replace("T", " ")}
 
 
 def follow_level(least: int, chosen: structlog.typing.Processor) -> None:
@@ -67,38 +98,65 @@ class _Chosen:
         return self._choose(logger, method, event)
 
 
-def configure_command_logs() -> None:
+def configure_command_logs(least: str = "warning") -> None:
     """
-    Warnings and errors go to standard error; what a command is asked for has standard output.
+    Events go to standard error; what a command is asked for has standard output.
 
     Client libraries say nothing. Nothing else is changed, so that events are seen by whoever
     captures them.
+
+    Args:
+        least: the level from which they do.
     """
     _quiet_libraries()
-    structlog.configure(logger_factory=_Warnings)
+    structlog.configure(logger_factory=partial(_CommandLogger, _LEVELS[least]))
 
 
-class _Warnings:
+class _CommandLogger:
     """The logger of commands; finds standard error anew each time, as tests replace it."""
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, least: int, *_: object) -> None:
         """Structlog gives names to loggers."""
+        self._least = least
 
     def debug(self, line: str) -> None:
-        """Says nothing."""
+        self._say("debug", line)
 
-    info = debug
+    def info(self, line: str) -> None:
+        self._say("info", line)
 
     def warning(self, line: str) -> None:
-        print(hide(line), file=sys.stderr, flush=True)  # noqa: T201 - a command speaks to people
+        self._say("warning", line)
 
-    error = critical = exception = warning
+    def error(self, line: str) -> None:
+        self._say("error", line)
+
+    def critical(self, line: str) -> None:
+        self._say("critical", line)
+
+    exception = error
+
+    def _say(self, level: str, line: str) -> None:
+        if _LEVELS[level] >= self._least:
+            print(hide(line), file=sys.stderr, flush=True)  # noqa: T201 - it speaks to people
 
 
-def configure_task_logs() -> None:
-    """Logs to standard error in the form that ``relay`` understands."""
+def configure_task_logs(copy: Callable[[str], None] | None = None) -> None:
+    """
+    Logs to standard error in the form that ``relay`` understands.
+
+    Args:
+        copy: gets each line, too.
+    """
+
+    def render(logger: object, method: str, event: structlog.typing.EventDict) -> str:
+        line = _render_for_relay(logger, method, event)
+        if copy is not None:
+            copy(line)
+        return line
+
     _quiet_libraries()
-    _configure(sys.stderr, "info", _render_for_relay)
+    _configure(sys.stderr, render)
 
 
 def relay(line: str) -> bool:
@@ -108,16 +166,16 @@ def relay(line: str) -> bool:
     try:
         fields = read_json(line)
         assert isinstance(fields, dict)  # noqa: S101 - the mark begins an object
-        level, event = _LEVELS[fields.pop("level")], fields.pop("event")
-    except (ValueError, KeyError):
+        level, event = _LEVELS[fields.pop("level")], str(fields.pop("event"))
+        del fields["mm2_task"]
+        # The time of the event is the task's; this process would stamp its own.
+        structlog.get_logger().log(level, event, **fields)
+    except (ValueError, KeyError, TypeError):
         return False
-    del fields["mm2_task"]
-    # The time of the event is the task's; this process would stamp its own.
-    structlog.get_logger().log(level, event, **fields)
     return True
 
 
-def _configure(stream: TextIO, level: str, renderer: structlog.typing.Processor) -> None:
+def _configure(stream: TextIO, *renderers: structlog.typing.Processor) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -125,9 +183,9 @@ def _configure(stream: TextIO, level: str, renderer: structlog.typing.Processor)
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             _hide_resolved,
-            renderer,
+            *renderers,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[log_level()]),
         logger_factory=structlog.WriteLoggerFactory(file=stream),
         cache_logger_on_first_use=False,
     )

@@ -1,0 +1,1 @@
+"""Metrics of the flows that a node leads, as text for Prometheus."""
