@@ -38,10 +38,10 @@ async def run_checkpoint_sink(config: FlowConfig, clusters: FlowClusters) -> Non
     """
     del clusters
     settings = config.checkpoint
-    back = [config.flow] if settings.reverses else []
+    back = [config.flow] if settings.reverse_checkpoints else []
     wanted = build_group_filter(settings.properties).should_replicate_group
     maker = MirrorMakerConfig(raw=file_of(config.flow, settings.properties))
-    async with open_sink(maker, [config.flow], back, wanted=wanted) as sink:
+    async with open_sink(maker, [config.flow], back, is_meant=wanted) as sink:
         interval = max(settings.sync_group_offsets or _LEAST, _LEAST)
         await run_periodically(
             interval.total_seconds(), sink.round, name="sync-group-offsets", at_once=True

@@ -17,7 +17,7 @@ from mm2.kafka.admin import Admin
 log = structlog.get_logger()
 
 _KEY: Final = "target.cluster.bootstrap.servers"
-_ASK_EVERY_S: Final = 2.0
+_RETRY_S: Final = 2.0
 
 
 async def reject_same_cluster(connector: Connector, worker: WorkerConfig) -> None:
@@ -47,15 +47,15 @@ async def reject_same_cluster(connector: Connector, worker: WorkerConfig) -> Non
 
 async def _answered(connector: Connector, worker: WorkerConfig) -> set[str]:
     """Waits until both clusters have answered: positions are not read from the wrong topic."""
-    is_said = False
+    is_logged = False
     while True:
         try:
             return await _cluster_ids(connector, worker)
         except ClusterError as error:
-            if not is_said:
-                log.warning("connect.target_in_doubt", connector=connector.name, error=str(error))
-            is_said = True
-            await asyncio.sleep(_ASK_EVERY_S)
+            if not is_logged:
+                log.warning("connect.target_unknown", connector=connector.name, error=str(error))
+            is_logged = True
+            await asyncio.sleep(_RETRY_S)
 
 
 async def _cluster_ids(connector: Connector, worker: WorkerConfig) -> set[str]:

@@ -8,10 +8,10 @@ from typing import TypeAlias
 from mm2.core.connect.config_records import (
     Base,
     ConnectorConfig,
+    ConnectorTarget,
     Entry,
     Restart,
     TargetState,
-    WantedState,
 )
 
 
@@ -19,31 +19,29 @@ class ConfigState:
     """
     The connectors, as the entries so far make them.
 
-    An entry may say up to where its writer had read. It does not count if something about its
-    connector has come since: all who read the same entries judge alike, without asking each other.
+    An entry may have the offset up to which its writer had read. It does not count if there is a
+    newer entry for its connector: all who read the same entries decide alike, without requests.
 
     Attributes:
-        configs: by names.
-        wanted: what is wanted of those of which something was said.
-        restarts: how often each was to be started anew.
+        targets: target states; connectors without one run.
+        restarts: how often a restart was requested.
         read: the offset of the last entry; -1 if there was none.
     """
 
     def __init__(self) -> None:
         self.configs: dict[str, Mapping[str, str]] = {}
-        self.wanted: dict[str, TargetState] = {}
+        self.targets: dict[str, TargetState] = {}
         self.restarts: dict[str, int] = {}
         self.read = -1
         self._changed: dict[str, int] = {}
         self._late: dict[str, int] = {}
-        self._in_doubt: set[tuple[type[Entry], str]] = set()
+        self._ambiguous: set[tuple[type[Entry], str]] = set()
 
     def take(self, entry: Entry, at: int = 0, base: Base | None = None) -> bool:
         """
-        Takes in the next entry; returns whether things are as it says now.
+        Applies the next entry; returns whether the state is now as in the entry.
 
         Args:
-            entry: the entry.
             at: its offset.
             base: what it was made from; None if it counts in any case.
         """
@@ -58,32 +56,35 @@ class ConfigState:
         # One whose answer was lost may be there twice, and the second comes after the first.
         elif not self._has(entry):
             self._late[name] = at
-            self._in_doubt.add(key)
+            self._ambiguous.add(key)
             return False
         if base is None or base.read >= self._late.get(name, -1):
-            self._in_doubt.discard(key)
+            self._ambiguous.discard(key)
         else:
-            self._in_doubt.add(key)
+            self._ambiguous.add(key)
         return True
 
     def state(self, name: str) -> TargetState:
-        """What is wanted of a connector: that it runs, unless somebody has said otherwise."""
-        return self.wanted.get(name, TargetState.STARTED)
+        """A connector's target state."""
+        return self.targets.get(name, TargetState.STARTED)
 
-    def is_in_doubt(self, name: str) -> bool:
+    def is_ambiguous(self, name: str) -> bool:
         """
-        Whether somebody may take something else for right than what is.
+        Whether other readers may derive another state from the topic.
 
-        Who knows no bases goes by the last entries, and those may have come too late. Who comes
-        when compaction has taken away their predecessors takes these for right, and what was
-        written without knowing of them for late.
+        Connect's workers, which know no bases, take the last entries, and those may not count.
+        Readers after a compaction, which removes earlier entries, take these for the valid ones,
+        and entries that were written without them for late.
         """
-        return (ConnectorConfig, name) in self._in_doubt or (WantedState, name) in self._in_doubt
+        return (ConnectorConfig, name) in self._ambiguous or (
+            ConnectorTarget,
+            name,
+        ) in self._ambiguous
 
     def entries(self, name: str) -> list[Entry]:
-        """What is right about a connector."""
+        """Entries that make a connector as it is."""
         return [
-            WantedState(name, self.wanted.get(name)),
+            ConnectorTarget(name, self.targets.get(name)),
             ConnectorConfig(name, self.configs.get(name)),
         ]
 
@@ -92,20 +93,20 @@ class ConfigState:
         changed = self._changed.get(name, -1)
         return changed <= base.read or changed >= at - base.place
 
-    def _put(self, entry: ConnectorConfig | WantedState) -> None:
+    def _put(self, entry: ConnectorConfig | ConnectorTarget) -> None:
         match entry:
             case ConnectorConfig(name, None):
                 self.configs.pop(name, None)
             case ConnectorConfig(name, config):
                 assert config is not None  # noqa: S101 - the case above
                 self.configs[name] = config
-            case WantedState(name, None):
-                self.wanted.pop(name, None)
-            case WantedState(name, state):
+            case ConnectorTarget(name, None):
+                self.targets.pop(name, None)
+            case ConnectorTarget(name, state):
                 assert state is not None  # noqa: S101 - the case above
-                self.wanted[name] = state
+                self.targets[name] = state
 
-    def _has(self, entry: ConnectorConfig | WantedState) -> bool:
+    def _has(self, entry: ConnectorConfig | ConnectorTarget) -> bool:
         return entry in self.entries(entry.name)
 
 
@@ -120,20 +121,18 @@ def replacing(
     entries: Sequence[Entry],
 ) -> Replacing:
     """
-    What to write to give a connector another configuration, unless somebody was faster.
+    What to write to give a connector another configuration, unless it was changed meanwhile.
 
-    If any entry has come too late meanwhile, what is right is written once more, so that all take
-    the same for it (``Contents.is_in_doubt``).
+    If any entry does not count, the valid ones are written once more, so that all readers derive
+    the same state (``ConfigState.is_ambiguous``).
 
     Args:
-        contents: what is there now.
         before: what the new configuration was made from; None for no configuration.
-        new: the new one.
-        entries: what is to be there before it.
+        entries: to be written before it.
     """
     is_made = False
     while not is_made and contents().configs.get(new.name) == before:
         is_made = yield [*entries, new]
-    while contents().is_in_doubt(new.name):
+    while contents().is_ambiguous(new.name):
         yield contents().entries(new.name)
     return is_made

@@ -14,14 +14,9 @@ _POLICY: Final = "cleanup.policy"
 
 async def prepare_config_topic(admin: Admin, name: str, *, replication_factor: int) -> None:
     """
-    Makes the topic if it is not there, and looks whether one that is will do.
+    Creates the topic if it does not exist, and checks one that does.
 
-    What cannot be asked is taken to be right, as Connect does (``TopicAdmin``).
-
-    Args:
-        admin: of the worker's cluster.
-        name: the topic's.
-        replication_factor: of a new topic.
+    Settings that may not be described are taken to be right, as Connect does (``TopicAdmin``).
 
     Raises:
         FatalError: its records would go after a while, or have no order.

@@ -34,8 +34,6 @@ class Connector:
     One connector of a worker.
 
     Attributes:
-        name: its name.
-        kind: its class.
         config: its configuration as the user wrote it.
         flow: what it does: a flow of which one part is enabled.
     """
@@ -53,8 +51,6 @@ def read_connector(
     Makes sense of a connector's configuration.
 
     Args:
-        config: keys and values as written.
-        worker: the configuration of the worker that is to run it.
         lines: line of each key, if they stand in a file.
 
     Raises:

@@ -20,7 +20,6 @@ class ConnectorClass:
     What one class does.
 
     Attributes:
-        name: its simple name.
         part: the connector of a flow that does its work, by its simple name.
         is_sink: whether its worker is at the source cluster and not at the target.
     """

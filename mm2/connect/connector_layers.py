@@ -37,11 +37,8 @@ class ConnectorLayers:
     Where the settings of a connector's flow come from (``FlowLayers``).
 
     Args:
-        name: the connector's.
-        kind: its class.
         own: its configuration as written.
         lines: line of each of these keys, for messages.
-        worker: the worker's configuration.
     """
 
     name: str

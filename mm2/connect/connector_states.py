@@ -1,4 +1,4 @@
-"""How the connectors of a worker are: what is wanted of them, and what is seen of their flows."""
+"""The states of a worker's connectors, from their target states and the views of their flows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.core.connect.status_records import ConnectorKey
-from mm2.core.connect.status_table import StatusTable, statuses_when_idle
+from mm2.core.connect.status_records import ConnectorKey, RunState
+from mm2.core.connect.status_table import StatusTable, changes_without_worker
 from mm2.errors import ClusterError, ConfigErrors
-from mm2.herder.view.flow_follower import FlowView
-from mm2.rest.connector_protocol import ConnectorStatus, ConnectorType, State
-from mm2.rest.flow_documents import state_of, status_of
-from mm2.rest.followed_flows import FlowViews
+from mm2.herder.view.flow_views import FlowView
+from mm2.herder.view.followed_flows import FollowedFlows
+from mm2.rest.connector_protocol import ConnectorStatus, ConnectorType
+from mm2.rest.documents import status_of, status_without_tasks
 from mm2.rest.rest_errors import unknown_connector
 
 
@@ -25,11 +25,7 @@ class ConnectorStates:
     States, types and topics of connectors.
 
     Args:
-        worker: the worker's configuration.
-        store: the connectors.
-        running: what runs of them here.
-        views: follow their flows.
-        board: the group's status topic, for idle connectors; None for none.
+        topic: the group's status topic, for idle connectors; None for none.
     """
 
     def __init__(
@@ -37,18 +33,18 @@ class ConnectorStates:
         worker: WorkerConfig,
         store: ConnectorStore,
         running: RunningConnectors,
-        views: FlowViews,
-        board: WorkerStatusTopic | None = None,
+        views: FollowedFlows,
+        topic: WorkerStatusTopic | None = None,
     ) -> None:
         self._worker = worker
         self._store = store
         self._running = running
         self._views = views
-        self._board = board
+        self._topic = topic
 
     def config(self, name: str) -> Mapping[str, str]:
         """
-        A connector's configuration as it is stored.
+        A connector's stored configuration.
 
         Raises:
             RestError: there is no such connector.
@@ -60,16 +56,16 @@ class ConnectorStates:
 
     def known(self, name: str) -> Connector:
         """
-        What a connector's configuration means.
+        The connector that a configuration describes.
 
         Raises:
             RestError: there is no such connector.
-            ConfigErrors: it makes no sense.
+            ConfigErrors: its configuration is not valid.
         """
         return read_connector(self.config(name), self._worker)
 
     def type(self, name: str) -> ConnectorType:
-        """Which way a connector carries records; source, if that cannot be told."""
+        """Connect's type of a connector; source if its configuration is not valid."""
         try:
             is_sink = self.known(name).kind.is_sink
         except ConfigErrors:
@@ -82,7 +78,7 @@ class ConnectorStates:
 
         Raises:
             RestError: there is no such connector.
-            ConfigErrors: its configuration makes no sense.
+            ConfigErrors: its configuration is not valid.
             ClusterError: its target does not answer, or refuses.
         """
         self.config(name)
@@ -90,62 +86,60 @@ class ConnectorStates:
 
     async def status(self, name: str) -> ConnectorStatus:
         """
-        How a connector is.
+        The status of a connector.
 
-        One that is to rest runs until its leader has drained and released it, which any worker
-        sees; what cannot be seen is not known.
+        A connector that is to pause or stop runs until its leader has drained and released it.
         """
         self.config(name)
-        wanted = self._store.contents.state(name)
+        target = self._store.contents.state(name)
         try:
             if failure := self._running.failure(name):
-                return self._as(name, _failed_or(wanted), self._running.worker_id, failure)
+                return self._as(name, _failed_or(target), self._running.worker_id, failure)
             view = await self._view(name)
         except ConfigErrors as errors:
-            return self._as(name, _failed_or(wanted), self._running.worker_id, str(errors))
+            return self._as(name, _failed_or(target), self._running.worker_id, str(errors))
         except ClusterError as error:
-            # Its configuration can be seen, and put right, all the same.
-            return self._as(name, "UNASSIGNED", "", str(error))
-        if wanted is TargetState.STARTED or view.is_led:
-            return self._seen(name, view)
-        led = view.leader.worker_id if view.leader is not None else ""
-        return self._at_rest(name, wanted, led)
+            # The configuration can be shown, and corrected, all the same.
+            return self._as(name, RunState.UNASSIGNED, trace=str(error))
+        if target is TargetState.STARTED or view.is_led:
+            return self._from_view(name, view)
+        last_leader = view.leader.worker_id if view.leader is not None else ""
+        return self._idle(name, target, last_leader)
 
-    def _at_rest(self, name: str, wanted: TargetState, led: str) -> ConnectorStatus:
-        """As the status topic says, or will as soon as somebody has put it right."""
-        said = self._board.table_of(name, name) if self._board is not None else StatusTable()
-        for key, value in list(statuses_when_idle(said, wanted)):
-            said.take(key, value)
-        if (status := said.statuses.get(ConnectorKey(name))) is None:
-            return self._as(name, wanted.value, led)
+    def _idle(self, name: str, target: TargetState, worker_id: str) -> ConnectorStatus:
+        """As in the status topic, after the corrections that a worker will write there."""
+        table = self._topic.table_of(name, name) if self._topic is not None else StatusTable()
+        for change in changes_without_worker(table, target):
+            table.apply(*change)
+        if (status := table.statuses.get(ConnectorKey(name))) is None:
+            return self._as(name, RunState[target.name], worker_id)
         return ConnectorStatus(
             name=name,
             type=self.type(name),
-            connector=state_of(status),
-            tasks={number: state_of(task) for number, task in said.tasks(name).items()},
+            connector=status,
+            tasks=table.tasks(name),
         )
 
     async def _view(self, name: str) -> FlowView:
-        # What runs here, if it does: who asks again for the same is answered by the same follower.
+        # The same configuration object gets the same follower.
         connector = self._running.known.get(name) or self.known(name)
         return await self._views.of(connector.flow)
 
-    def _as(self, name: str, state: str, worker_id: str, trace: str = "") -> ConnectorStatus:
-        """A connector of which no more is known than one state; why it failed, only if it has."""
-        trace = trace if state in {"FAILED", "UNASSIGNED"} else ""
-        return ConnectorStatus(
-            name=name,
-            type=self.type(name),
-            connector=State(state=state, worker_id=worker_id, trace=trace),
+    def _as(
+        self, name: str, state: RunState, worker_id: str = "", trace: str | None = None
+    ) -> ConnectorStatus:
+        trace = None if state is RunState.STOPPED else trace
+        return status_without_tasks(
+            name, state, kind=self.type(name), worker_id=worker_id, trace=trace
         )
 
-    def _seen(self, name: str, view: FlowView) -> ConnectorStatus:
-        seen = view.connector(self.known(name).kind.part)
-        if seen is None:
-            return self._as(name, "UNASSIGNED", "")
-        return status_of(name, seen, self.type(name))
+    def _from_view(self, name: str, view: FlowView) -> ConnectorStatus:
+        connector = view.connector(self.known(name).kind.part)
+        if connector is None:
+            return self._as(name, RunState.UNASSIGNED)
+        return status_of(name, connector, self.type(name))
 
 
-def _failed_or(wanted: TargetState) -> str:
-    """The state of a connector that cannot run, about which a pause changes nothing."""
-    return wanted.value if wanted is TargetState.STOPPED else "FAILED"
+def _failed_or(target: TargetState) -> RunState:
+    """The state of a connector that cannot run; a pause does not end FAILED."""
+    return RunState.STOPPED if target is TargetState.STOPPED else RunState.FAILED

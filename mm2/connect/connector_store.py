@@ -1,4 +1,4 @@
-"""Where a worker has its connectors: in the config topic of its group."""
+"""Stores a worker group's connectors in its config topic."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ class ConnectorStore(Protocol):
     Holds connectors.
 
     Attributes:
-        contents: what is there.
-        changed: set at each change; whoever waits clears it.
+        changed: set at each change; who waits for it clears it.
     """
 
     contents: ConfigState
@@ -68,7 +67,7 @@ class ConnectorStore(Protocol):
         Whether there certainly is no connector of this name, also behind what ``contents`` has.
 
         Raises:
-            ClusterError: nobody can say.
+            ClusterError: the cluster does not answer.
         """
 
     async def add(self, *entries: Entry) -> None:
@@ -83,15 +82,14 @@ class ConnectorStore(Protocol):
         self, before: Mapping[str, str] | None, new: ConnectorConfig, *entries: Entry
     ) -> bool:
         """
-        Gives a connector another configuration, as ``add`` does, unless somebody was faster.
+        Gives a connector another configuration, as ``add`` does, unless it was changed meanwhile.
 
         Args:
             before: what the new one was made from; None for no configuration.
-            new: the new one.
-            entries: what is to be there before it.
+            entries: to be added before it.
 
         Returns:
-            Whether it is so; if not, all is as whoever was faster wanted it.
+            Whether the connector has the new configuration; if not, nothing was changed.
 
         Raises:
             ClusterError: it cannot be kept.
@@ -99,12 +97,7 @@ class ConnectorStore(Protocol):
 
 
 class TopicStore:
-    """
-    Holds connectors in ``config.storage.topic`` on the worker's cluster, as Connect does.
-
-    Args:
-        worker: the worker's configuration.
-    """
+    """Holds connectors in ``config.storage.topic`` on the worker's cluster, as Connect does."""
 
     def __init__(self, worker: WorkerConfig) -> None:
         self.contents = ConfigState()
@@ -209,9 +202,6 @@ class TopicStore:
         Whether there certainly is no connector of this name.
 
         Reads what is written and was not read yet: a worker may be behind the others.
-
-        Raises:
-            ClusterError: the cluster does not answer.
         """
         if not self._is_current or name in self.contents.configs:
             return False
@@ -237,11 +227,8 @@ class TopicStore:
         """
         Writes a configuration after other entries, unless it was not made from the last one.
 
-        Of several workers that do so at the same time, the first one in the topic is right.
-
-        Raises:
-            Unavailable: they were not seen in time; they may be there all the same.
-            ClusterError: the cluster refuses them.
+        Of several workers that do so at the same time, the first one in the topic is right. Raises
+        as ``add``.
         """
         steps = replacing(lambda: self.contents, before, new, entries)
         try:
@@ -255,7 +242,7 @@ class TopicStore:
             return bool(end.value)
 
     async def _written(self, entries: Sequence[Entry], *, base: Base | None) -> range:
-        """Writes entries with nobody's in between; returns their offsets when they are read."""
+        """Writes entries as one batch; returns their offsets when they are read."""
         records = [
             Stamped(*encode(entry), headers=encode_base(base and replace(base, place=place)))
             for place, entry in enumerate(entries)
@@ -275,7 +262,6 @@ class TopicStore:
         return offsets
 
     async def _prepare(self) -> None:
-        """Makes the topic, or looks whether the one that is there will do."""
         admin = Admin(_ALIAS, worker_client_properties(self._properties, "admin", "configs"))
         try:
             await prepare_config_topic(admin, self._topic, replication_factor=self._factor)
@@ -289,7 +275,7 @@ def _adds(record: Record, name: str) -> bool:
             case ConnectorConfig(about, config):
                 return about == name and config is not None
     except SchemaError:
-        pass  # it is told of when it is followed
+        pass  # logged when it is followed
     return False
 
 

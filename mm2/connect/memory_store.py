@@ -1,4 +1,4 @@
-"""Where a standalone worker has its connectors: in its own memory."""
+"""Stores a standalone worker's connectors in memory."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ from mm2.core.connect.config_records import ConnectorConfig, Entry
 
 
 class MemoryStore:
-    """
-    Holds connectors as long as the process lives: Connect's standalone workers do no more.
-
-    Args:
-        entries: what is there at the start.
-
-    Attributes:
-        awaited: nothing.
-    """
+    """Holds connectors as long as the process lives, as Connect's standalone workers do."""
 
     awaited: Final = None
 

@@ -17,6 +17,7 @@ from mm2.connect.worker_config import WorkerConfig
 from mm2.core.connect.config_records import TargetState
 from mm2.errors import ConfigErrors, root_cause
 from mm2.herder.flow_classes import HeldClasses, load_classes
+from mm2.herder.view.led_flow import LedFlow
 from mm2.stop_deadlines import connectors_s
 
 log = structlog.get_logger()
@@ -31,11 +32,13 @@ class RunningFlow(Protocol):
     def stop(self) -> None:
         """Asks ``run`` to drain and end."""
 
+    @property
+    def led(self) -> LedFlow | None:
+        """The flow, if this node leads it now."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A connector that runs, and what it was started with."""
-
     config: Mapping[str, str]
     restarts: int
     flow: RunningFlow
@@ -47,15 +50,9 @@ class RunningConnectors:
     Starts, replaces and stops connectors as the store changes.
 
     Args:
-        worker: the worker's configuration.
-        store: the connectors.
-        flow: makes what runs a connector.
-        worker_id: names this worker.
         check: says before a connector runs what speaks against it, by an error.
 
     Attributes:
-        worker_id: names this worker.
-        wanted: names of those that are to run.
         known: those of which the configuration makes sense.
         rejected: why the others' does not.
         failed: why connectors ended that nobody has stopped.
@@ -76,7 +73,7 @@ class RunningConnectors:
         self._check = check
         self._runs: dict[str, _Running] = {}
         self._read: dict[str, Mapping[str, str]] = {}
-        self.wanted: frozenset[str] = frozenset()
+        self.should_run: frozenset[str] = frozenset()
         self.known: dict[str, Connector] = {}
         self.rejected: dict[str, ConfigErrors] = {}
         self.failed: dict[str, str] = {}
@@ -93,6 +90,10 @@ class RunningConnectors:
                 await self._adjust(group)
                 await self._store.changed.wait()
             await self._end(list(self._runs))
+
+    def led(self) -> list[LedFlow]:
+        """The flows of connectors that this worker leads now."""
+        return [led for each in self._runs.values() if (led := each.flow.led) is not None]
 
     def failure(self, name: str) -> str | None:
         """Why a connector does not run that should; None if nothing keeps it from running."""
@@ -122,17 +123,17 @@ class RunningConnectors:
     async def _adjust(self, group: asyncio.TaskGroup) -> None:
         """Ends what is not to run as it does, and starts what is not there."""
         contents = self._store.contents
-        wanted = {
+        should_run = {
             name: (each.config, contents.restarts.get(name, 0))
             for name, each in self.known.items()
             if contents.state(name) is TargetState.STARTED
         }
-        self.wanted = frozenset(wanted)
+        self.should_run = frozenset(should_run)
         await self._end(
-            [n for n, run in self._runs.items() if wanted.get(n) != (run.config, run.restarts)]
+            [n for n, run in self._runs.items() if should_run.get(n) != (run.config, run.restarts)]
         )
-        for name in wanted.keys() - self._runs.keys():
-            config, restarts = wanted[name]
+        for name in should_run.keys() - self._runs.keys():
+            config, restarts = should_run[name]
             connector = self.known[name]
             for warning in connector.flow.warnings:
                 log.warning("config.spelling", connector=name, message=warning)

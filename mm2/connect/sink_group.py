@@ -1,9 +1,9 @@
 """
-Positions of a sink where tools that watch lag look for them: in a consumer group on its source.
+Commits the positions of a sink in a consumer group on its source, for tools that show lag.
 
-In Kafka's Connect the group ``connect-<name>`` is where a sink is. Here its positions are on its
-target, and the group only tells of them, some seconds late; nobody reads it here. A group that has
-positions of others, say of a sink of Connect's own, is left alone: they may be all it has.
+In Kafka's Connect the group ``connect-<name>`` has the positions of a sink. Here they are on its
+target; the group has a copy, some seconds late, which mm2 does not read. A group with positions of
+another program, such as a sink of Connect's own, is left alone: that program needs them.
 """
 
 from __future__ import annotations
@@ -30,17 +30,11 @@ _MARK: Final = "mm2"
 """The metadata of positions that were committed here."""
 
 _AGAIN_AFTER_S: Final = 3600.0
-"""A group without members forgets what nobody has committed for a week, by default."""
+"""Brokers remove offsets of a group without members a week after their commit, by default."""
 
 
 class SinkGroup:
-    """
-    Commits the positions of one sink.
-
-    Args:
-        connector: the sink.
-        group_id: the group.
-    """
+    """Commits the positions of one sink."""
 
     def __init__(self, connector: Connector, group_id: str) -> None:
         self._flow = connector.flow
@@ -50,34 +44,34 @@ class SinkGroup:
 
     @classmethod
     def of(cls, connector: Connector) -> Self | None:
-        """That of a connector; None if it is no sink of records."""
+        """The group of a connector; None if it is no sink of records."""
         if not connector.kind.is_sink or connector.kind.part != SOURCE_CONNECTOR:
             return None
         override = connector.config.get("consumer.override.group.id", "")
         return cls(connector, override or f"connect-{connector.name}")
 
     async def keep(self, snapshot: FlowSnapshot) -> None:
-        """Commits what tasks report, until cancelled; what fails is tried again the next time."""
+        """Commits reported positions until cancelled; a failed commit is tried again."""
         admin = Admin(self._flow.flow.source, self._flow.source.source_admin("lag-group"))
-        told = ""
+        logged = ""
         try:
             while True:
                 try:
                     await self.commit(admin, _positions(snapshot))
-                    told = ""
+                    logged = ""
                 except ClusterError as error:
-                    if str(error) != told:
+                    if str(error) != logged:
                         log.warning(
                             "lag_group.not_committed", group=self._group_id, error=str(error)
                         )
-                    told = str(error)
+                    logged = str(error)
                 await asyncio.sleep(_EVERY_S)
         finally:
             await admin.close()
 
     async def commit(self, groups: TargetGroups, positions: Mapping[TopicPartition, int]) -> None:
         """
-        Commits positions, as far as they are news.
+        Commits positions that have changed.
 
         Args:
             groups: of the sink's source.
@@ -87,10 +81,10 @@ class SinkGroup:
             ClusterError: the group has members, or positions that others committed; or the cluster
                 refuses, or does not answer.
         """
-        news = self._news(positions)
-        if not news:
+        uncommitted = self._uncommitted(positions)
+        if not uncommitted:
             return
-        # Each time: whoever owns a group of this name may have come since.
+        # Each time: another program may use a group of this name by now.
         found = (await groups.list_offsets_of_groups([self._group_id]))[self._group_id]
         if isinstance(found, ClusterError):
             raise found
@@ -101,12 +95,12 @@ class SinkGroup:
             )
             raise ClusterError(self._flow.flow.source, reason)
         await groups.alter_group_offsets(
-            self._group_id, {where: CommittedOffset(at, _MARK) for where, at in news.items()}
+            self._group_id, {where: CommittedOffset(at, _MARK) for where, at in uncommitted.items()}
         )
-        self._committed.update(news)
+        self._committed.update(uncommitted)
 
-    def _news(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """What is not committed yet, or so long ago that it may be forgotten."""
+    def _uncommitted(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Positions that are not committed yet, or so long ago that the broker may remove them."""
         now = time.monotonic()
         if now - self._whole_at >= _AGAIN_AFTER_S:
             self._whole_at, self._committed = now, {}
@@ -119,9 +113,9 @@ class SinkGroup:
 
 def _positions(snapshot: FlowSnapshot) -> dict[TopicPartition, int]:
     """
-    The offsets of the next records, as groups commit them, of all that is copied now.
+    The offsets of the next records, as groups commit them, of all partitions copied now.
 
-    A topic that is gone, or is not copied any more, would have a position that stands.
+    The position of a deleted topic, or one no longer copied, would show a growing lag.
     """
     return {
         where: snapshot.partitions[where].last.position + 1

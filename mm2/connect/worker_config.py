@@ -49,8 +49,6 @@ class WorkerConfig:
     The configuration of one worker.
 
     Args:
-        raw: keys and values as written.
-        lines: line of each key, for messages.
         is_distributed: whether the worker is one of a group.
         environment: variables for the environment provider; those of the process by default.
         classes: what the connector files of a standalone worker name; they need no permission.

@@ -1,5 +1,5 @@
 """
-The connectors of a worker, as clients of REST see and steer them; implements ``Connectors``.
+The connectors of a worker for the REST interface; implements ``Connectors``.
 
 Requests are written to the store, which in a group is a topic that all workers read, and answers
 come from Kafka, so that any worker answers for any connector. Errors are those of ``Connectors``.
@@ -24,9 +24,11 @@ from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
-from mm2.core.connect.config_records import ConnectorConfig, Restart, TargetState, WantedState
+from mm2.core.connect.config_records import ConnectorConfig, ConnectorTarget, Restart, TargetState
+from mm2.core.connect.status_records import RunState, Status
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.herder.offsets.offset_changes import OffsetChanges
+from mm2.herder.view.followed_flows import FollowedFlows
 from mm2.kafka.admin import Admin
 from mm2.rest import connector_offsets
 from mm2.rest.config_diff import check_expressions
@@ -36,10 +38,8 @@ from mm2.rest.connector_protocol import (
     JsonObject,
     Position,
     Readiness,
-    State,
     TaskTarget,
 )
-from mm2.rest.followed_flows import FlowViews
 from mm2.rest.readiness import readiness_of, unreachable
 from mm2.rest.rest_errors import RestError, bad_request, conflict, not_found
 
@@ -56,31 +56,22 @@ _STATES: Final = {
 
 
 class WorkerConnectors:
-    """
-    The connectors of a worker.
-
-    Args:
-        worker: the worker's configuration.
-        store: the connectors.
-        running: what runs of them here.
-        views: follow their flows.
-        board: the group's status topic; None for none.
-    """
+    """The connectors of a worker."""
 
     def __init__(
         self,
         worker: WorkerConfig,
         store: ConnectorStore,
         running: RunningConnectors,
-        views: FlowViews,
-        board: WorkerStatusTopic | None = None,
+        views: FollowedFlows,
+        statuses: WorkerStatusTopic | None = None,
     ) -> None:
         self._worker = worker
         self._store = store
-        self._board = board
+        self._statuses = statuses
         self._running = running
         self._views = views
-        self._states = ConnectorStates(worker, store, running, views, board)
+        self._states = ConnectorStates(worker, store, running, views, statuses)
 
     async def cluster_id(self) -> str:
         """The id of the worker's cluster."""
@@ -93,7 +84,9 @@ class WorkerConnectors:
     async def readiness(self, only: str | None) -> Readiness:
         """Which connectors that are to run can, and which clusters answer, the worker's too."""
         running, admin = self._running, self._admin()
-        flows = {n: running.known[n].flow for n in sorted(running.wanted & running.known.keys())}
+        flows = {
+            n: running.known[n].flow for n in sorted(running.should_run & running.known.keys())
+        }
         found, reason = await asyncio.gather(
             readiness_of(flows, self._views, only), unreachable(admin)
         )
@@ -115,7 +108,7 @@ class WorkerConnectors:
         return sorted(self._store.contents.configs)
 
     async def info(self, name: str) -> ConnectorInfo:
-        """What a connector is."""
+        """A connector's configuration and tasks."""
         return ConnectorInfo(
             name=name,
             type=self._states.type(name),
@@ -132,7 +125,7 @@ class WorkerConnectors:
         return redacted(self._states.config(name))
 
     async def status(self, name: str) -> ConnectorStatus:
-        """How a connector is."""
+        """A connector's status."""
         return await self._states.status(name)
 
     async def task_configs(self, name: str) -> Mapping[int, Mapping[str, str]]:
@@ -153,7 +146,7 @@ class WorkerConnectors:
     async def create(
         self, name: str, config: Mapping[str, str], target: TaskTarget
     ) -> ConnectorInfo:
-        """Makes a connector."""
+        """Creates a connector."""
         if not name or name != java_trim(name) or _CONTROL in map(category, name):
             raise bad_request(
                 f"{name!r} is no name for a connector: blanks around it, or control characters"
@@ -161,20 +154,20 @@ class WorkerConnectors:
         check_providers(self._worker, {}, config)
         written = {**with_secrets(config, {}), "name": name}
         connector = read_connector(written, self._worker)
-        # In Connect's order: nobody may see the connector without what is wanted of it.
-        wanted = WantedState(name, _STATES[target])
-        if not await self._store.replace(None, ConnectorConfig(name, connector.config), wanted):
+        # In Connect's order: no reader may see the connector without its target state.
+        state = ConnectorTarget(name, _STATES[target])
+        if not await self._store.replace(None, ConnectorConfig(name, connector.config), state):
             raise conflict(f"Connector {name} already exists")
         return ConnectorInfo(
             name=name, type=self._states.type(name), config=redacted(connector.config)
         )
 
     async def put_config(self, name: str, config: Mapping[str, str]) -> tuple[ConnectorInfo, bool]:
-        """Gives a connector a configuration; returns what it is then, and whether it is new."""
+        """Sets a connector's configuration; returns the connector, and whether it is new."""
         before = self._store.contents.configs.get(name)
         if before is None:
             return await self.create(name, config, TaskTarget.RUNNING), True
-        await self._replace(name, before, with_secrets(config, before), said=config)
+        await self._replace(name, before, with_secrets(config, before), given=config)
         return await self.info(name), False
 
     async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
@@ -182,35 +175,37 @@ class WorkerConnectors:
         before = self._states.config(name)
         values = {key: value for key, value in changes.items() if value is not None}
         kept = {key: value for key, value in before.items() if key not in changes}
-        await self._replace(name, before, kept | with_secrets(values, before), said=values)
+        await self._replace(name, before, kept | with_secrets(values, before), given=values)
         return await self.info(name)
 
     async def delete(self, name: str) -> None:
-        """Ends a connector for good; its positions stay, as Connect's do."""
+        """Deletes a connector; its positions stay, as Connect's do."""
         self._states.config(name)
-        await self._store.add(ConnectorConfig(name, None), WantedState(name, None))
-        if self._board is not None:
-            await self._board.forget(name)
+        await self._store.add(ConnectorConfig(name, None), ConnectorTarget(name, None))
+        if self._statuses is not None:
+            await self._statuses.forget(name)
 
     async def set_target_state(self, name: str, target: TaskTarget) -> None:
-        """Has a connector run, pause or stop."""
+        """Sets a connector's target state."""
         self._states.config(name)
-        await self._store.add(WantedState(name, _STATES[target]))
+        await self._store.add(ConnectorTarget(name, _STATES[target]))
 
     async def restart(
         self, name: str, *, include_tasks: bool, only_failed: bool
     ) -> ConnectorStatus:
-        """Has a connector start anew, and its tasks with it; returns how it is meanwhile."""
+        """Restarts a connector with its tasks; returns its status meanwhile."""
         before = await self.status(name)
         tasks = before.tasks.values() if include_tasks else ()
         states = {each.state for each in (before.connector, *tasks)}
-        if only_failed and "FAILED" not in states:
+        if only_failed and RunState.FAILED not in states:
             return before
         await self._store.add(Restart(name, include_tasks, only_failed))
-        return replace(before, connector=State(state="RESTARTING"))
+        return replace(
+            before, connector=Status(state=RunState.RESTARTING, worker_id="", generation=0)
+        )
 
     async def restart_task(self, name: str, task: int) -> None:
-        """Has the connector of a task start anew."""
+        """Restarts the connector of a task."""
         if task not in (await self.status(name)).tasks:
             raise not_found(f"Unknown task: {name}-{task}")
         await self._store.add(Restart(name, include_tasks=True, only_failed=False))
@@ -224,12 +219,12 @@ class WorkerConnectors:
             return await connector_offsets.positions(repositioning, connector.flow.flow.source)
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
-        """Moves a stopped connector."""
+        """Alters the offsets of a stopped connector."""
         async with OffsetChanges.of(self._stopped(name).flow) as repositioning:
             return await connector_offsets.alter(repositioning, document)
 
     async def reset_offsets(self, name: str) -> str:
-        """Has a stopped connector begin as a new one would."""
+        """Resets the offsets of a stopped connector."""
         async with OffsetChanges.of(self._stopped(name).flow) as repositioning:
             return await connector_offsets.reset(repositioning)
 
@@ -239,10 +234,10 @@ class WorkerConnectors:
         before: Mapping[str, str],
         config: Mapping[str, str],
         *,
-        said: Mapping[str, str],
+        given: Mapping[str, str],
     ) -> None:
         check_providers(self._worker, before, config)
-        plain = {key for key, value in said.items() if HIDDEN not in value}
+        plain = {key for key, value in given.items() if HIDDEN not in value}
         check_kept(before, config, plain, self._worker.properties["bootstrap.servers"])
         connector = read_connector({**config, "name": name}, self._worker)
         if not await self._store.replace(before, ConnectorConfig(name, connector.config)):

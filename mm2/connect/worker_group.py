@@ -24,11 +24,7 @@ class WorkerGroup:
     workers agree on nothing there.
 
     Args:
-        alias: the worker's cluster, for messages.
-        properties: Java's client properties.
-        group_id: the workers' ``group.id``.
         topic: an existing topic of one partition.
-        times: of the member.
 
     Attributes:
         entered: set once this worker is a member.
@@ -98,13 +94,13 @@ class _ExclusiveAssignor:
     def __init__(self, entered: asyncio.Event) -> None:
         self._entered = entered
 
-    def says(self) -> bytes:
+    def subscription_user_data(self) -> bytes:
         """Nothing."""
         return b""
 
-    def decide(self, said: Mapping[str, bytes]) -> tuple[str, bytes]:
+    def decide(self, user_data: Mapping[str, bytes]) -> tuple[str, bytes]:
         """Assigns the single partition arbitrarily."""
-        return min(said), b""
+        return min(user_data), b""
 
     def decided(self, decision: bytes) -> None:
         """The group has let this worker in."""

@@ -11,14 +11,16 @@ from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_connectors import WorkerConnectors, check_providers
+from mm2.connect.worker_page import worker_page
 from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.errors import ConfigError, ConfigErrors
+from mm2.herder.view.followed_flows import FollowedFlows
 from mm2.rest.connector_plugins import MIRROR_PLUGINS, ConnectorPlugin, Plugins
 from mm2.rest.connector_protocol import ConnectorType
-from mm2.rest.followed_flows import FlowViews
 from mm2.rest.listeners import ServerSetup
 from mm2.rest.requests import Api
-from mm2.rest.server import serve
+from mm2.rest.server import metrics_of, serve
+from mm2.supervision import keep_running
 from mm2.telemetry.levels import LogLevels
 
 
@@ -26,30 +28,28 @@ async def serve_worker(
     worker: WorkerConfig,
     store: ConnectorStore,
     running: RunningConnectors,
-    board: WorkerStatusTopic,
-    entrance: ServerSetup,
+    statuses: WorkerStatusTopic,
+    setup: ServerSetup,
 ) -> None:
     """
     Serves the connectors of a worker until cancelled.
 
     Until they are known, it says that the worker starts, and why that takes so long.
-
-    Args:
-        worker: the worker's configuration.
-        store: the connectors.
-        running: what runs of them here.
-        board: the group's status topic.
-        entrance: where and to whom.
     """
     async with asyncio.TaskGroup() as tasks:
-        connectors = WorkerConnectors(worker, store, running, FlowViews(tasks), board)
+        views = FollowedFlows(tasks)
+        connectors = WorkerConnectors(worker, store, running, views, statuses)
+        page = worker_page(worker, store, running, views)
+        tasks.create_task(keep_running("status-page", page.run), name="status-page")
         api = Api(
             connectors=connectors,
             plugins=Plugins(worker_plugins(worker, store), resolves=True),
             levels=LogLevels(),
             starting=lambda: store.awaited,
+            page=page,
+            metrics=metrics_of(running.led, setup.settings.metrics),
         )
-        await serve(api, entrance)
+        await serve(api, setup)
 
 
 def worker_plugins(

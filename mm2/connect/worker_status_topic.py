@@ -1,36 +1,30 @@
 """
-The status topic of a worker group, in which Connect's own tools look (``status.storage.topic``).
+The status topic of a worker group (``status.storage.topic``), which Connect's own tools read.
 
-One worker writes what it knows of the connectors that it leads; all follow the topic, so that each
-writes only what is not there yet.
+The worker that leads a connector writes its entries; all workers follow the topic, so that each
+writes only changes.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
 from mm2.config.clients import worker_client_properties
+from mm2.connect.connector import Connector
 from mm2.connect.worker_config import WorkerConfig
-from mm2.core.connect.status_records import (
-    ConnectorKey,
-    TaskKey,
-    TopicKey,
-    decode_key,
-    decode_topic,
-    encode_status,
-    encode_topic,
-)
-from mm2.core.connect.status_table import StatusTable
+from mm2.core.connect.config_records import TargetState
+from mm2.core.connect.status_records import StatusChange, decode_key
+from mm2.core.connect.status_table import StatusTable, changes_without_worker
 from mm2.errors import ClusterError, SchemaError
-from mm2.herder.status.status_diff import Written
+from mm2.herder.status.status_topic import StatusWriter
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.admin import Admin
 from mm2.kafka.logs.log_tail import LogTail
-from mm2.kafka.reconnecting_writer import ReconnectingWriter
 
 log = structlog.get_logger()
 
@@ -39,12 +33,7 @@ _ROLE: Final = "statuses"
 
 
 class WorkerStatusTopic:
-    """
-    Reads and writes the status topic of a worker.
-
-    Args:
-        worker: the worker's configuration.
-    """
+    """Reads and writes the status topic of a worker."""
 
     def __init__(self, worker: WorkerConfig) -> None:
         self._topic = worker.properties["status.storage.topic"]
@@ -53,12 +42,12 @@ class WorkerStatusTopic:
         self._tables: dict[str, StatusTable] = {}
         self._loaded = asyncio.Event()
         # One for all connectors.
-        self._writer = ReconnectingWriter(
-            _ALIAS, worker_client_properties(self._properties, "producer", _ROLE)
+        self._writer = StatusWriter(
+            _ALIAS, self._topic, worker_client_properties(self._properties, "producer", _ROLE)
         )
 
     @property
-    def is_there(self) -> bool:
+    def is_enabled(self) -> bool:
         """Whether there is such a topic; standalone workers have none."""
         return bool(self._topic)
 
@@ -69,7 +58,7 @@ class WorkerStatusTopic:
         Raises:
             ClusterError: it cannot be made or read.
         """
-        if not self.is_there:
+        if not self.is_enabled:
             return
         await self._prepare()
         self._tables = {}
@@ -77,14 +66,14 @@ class WorkerStatusTopic:
         tail = LogTail(_ALIAS, properties, self._topic)
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._tell_loaded(tail), name="statuses-loaded")
+                tasks.create_task(self._set_loaded(tail), name="statuses-loaded")
                 async for record in tail:
                     self._take(record.key, record.value)
         finally:
             await self._writer.close()
 
     async def loaded(self) -> None:
-        """Waits until the topic was read to the end that it had at the start."""
+        """Waits until the topic was read up to the end that it had at the start."""
         await self._loaded.wait()
 
     def connectors(self) -> list[str]:
@@ -92,44 +81,41 @@ class WorkerStatusTopic:
         return sorted(name for name, table in self._tables.items() if table.statuses)
 
     def table_of(self, connector: str, part: str) -> StatusTable:
-        """The entries of one connector, under another name."""
-        said = self._tables.get(connector, StatusTable())
+        """A copy of the entries of one connector, under another name."""
+        table = self._tables.get(connector, StatusTable())
         return StatusTable(
-            statuses={replace(k, connector=part): each for k, each in said.statuses.items()},
-            topics={replace(k, connector=part): each for k, each in said.topics.items()},
+            statuses={replace(k, connector=part): each for k, each in table.statuses.items()},
+            topics={replace(k, connector=part): each for k, each in table.topics.items()},
         )
 
-    async def write(self, connector: str, records: Iterable[Written]) -> None:
+    async def write(self, connector: str, changes: Iterable[StatusChange]) -> None:
         """
-        Writes records of one connector, under its name instead of the one in their keys.
+        Writes changes of one connector, under its name instead of the one in their keys.
 
         Raises:
             ClusterError: the cluster does not answer, or refuses.
         """
-        for key, value in [_of(connector, *record) for record in records]:
-            await self._writer.send(self._topic, key, value)
-            # What is written is known at once: nobody is to write it twice meanwhile.
-            self._take(key, value)
+        renamed = [(replace(key, connector=connector), entry) for key, entry in changes]
+        await self._writer.write(renamed, self._tables.setdefault(connector, StatusTable()))
 
     async def forget(self, connector: str) -> None:
         """Deletes the entries of a connector, if the cluster answers."""
-        said = self.table_of(connector, connector)
-        records = [encode_status(key, None) for key in said.statuses]
-        records += [encode_topic(key, None) for key in said.topics]
         try:
-            await self.write(connector, records)
+            await self.write(
+                connector, changes_without_worker(self.table_of(connector, connector), None)
+            )
         except ClusterError as error:
             log.warning("status.not_written", error=str(error))
 
-    async def _tell_loaded(self, tail: LogTail) -> None:
+    async def _set_loaded(self, tail: LogTail) -> None:
         await tail.caught_up.wait()
         self._loaded.set()
 
     def _take(self, key: bytes | None, value: bytes | None) -> None:
-        if (about := decode_key(key)) is None:
+        if (decoded := decode_key(key)) is None:
             return
         try:
-            self._tables.setdefault(about.connector, StatusTable()).take(key, value)
+            self._tables.setdefault(decoded.connector, StatusTable()).take(key, value)
         except SchemaError as error:
             log.warning("status.unreadable", topic=self._topic, error=str(error))
 
@@ -146,13 +132,44 @@ class WorkerStatusTopic:
             await admin.close()
 
 
-def _of(connector: str, key: bytes, value: bytes | None) -> Written:
-    """The same record for a connector of another name."""
-    match decode_key(key):
-        case ConnectorKey() | TaskKey() as about:
-            return str(replace(about, connector=connector)).encode(), value
-        case TopicKey() as topic:
-            found = None if value is None else decode_topic(value)
-            return encode_topic(replace(topic, connector=connector), found)
-        case None:
-            return key, value
+class ConnectorStatuses:
+    """
+    The entries of one connector in the worker's topic; implements ``StatusEntries``.
+
+    Args:
+        target: the connector's target state; None if it was deleted.
+    """
+
+    def __init__(
+        self,
+        connector: Connector,
+        topic: WorkerStatusTopic,
+        target: Callable[[], TargetState | None],
+    ) -> None:
+        self._connector = connector
+        self._topic = topic
+        self._target = target
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether the worker has a status topic; standalone workers have none."""
+        return self._topic.is_enabled
+
+    @property
+    def target(self) -> TargetState | None:
+        """The connector's target state; None if it was deleted."""
+        return self._target()
+
+    async def load(self, snapshot: FlowSnapshot) -> None:
+        """Waits until the topic was read, and puts the connector's entries into the snapshot."""
+        await self._topic.loaded()
+        connector = self._connector
+        snapshot.statuses = self._topic.table_of(connector.name, connector.kind.part)
+
+    async def write(self, snapshot: FlowSnapshot, changes: Iterable[StatusChange]) -> None:
+        """Writes under the connector's own name."""
+        del snapshot  # which has the changes after the next load
+        await self._topic.write(self._connector.name, changes)
+
+    async def close(self) -> None:
+        """No-op: all connectors share the topic's connection."""

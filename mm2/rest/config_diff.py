@@ -38,7 +38,6 @@ class ConfigDiff:
     resets: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
         return bool(self.changes or self.resets)
 
 
@@ -49,9 +48,7 @@ def replace_diff(
     What a whole configuration asks for.
 
     Args:
-        present: as it is shown.
         asked: as it is to be. What is left out is as the file says.
-        altered: keys that are altered now.
 
     Raises:
         ConfigErrors: it would change what a connector is, or has hidden values that are not known.
@@ -67,7 +64,6 @@ def patch_diff(present: Mapping[str, str], asked: Mapping[str, str | None]) -> C
     What a change of some keys asks for (KIP-477).
 
     Args:
-        present: as it is shown.
         asked: new values; None is no value.
 
     Raises:
@@ -103,7 +99,6 @@ def check_expressions(
 
     Args:
         before: a configuration; what stays as it is may have expressions.
-        after: the values that are asked for.
         providers_only: whether expressions are taken, and only keys that define providers are not.
 
     Raises:

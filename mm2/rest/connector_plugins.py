@@ -39,9 +39,6 @@ class ConnectorPlugin:
 
     Attributes:
         class_name: in full, Java's.
-        type: its type.
-        keys: its definition.
-        check: what is wrong with a configuration.
     """
 
     class_name: str
@@ -89,7 +86,6 @@ class Plugins:
     Finds classes by the names that Connect allows: in full, simple, or without "Connector".
 
     Attributes:
-        all: the classes.
         resolves: whether checks look up what expressions in configurations stand for, so that who
             may change nothing is not to ask.
     """
@@ -131,7 +127,8 @@ class Plugins:
 def _definition(key: Key) -> dict[str, object]:
     return {
         "name": key.name,
-        "type": key.type.name,
+        # Clients of Connect know the types of Kafka alone.
+        "type": "STRING" if key.type is Type.SIZE else key.type.name,
         "required": key.required,
         "default_value": key.default,
         "importance": key.importance,

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from mm2.core.connect.status_records import Status
+
 JsonObject = Mapping[str, object]
 """A JSON object that is not validated."""
 
@@ -31,29 +33,13 @@ class TaskTarget(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """
-    The state of a connector or a task.
-
-    Attributes:
-        state: RUNNING, PAUSED, STOPPED, FAILED, UNASSIGNED or RESTARTING.
-        worker_id: the node that has it; empty if none has.
-        trace: why it failed; empty if it has not.
-    """
-
-    state: str
-    worker_id: str = ""
-    trace: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorStatus:
-    """States of a connector and of its tasks, whose numbers need not be dense."""
+    """Statuses of a connector and of its tasks, whose numbers need not be dense."""
 
     name: str
     type: ConnectorType
-    connector: State
-    tasks: Mapping[int, State] = field(default_factory=dict)
+    connector: Status
+    tasks: Mapping[int, Status] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

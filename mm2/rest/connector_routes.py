@@ -7,15 +7,14 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote
 
+from mm2.core.connect.status_records import RunState
 from mm2.errors import ClusterError
 from mm2.rest.connector_protocol import (
     ConnectorInfo,
-    ConnectorStatus,
     ConnectorType,
-    State,
     TaskTarget,
 )
-from mm2.rest.documents import info_document, status_document
+from mm2.rest.documents import info_document, status_document, status_without_tasks
 from mm2.rest.requests import Api, Request, Response, changes_of, config_of
 from mm2.rest.rest_errors import RestError, bad_request
 from mm2.rest.routes import CONNECTOR, Parameter, RouteTable
@@ -61,8 +60,8 @@ def _unseen(name: str, parts: set[str], reason: str) -> dict[str, object]:
     kind = ConnectorType.SOURCE
     found: dict[str, object] = {}
     if "status" in parts:
-        state = State(state="UNASSIGNED", worker_id="", trace=reason)
-        found["status"] = status_document(ConnectorStatus(name=name, type=kind, connector=state))
+        status = status_without_tasks(name, RunState.UNASSIGNED, trace=reason)
+        found["status"] = status_document(status)
     if "info" in parts:
         info = ConnectorInfo(name=name, type=kind, config={"name": name}, tasks=[])
         found["info"] = info_document(info)
@@ -166,7 +165,7 @@ async def put_config(api: Api, call: Request) -> Response:
     Gives a connector a configuration.
 
     Dedicated mode: what differs from the present one becomes an alteration of the flow, over
-    its file; keys that are left out are as the file says again. Values that read [hidden] stay
+    its file. Keys that are left out are as the file says again. Values that read [hidden] stay
     as they are.
     """
     config = call.config()

@@ -27,7 +27,6 @@ class Origins:
 
     Args:
         patterns: of origins, in Java's syntax; "*" is any.
-        methods: what pages may ask.
 
     Raises:
         ConfigError: a pattern is wrong.

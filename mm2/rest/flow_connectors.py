@@ -15,8 +15,10 @@ from typing import Final, NoReturn
 
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
+from mm2.core.connect.status_records import RunState
 from mm2.core.model import SOURCE_CONNECTOR
 from mm2.errors import ClusterError
+from mm2.herder.view.followed_flows import FollowedFlows
 from mm2.kafka.admin import Admin
 from mm2.rest.config_diff import patch_diff, replace_diff
 from mm2.rest.connector_protocol import (
@@ -28,25 +30,24 @@ from mm2.rest.connector_protocol import (
     Readiness,
     TaskTarget,
 )
+from mm2.rest.documents import (
+    altered_config,
+    assigned_partitions,
+    connector_name,
+    connector_of,
+    existing,
+    names_of,
+    problems_text,
+    shown_config,
+    status_of,
+    status_without_tasks,
+)
 from mm2.rest.flow_control import (
     FlowControl,
     alter_positions,
     positions_of,
     reset_positions,
 )
-from mm2.rest.flow_documents import (
-    altered_config,
-    assigned_partitions,
-    connector_name,
-    connector_of,
-    existing,
-    failed_status,
-    names_of,
-    shown_config,
-    status_of,
-    trace_of,
-)
-from mm2.rest.followed_flows import FlowViews
 from mm2.rest.readiness import readiness_of
 from mm2.rest.rest_errors import RestError, bad_request, conflict, unknown_connector
 
@@ -59,28 +60,26 @@ class FlowConnectors:
     The connectors of flows; implements ``Connectors``.
 
     Args:
-        flows: the flows as their file has them now.
-        views: how flows are.
         failed: flows of the file that cannot run; their connectors have failed.
     """
 
     def __init__(
         self,
         flows: Callable[[], Sequence[FlowConfig]],
-        views: FlowViews,
+        views: FollowedFlows,
         failed: Callable[[], Sequence[FailedFlow]] = tuple,
     ) -> None:
         self._flows = flows
         self._failed = failed
         self._views = views
-        self._steering = FlowControl(views)
+        self._control = FlowControl(views)
 
     async def cluster_id(self) -> str:
         """The id of the first target, where this node has its topics."""
         return await _cluster_id(self._flows()[0])
 
     async def readiness(self, only: str | None) -> Readiness:
-        """Which flows of the file can do their work, and which of their clusters answer."""
+        """Which flows of the file are ready, and which of their clusters answer."""
         flows = {str(config.flow): config for config in self._flows()}
         return await readiness_of(flows, self._views, only)
 
@@ -93,8 +92,8 @@ class FlowConnectors:
         """
         A connector's configuration, alterations included, and its tasks.
 
-        While the target is away, as they were seen last. Never without the alterations: whoever
-        sends the configuration back with one change would take them back.
+        While the target does not answer, as they were read last. Never without the alterations: a
+        client that sends the configuration back with one change would reset them.
         """
         config, connector = self._find(name)
         view = await self._views.last(config)
@@ -106,7 +105,7 @@ class FlowConnectors:
         )
 
     async def info_quickly(self, name: str) -> ConnectorInfo:
-        """As ``info``; what the file says, if that cannot be had in some seconds."""
+        """As ``info``; if that takes more than some seconds, the configuration of the file."""
         if self._failure(name) is not None:
             return ConnectorInfo(name=name, type=ConnectorType.SOURCE, config={"name": name})
         with suppress(ClusterError, TimeoutError):
@@ -122,9 +121,9 @@ class FlowConnectors:
         return altered_config(config, connector, await self._views.last(config))
 
     async def status(self, name: str) -> ConnectorStatus:
-        """How a connector is."""
+        """A connector's status."""
         if (failure := self._failure(name)) is not None:
-            return failed_status(name, failure)
+            return status_without_tasks(name, RunState.FAILED, trace=problems_text(failure))
         config, connector = self._find(name)
         view = await self._views.of(config)
         return status_of(name, connector_of(view, name, connector))
@@ -170,44 +169,44 @@ class FlowConnectors:
 
     async def put_config(self, name: str, config: Mapping[str, str]) -> tuple[ConnectorInfo, bool]:
         """Alters the flow by what differs from its present configuration."""
-        await self._steering.alter(
+        await self._control.alter(
             *self._find(name), lambda present, altered: replace_diff(present, config, altered)
         )
         return await self.info(name), False
 
     async def patch_config(self, name: str, changes: Mapping[str, str | None]) -> ConnectorInfo:
         """Alters the flow."""
-        await self._steering.alter(
+        await self._control.alter(
             *self._find(name), lambda present, _: patch_diff(present, changes)
         )
         return await self.info(name)
 
     async def set_target_state(self, name: str, target: TaskTarget) -> None:
-        """Has a connector run, pause or stop."""
-        await self._steering.set_target_state(*self._find(name), target)
+        """Sets a connector's target state."""
+        await self._control.set_target_state(*self._find(name), target)
 
     async def restart(
         self, name: str, *, include_tasks: bool, only_failed: bool
     ) -> ConnectorStatus:
-        """Has a connector start anew, or failed tasks alone; returns how it is meanwhile."""
-        return await self._steering.restart(
+        """Restarts a connector, or failed tasks alone; returns its status meanwhile."""
+        return await self._control.restart(
             *self._find(name), include_tasks=include_tasks, only_failed=only_failed
         )
 
     async def restart_task(self, name: str, task: int) -> None:
-        """Has one task start anew."""
-        await self._steering.restart_task(*self._find(name), task)
+        """Restarts one task."""
+        await self._control.restart_task(*self._find(name), task)
 
     async def offsets(self, name: str) -> Sequence[Position]:
         """Positions of copying; the other connectors have none."""
         return await positions_of(*self._find(name))
 
     async def alter_offsets(self, name: str, document: JsonObject) -> str:
-        """Moves a stopped flow."""
+        """Alters the offsets of a stopped flow."""
         return await alter_positions(*self._find(name), document)
 
     async def reset_offsets(self, name: str) -> str:
-        """Has a stopped flow begin as a new one would."""
+        """Resets the offsets of a stopped flow."""
         return await reset_positions(*self._find(name))
 
     def _all(self) -> list[tuple[FlowConfig, str]]:
@@ -218,7 +217,7 @@ class FlowConnectors:
             if connector_name(config, connector) == name:
                 return config, connector
         if (failure := self._failure(name)) is not None:
-            raise conflict(f"{failure.flow} does not run: {trace_of(failure)}")
+            raise conflict(f"{failure.flow} does not run: {problems_text(failure)}")
         raise unknown_connector(name)
 
     def _failure(self, name: str) -> FailedFlow | None:

@@ -1,6 +1,4 @@
-"""
-Changes connectors of a dedicated node, by commands in the control topic for the flow's leader.
-"""
+"""Changes connectors of a dedicated node by commands in the control topic, for the leader."""
 
 from __future__ import annotations
 
@@ -12,38 +10,34 @@ from typing import Final
 
 from mm2.config.flow_config import FlowConfig
 from mm2.config.overrides import Changes, apply_valid_overrides
+from mm2.core.connect.status_records import RunState
 from mm2.core.model import SOURCE_CONNECTOR
+from mm2.herder.control.alteration_writer import record_of
 from mm2.herder.control.flow_commands import FlowCommands
 from mm2.herder.offsets.offset_changes import OffsetChanges
-from mm2.herder.view.flow_follower import ConnectorView
+from mm2.herder.view.flow_views import ConnectorView
+from mm2.herder.view.followed_flows import READY_WITHIN_S, FollowedFlows
 from mm2.kafka.flow_clusters import admin_clients
 from mm2.protocol.command_records import Alterations, ConnectorState
 from mm2.rest import connector_offsets
 from mm2.rest.config_diff import ConfigDiff
 from mm2.rest.connector_protocol import ConnectorStatus, JsonObject, Position, TaskTarget
-from mm2.rest.flow_documents import (
+from mm2.rest.documents import (
     connector_name,
     connector_of,
     restarting,
     shown_config,
     status_of,
 )
-from mm2.rest.followed_flows import READY_WITHIN_S, FlowViews
 from mm2.rest.rest_errors import bad_request, not_found
 
-_LOOK_EVERY_S: Final = 0.02
-_FAILED: Final = "FAILED"
+_VIEW_EVERY_S: Final = 0.02
 
 
 class FlowControl:
-    """
-    Steers the connectors of flows.
+    """Changes the connectors of flows."""
 
-    Args:
-        views: how flows are.
-    """
-
-    def __init__(self, views: FlowViews) -> None:
+    def __init__(self, views: FollowedFlows) -> None:
         self._views = views
 
     async def alter(
@@ -56,9 +50,7 @@ class FlowControl:
         Alters a flow, and waits until views show it.
 
         Args:
-            config: the flow.
-            connector: whose configuration is meant.
-            difference: what to change, given its present one and what is altered now.
+            difference: what to change, from its present configuration and the keys altered now.
 
         Raises:
             ConfigErrors: the configuration would be wrong.
@@ -71,12 +63,12 @@ class FlowControl:
 
         async with _commands(config) as commands:
             if alteration := await commands.alter_by(request):
-                await self._until_seen(config, alteration.alterations)
+                await self._until_seen(config, record_of(alteration))
 
     async def set_target_state(
         self, config: FlowConfig, connector: str, target: TaskTarget
     ) -> None:
-        """Has a connector run, pause or stop."""
+        """Sets a connector's target state."""
         async with _commands(config) as commands:
             match target:
                 case TaskTarget.RUNNING:
@@ -90,16 +82,16 @@ class FlowControl:
         self, config: FlowConfig, connector: str, *, include_tasks: bool, only_failed: bool
     ) -> ConnectorStatus:
         """
-        Has a connector start anew, which takes its tasks along; or failed tasks alone.
+        Restarts a connector with its tasks, or failed tasks alone.
 
         Returns:
-            How it is, with RESTARTING for what is about to.
+            Its status, with RESTARTING for what is restarted.
         """
         name = connector_name(config, connector)
         status = status_of(name, await self._view(config, connector))
-        failed = [number for number, task in status.tasks.items() if task.state == _FAILED]
+        failed = [number for number, task in status.tasks.items() if task.state is RunState.FAILED]
         async with _commands(config) as commands:
-            if not only_failed or status.connector.state == _FAILED:
+            if not only_failed or status.connector.state is RunState.FAILED:
                 await commands.restart(connector)
                 return restarting(status, status.tasks if include_tasks else ())
             for number in failed if include_tasks else ():
@@ -110,7 +102,7 @@ class FlowControl:
 
     async def restart_task(self, config: FlowConfig, connector: str, task: int) -> None:
         """
-        Has one task start anew.
+        Restarts one task.
 
         Raises:
             RestError: there is no such task.
@@ -126,11 +118,11 @@ class FlowControl:
         return connector_of(view, connector_name(config, connector), connector)
 
     async def _until_seen(self, config: FlowConfig, written: Alterations) -> None:
-        """Waits until views show what was written, or somebody has written something newer."""
+        """Waits until views show the alterations, or newer ones."""
         view = await self._views.of(config)
         async with asyncio.timeout(READY_WITHIN_S):
-            while view.steering.alterations.time_ms < written.time_ms:
-                await asyncio.sleep(_LOOK_EVERY_S)
+            while view.desired.alterations.time_ms < written.time_ms:
+                await asyncio.sleep(_VIEW_EVERY_S)
                 view = await self._views.of(config)
 
 
@@ -144,7 +136,7 @@ async def positions_of(config: FlowConfig, connector: str) -> Sequence[Position]
 
 async def alter_positions(config: FlowConfig, connector: str, document: JsonObject) -> str:
     """
-    Moves a stopped flow.
+    Alters the offsets of a stopped flow.
 
     Raises:
         RestError: it is not stopped, or has not drained yet.
@@ -157,7 +149,7 @@ async def alter_positions(config: FlowConfig, connector: str, document: JsonObje
 
 async def reset_positions(config: FlowConfig, connector: str) -> str:
     """
-    Has a stopped flow begin as a new one would.
+    Resets the offsets of a stopped flow.
 
     Raises:
         RestError: it is not stopped, or has not drained yet.
@@ -168,13 +160,13 @@ async def reset_positions(config: FlowConfig, connector: str) -> str:
 
 
 async def _check_stopped(config: FlowConfig, connector: str) -> None:
-    """Only what has positions, and is to be stopped, may be moved."""
+    """Only offsets of a source connector whose target state is STOPPED may be changed."""
     name = connector_name(config, connector)
     if connector != SOURCE_CONNECTOR:
         raise bad_request(f"Connector {name} has no offsets of its own; see {SOURCE_CONNECTOR}")
     async with _commands(config) as commands:
-        steering = await commands.desired_state()
-    if steering.state_of(connector) is not ConnectorState.STOPPED:
+        desired = await commands.desired_state()
+    if desired.state_of(connector) is not ConnectorState.STOPPED:
         raise connector_offsets.not_stopped(name)
 
 

@@ -57,15 +57,14 @@ class ServerSetup:
     Where requests come in, and who is let in.
 
     Attributes:
-        settings: as the user has them.
         bound: the ports; none if none was to be had.
         tls: of https listeners; None if there are none.
         passwords: of those who may come in; None lets everybody in.
-        origins: of the web pages that may.
     """
 
     settings: RestSettings
     bound: Sequence[Bound] = ()
+    metrics: Sequence[Bound] = ()
     tls: ssl.SSLContext | None = None
     passwords: Passwords | None = None
     origins: Origins
@@ -79,7 +78,14 @@ def prepare(settings: RestSettings) -> ServerSetup:
         FatalError: a listener that was asked for cannot be had.
         ConfigError: stores of certificates, passwords or patterns of origins cannot be used.
     """
-    return replace(read_files(settings), bound=bind(settings))
+    found = read_files(settings)
+    metrics = bind(replace(settings, listeners=settings.metrics_listeners, by_default=False))
+    try:
+        return replace(found, bound=bind(settings), metrics=metrics)
+    except FatalError:
+        for each in metrics:
+            each.close()
+        raise
 
 
 def read_files(settings: RestSettings) -> ServerSetup:
@@ -95,7 +101,8 @@ def read_files(settings: RestSettings) -> ServerSetup:
 
 
 def _tls(settings: RestSettings) -> ssl.SSLContext | None:
-    if all(listener.scheme == "http" for listener in settings.listeners):
+    listeners = *settings.listeners, *settings.metrics_listeners
+    if all(listener.scheme == "http" for listener in listeners):
         return None
     return server_tls_context(settings.tls, client_auth=settings.client_auth)
 

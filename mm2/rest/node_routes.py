@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Final
 
@@ -26,6 +27,12 @@ _SCOPE: Final = Parameter(
     doc="Only worker is possible: this node.",
     schema={"type": "string", "enum": ["worker", "cluster"], "default": "worker"},
 )
+_AFTER: Final = Parameter(
+    name="after",
+    doc="Only events with higher numbers than this one.",
+    schema={"type": "integer", "minimum": 0, "default": 0},
+)
+_MOST_DIGITS: Final = 20
 _FLOW: Final = Parameter(
     name="flow",
     doc="Only this flow and its clusters: A->B, A-%3EB in a URL; of a worker a connector's name.",
@@ -38,7 +45,8 @@ async def get_root(api: Api, call: Request) -> Response:
     """
     Shows release and cluster.
 
-    version is the release of Kafka Connect whose interface this is, commit our own.
+    version is the release of Kafka Connect whose interface this is, commit our own. Browsers, which
+    accept text/html, get the status page.
     """
     return Response(
         body={
@@ -102,6 +110,31 @@ def _readiness(status: str, reasons: Iterable[str], found: Readiness) -> Respons
     }
     is_ready = status == "ready"
     return Response(status=HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE, body=body)
+
+
+@NODE_ROUTES.add("GET", "/metrics", answers={200: "Metrics"}, refusals=(404,))
+async def get_metrics(api: Api, call: Request) -> Response:
+    """
+    Exports metrics of the flows that this node leads, in Prometheus' text format.
+
+    404 if metrics.enabled is false.
+    """
+    if api.metrics is None:
+        raise not_found("Metrics are off (metrics.enabled).")
+    return Response(text=await api.metrics.scrape())
+
+
+@NODE_ROUTES.add("GET", "/events", query=(_AFTER,), answers={200: "Events"}, refusals=(400,))
+async def list_events(api: Api, call: Request) -> Response:
+    """
+    Lists the newest events of this node's log, the oldest first.
+
+    A node keeps 1,000. Numbers grow with each event, also over restarts.
+    """
+    written = next(iter(call.query.get("after", ())), "0")
+    if not written.isascii() or not written.isdecimal() or len(written) > _MOST_DIGITS:
+        raise bad_request(f"after={written}: write the number of an event.")
+    return Response(body=[asdict(event) for event in api.events.after(int(written))])
 
 
 @NODE_ROUTES.add("GET", "/connector-plugins", query=(_CONNECTORS_ONLY,), answers={200: "Plugins"})

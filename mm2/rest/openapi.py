@@ -13,7 +13,7 @@ from mm2.rest.offset_routes import POSITION_ROUTES
 from mm2.rest.requests import Api, Request, Response
 from mm2.rest.routes import MESSAGES, Route, RouteTable
 from mm2.rest.schemas import SCHEMAS, reference
-from mm2.rest.state_routes import STEERING_ROUTES
+from mm2.rest.state_routes import STATE_ROUTES
 
 _PATH_NAME: Final = re.compile(r"\{(\w+)\}")
 _PATH_DOCS: Final = {
@@ -91,10 +91,11 @@ def _response(route: Route, status: int) -> dict[str, object]:
 
 
 def _content(schema: str) -> dict[str, object]:
-    return {"application/json": {"schema": reference(schema)}}
+    kind = "text/plain" if schema == "Metrics" else "application/json"
+    return {kind: {"schema": reference(schema)}}
 
 
-ROUTES: Final = RouteTable([*NODE_ROUTES, *CONNECTOR_ROUTES, *STEERING_ROUTES, *POSITION_ROUTES])
+ROUTES: Final = RouteTable([*NODE_ROUTES, *CONNECTOR_ROUTES, *STATE_ROUTES, *POSITION_ROUTES])
 """All routes; this module's own is the last."""
 
 
@@ -108,7 +109,7 @@ _HEAD: Final = """\
 # REST interface
 
 Each node answers on `listeners`, with the public interface of Kafka Connect 4.3: its paths, bodies,
-statuses and error bodies, so that Connect's clients show and steer our flows. In dedicated mode
+statuses and error bodies. So Connect's clients show and steer our flows. In dedicated mode
 the connectors are called `A->B.MirrorSourceConnector` and so on, `A-%3EB.MirrorSourceConnector` in
 a URL. Any node answers for every flow of its file, whoever leads it. [How to use
 it](../how-to/use-the-rest-interface.md).

@@ -16,12 +16,7 @@ _SCHEME: Final = "basic"
 
 
 class Passwords:
-    """
-    Those who may use the interface; does not print them.
-
-    Args:
-        known: passwords by names.
-    """
+    """Those who may use the interface; does not print them."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self._known = {name.encode(): password.encode() for name, password in known.items()}

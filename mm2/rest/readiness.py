@@ -1,4 +1,4 @@
-"""Which flows can do their work: their clusters answer, and somebody leads them."""
+"""Which flows are ready: their clusters answer, and a node leads them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mm2.config.flow_config import FlowConfig
 from mm2.core.model import ClusterAlias
 from mm2.errors import ClusterError, ConfigError
 from mm2.herder.view.flow_problems import problems_of
+from mm2.herder.view.followed_flows import FollowedFlows
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import check_reachable
 from mm2.rest.connector_protocol import Readiness
-from mm2.rest.followed_flows import FlowViews
 from mm2.rest.rest_errors import not_found
 
 _Cluster: TypeAlias = tuple[str, str]
@@ -21,15 +21,14 @@ _Cluster: TypeAlias = tuple[str, str]
 
 
 async def readiness_of(
-    flows: Mapping[str, FlowConfig], views: FlowViews, only: str | None
+    flows: Mapping[str, FlowConfig], views: FollowedFlows, only: str | None
 ) -> Readiness:
     """
-    Asks all clusters of flows at the same time, and then whether somebody leads the flows.
+    Sends a request to all clusters of flows at the same time, and then checks who leads the flows.
 
     Args:
         flows: by the names that clients know.
-        views: how they are.
-        only: the name of the only one that is asked about.
+        only: check this flow alone.
 
     Raises:
         RestError: there is no such flow.
@@ -52,7 +51,7 @@ async def unreachable(admin: Admin) -> str | None:
     except ClusterError as error:
         return str(error)
     except ConfigError as error:
-        # Its message may have what stands for a secret.
+        # Its message may contain a secret.
         return f"cluster {admin.alias}: {error.key or 'a setting'} cannot be used"
     finally:
         await admin.close()
@@ -60,7 +59,7 @@ async def unreachable(admin: Admin) -> str | None:
 
 
 def _admins(config: FlowConfig) -> Iterator[Admin]:
-    """Clients of those clusters that a flow needs."""
+    """Clients of the clusters that a flow needs."""
     yield Admin(config.flow.target, config.source.target_admin("rest-admin"))
     if config.source.runs or config.checkpoint.runs:
         yield Admin(config.flow.source, config.source.source_admin("rest-admin"))
@@ -71,9 +70,9 @@ def _key(admin: Admin) -> _Cluster:
 
 
 async def _reason(
-    config: FlowConfig, reasons: Mapping[_Cluster, str | None], views: FlowViews
+    config: FlowConfig, reasons: Mapping[_Cluster, str | None], views: FollowedFlows
 ) -> str | None:
-    """Why a flow cannot do its work."""
+    """Why a flow is not ready."""
     for admin in _admins(config):
         if reason := reasons[_key(admin)]:
             return reason

@@ -1,6 +1,4 @@
-"""
-A request and its answer as handlers see them: read, checked for form, and free of any HTTP library.
-"""
+"""A request and its answer as handlers see them: read, checked for form, without HTTP library."""
 
 from __future__ import annotations
 
@@ -9,10 +7,13 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from mm2.core.json_text import read_json
+from mm2.metrics.scrape import Metrics
 from mm2.rest.connector_plugins import Plugins
 from mm2.rest.connector_protocol import Connectors, JsonObject
 from mm2.rest.rest_errors import bad_request
+from mm2.status_page.status_page import StatusPage
 from mm2.telemetry.levels import LogLevels
+from mm2.telemetry.recent_events import RECENT_EVENTS, RecentEvents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +115,13 @@ class Response:
 
     Attributes:
         body: becomes JSON; None for no body.
+        text: metrics, sent as they are in place of a body.
         location: path of what was created.
     """
 
     status: HTTPStatus = HTTPStatus.OK
     body: object = None
+    text: str | None = None
     location: str | None = None
 
 
@@ -129,12 +132,18 @@ class Api:
 
     Attributes:
         starting: why the connectors are not known yet; None if they are.
+        page: for browsers; None if there is none.
+        metrics: exports what this node does; None if it does not.
+        events: of this process.
     """
 
     connectors: Connectors
     plugins: Plugins
     levels: LogLevels
     starting: Callable[[], str | None] = field(default=lambda: None)
+    page: StatusPage | None = None
+    metrics: Metrics | None = None
+    events: RecentEvents = RECENT_EVENTS
 
 
 Handler = Callable[[Api, Request], Awaitable[Response]]

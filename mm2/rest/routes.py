@@ -11,8 +11,8 @@ from typing import Final
 from mm2.rest.requests import Handler
 
 MESSAGES: Final[Mapping[int, str]] = {
-    HTTPStatus.OK: "Done.",
-    HTTPStatus.CREATED: "Made.",
+    HTTPStatus.OK: "OK.",
+    HTTPStatus.CREATED: "Created.",
     HTTPStatus.ACCEPTED: "Will be done; the state tells when it is.",
     HTTPStatus.NO_CONTENT: "Done, or will be; the state tells.",
     HTTPStatus.BAD_REQUEST: "The request is wrong; the message says why.",
@@ -45,8 +45,6 @@ class Parameter:
     A parameter of the query.
 
     Attributes:
-        name: as written.
-        doc: what it does.
         schema: JSON schema of its value.
     """
 

@@ -136,6 +136,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "LoggerLevel": _object({"level": _TEXT}),
     "Logger": _object({"level": _TEXT, "last_modified": {"type": ["integer", "null"]}}),
+    "Metrics": _TEXT,
+    "Events": _list(
+        _object(
+            {
+                "number": _NUMBER,
+                "time": _TEXT,
+                "level": _TEXT,
+                "name": _TEXT,
+                "flow": _TEXT,
+                "fields": _map(_TEXT),
+            }
+        )
+    ),
     "Loggers": _map(reference("Logger")),
     "Anything": _ANYTHING,
 }

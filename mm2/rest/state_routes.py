@@ -1,4 +1,4 @@
-"""``/connectors/{connector}``: how connectors and tasks are, and what they are told to do."""
+"""``/connectors/{connector}``: status, target state and restarts of connectors and tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mm2.rest.requests import Api, Request, Response
 from mm2.rest.rest_errors import not_found
 from mm2.rest.routes import CONNECTOR, Parameter, RouteTable
 
-STEERING_ROUTES: Final = RouteTable()
+STATE_ROUTES: Final = RouteTable()
 
 _BOOLEAN: Final = {"type": "boolean", "default": False}
 _RESTART: Final = (
@@ -20,13 +20,13 @@ _RESTART: Final = (
 )
 
 
-@STEERING_ROUTES.add("GET", f"{CONNECTOR}/status", answers={200: "Status"})
+@STATE_ROUTES.add("GET", f"{CONNECTOR}/status", answers={200: "Status"})
 async def get_status(api: Api, call: Request) -> Response:
     """Shows how a connector and its tasks are."""
     return Response(body=status_document(await api.connectors.status(call.connector)))
 
 
-@STEERING_ROUTES.add("GET", f"{CONNECTOR}/tasks", answers={200: "Tasks"})
+@STATE_ROUTES.add("GET", f"{CONNECTOR}/tasks", answers={200: "Tasks"})
 async def get_tasks(api: Api, call: Request) -> Response:
     """Lists a connector's tasks."""
     name = call.connector
@@ -39,7 +39,7 @@ async def get_tasks(api: Api, call: Request) -> Response:
     )
 
 
-@STEERING_ROUTES.add("GET", f"{CONNECTOR}/tasks/{{task}}/status", answers={200: "TaskStatus"})
+@STATE_ROUTES.add("GET", f"{CONNECTOR}/tasks/{{task}}/status", answers={200: "TaskStatus"})
 async def get_task_status(api: Api, call: Request) -> Response:
     """Shows how a task is."""
     number = _task(call)
@@ -49,7 +49,7 @@ async def get_task_status(api: Api, call: Request) -> Response:
     return Response(body=task_document(number, state))
 
 
-@STEERING_ROUTES.add(
+@STATE_ROUTES.add(
     "POST", f"{CONNECTOR}/tasks/{{task}}/restart", answers={204: None}, refusals=(409,)
 )
 async def restart_task(api: Api, call: Request) -> Response:
@@ -66,7 +66,7 @@ def _task(call: Request) -> int:
     return int(written)
 
 
-@STEERING_ROUTES.add(
+@STATE_ROUTES.add(
     "POST",
     f"{CONNECTOR}/restart",
     query=_RESTART,
@@ -84,21 +84,21 @@ async def restart(api: Api, call: Request) -> Response:
     return Response(status=HTTPStatus.ACCEPTED, body=status_document(status))
 
 
-@STEERING_ROUTES.add("PUT", f"{CONNECTOR}/pause", answers={202: None})
+@STATE_ROUTES.add("PUT", f"{CONNECTOR}/pause", answers={202: None})
 async def pause(api: Api, call: Request) -> Response:
     """Has a connector pause."""
     await api.connectors.set_target_state(call.connector, TaskTarget.PAUSED)
     return Response(status=HTTPStatus.ACCEPTED)
 
 
-@STEERING_ROUTES.add("PUT", f"{CONNECTOR}/resume", answers={202: None})
+@STATE_ROUTES.add("PUT", f"{CONNECTOR}/resume", answers={202: None})
 async def resume(api: Api, call: Request) -> Response:
     """Has a connector go on, after a pause or a stop."""
     await api.connectors.set_target_state(call.connector, TaskTarget.RUNNING)
     return Response(status=HTTPStatus.ACCEPTED)
 
 
-@STEERING_ROUTES.add("PUT", f"{CONNECTOR}/stop", answers={204: None})
+@STATE_ROUTES.add("PUT", f"{CONNECTOR}/stop", answers={204: None})
 async def stop(api: Api, call: Request) -> Response:
     """Has a connector stop, so that its offsets can be altered."""
     await api.connectors.set_target_state(call.connector, TaskTarget.STOPPED)
