@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Final
 
 import click
 
 from mm2.cli.mm2 import main
+from mm2.config.legacy.flags import FLAGS, Flag
 
 _HEAD: Final = """\
 # Commands and exit statuses
@@ -38,15 +40,45 @@ Those up to 3, and 255, are those of Kafka's MirrorMaker.
     connect-standalone [-daemon] WORKER.properties [CONNECTOR.properties|CONNECTOR.json ...]
     connect-distributed [-daemon] WORKER.properties
 
-Run MirrorMaker's connectors in [Connect's way](../how-to/run-in-connect.md) until told to stop: one
-worker with the connectors of some files, or one worker of a group whose connectors come and go over
-REST.
+Run MirrorMaker's connectors in [Connect's way](../how-to/run-in-connect.md) until told to stop. The
+first is one worker with the connectors of some files. The other is one of a group, whose connectors
+come and go over REST.
 
 | status | |
 |---|---|
 | 0 | stopped by SIGTERM or SIGINT, drained and committed; `--help` |
 | 1 | the worker failed; no arguments |
 | 2 | a file is wrong, or cannot be read |
+| 3 | Spark does not start |
+| 128 + n | a second signal n ended it at once |
+
+## mm2
+
+    mm2 [--log-level LEVEL] [--log-format FORMAT] COMMAND ...
+    mm2 --version
+
+The options before the command say what it logs. `--watch` shows a state again and again, and
+`--format` is there where rows are shown. Commands that change settings, positions or offsets of
+groups only show what they would do, unless `--execute` is given.
+"""
+
+_LEGACY: Final = """
+## kafka-mirror-maker
+
+    kafka-mirror-maker --consumer.config FILE --producer.config FILE --include TOPICS [options]
+
+Copies topics as a consumer group, as the tool before MirrorMaker 2 did:
+[how to run it](../how-to/run-the-legacy-mirror-maker.md).
+
+| flag | |
+|---|---|
+"""
+
+_LEGACY_STATUSES: Final = """
+| status | |
+|---|---|
+| 0 | stopped by SIGTERM or SIGINT, and committed; `--help` |
+| 1 | a stream failed; wrong arguments or files |
 | 3 | Spark does not start |
 | 128 + n | a second signal n ended it at once |
 """
@@ -62,19 +94,33 @@ _TAIL: Final = """
 | `./scripts/check`, `./scripts/test` | style and types; tests (`--thorough`: the long ones, too) |
 """
 
+_STATUSES: Final = "Exit status: "
+_NEXT_STATUS: Final = re.compile(r"[,;] (?=\d+ )")
+
 _SEE: Final = {
     "checkpoints": "[Watch groups](../how-to/watch-groups.md)",
+    "completion": "[Prepare a mirror](../how-to/prepare-a-mirror.md)",
+    "demo": "[Install mm2](../how-to/install.md#see-it-work)",
+    "doctor": "[Prepare a mirror](../how-to/prepare-a-mirror.md)",
     "dump": "[Internal topics](internal-topics.md)",
+    "events": "[Read the log](../how-to/read-the-log.md)",
+    "export": "[Prepare a mirror](../how-to/prepare-a-mirror.md)",
     "failback": "[Failback](../runbooks/failback.md)",
     "failover": "[Migrate a consumer group](../runbooks/migrate-a-consumer-group.md), "
     "[unplanned failover](../runbooks/unplanned-failover.md)",
     "flows": "[Change a running mirror](../how-to/change-a-running-mirror.md)",
     "groups": "[Watch groups](../how-to/watch-groups.md)",
     "heartbeats": "[Watch groups](../how-to/watch-groups.md)",
+    "offset-manager": "[Run the offset manager](../how-to/run-the-offset-manager.md)",
     "offsets": "[Move positions](../how-to/move-positions.md)",
+    "import": "[Prepare a mirror](../how-to/prepare-a-mirror.md)",
+    "init": "[Prepare a mirror](../how-to/prepare-a-mirror.md)",
+    "plan": "[Prepare a mirror](../how-to/prepare-a-mirror.md)",
     "status": "[See what a mirror does](../how-to/see-what-a-mirror-does.md)",
     "sync-groups": "[Who is on the way back]"
     "(../explanation/reverse-checkpoints.md#who-is-on-the-way-back)",
+    "verify": "[Verify a copy](../how-to/verify-a-copy.md), "
+    "[replicas and groups](../how-to/verify-replicas-and-groups.md)",
     "translate": "[Offset translation](../explanation/offset-translation.md)",
 }
 
@@ -85,7 +131,26 @@ def reference_page() -> str:
         _section(command, f"mm2 {name}", see=_SEE.get(name))
         for name, command in sorted(main.commands.items())
     )
-    return f"{_HEAD}{commands}{_TAIL}"
+    return f"{_HEAD}{_legacy()}{commands}{_TAIL}"
+
+
+def _legacy() -> str:
+    rows = "".join(f"| {_spellings(flag)} | {_cell(_told(flag))} |\n" for flag in FLAGS)
+    return f"{_LEGACY}{rows}{_LEGACY_STATUSES}"
+
+
+def _spellings(flag: Flag) -> str:
+    value = f" {_cell(flag.value)}" if flag.value else ""
+    return ", ".join(f"`{name}`" for name in (flag.name, *flag.aliases)) + value
+
+
+def _told(flag: Flag) -> str:
+    older = ", ".join(f"`{name}`" for name in flag.older)
+    return f"{flag.doc} Deprecated: {older}." if older else flag.doc
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _section(
@@ -113,9 +178,20 @@ def _section(
 
 
 def _text(command: click.Command) -> str:
-    """The help as paragraphs of one line each; exit statuses are a paragraph, too."""
+    """The help as paragraphs of one line each; exit statuses are a table."""
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
-    return "\n\n".join(_code(" ".join(each.split())) for each in paragraphs) + "\n"
+    lines = (_code(" ".join(each.split())) for each in paragraphs)
+    return "\n\n".join(map(_with_statuses, lines)) + "\n"
+
+
+def _with_statuses(text: str) -> str:
+    listed, end, more = text.removeprefix(_STATUSES).partition(". ")
+    statuses = _NEXT_STATUS.split(listed.rstrip("."))
+    if not text.startswith(_STATUSES) or len(statuses) == 1:
+        return text
+    rows = (" | ".join(each.split(" ", maxsplit=1)) for each in statuses)
+    table = "| status | |\n|---|---|\n" + "\n".join(f"| {row} |" for row in rows)
+    return f"{table}\n\n{more}" if end else table
 
 
 def _rows(command: click.Command, context: click.Context) -> Iterator[str]:

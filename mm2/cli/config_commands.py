@@ -48,8 +48,8 @@ def dump_command(files: tuple[Path, ...], format_: str) -> None:
     Prints what Kafka's MirrorMaker computes of each file, one line of JSON per file.
 
     The line holds the flows, the worker settings of each flow and the settings of its three
-    connectors, or the error for which Kafka's MirrorMaker rejects the file. Values are exact:
-    passwords are NOT hidden. The exit status is 0 even if files are rejected.
+    connectors. Or it holds the error for which Kafka's MirrorMaker rejects the file. Values are
+    exact: passwords are NOT hidden. The exit status is 0 even if files are rejected.
     """
     assert format_ == "json"  # noqa: S101 - the only choice
     for file in files:
@@ -82,8 +82,10 @@ def explain_command(
     """
     Shows for each effective setting where its value comes from: the key, its level and its line.
 
-    Secrets are hidden. The exit status is 3 if --live is given and a target cannot be reached, and
-    1 if it is given and a flow cannot run for what the file says.
+    Secrets are hidden.
+
+    Exit status: 0 done, 1 the file is wrong, or with --live a flow cannot run for what it says,
+    2 wrong usage, 3 with --live: a target cannot be reached.
     """
     try:
         maker = MirrorMakerConfig.of(_loaded(file))
@@ -136,10 +138,10 @@ def _altered(
 async def _asked(config: FlowConfig) -> MirrorMakerConfig | ClusterError | None:
     try:
         async with admin_clients(config) as clusters:
-            said = await FlowCommands(config, clusters).alterations()
+            altered = await FlowCommands(config, clusters).alterations()
     except ClusterError as error:
         return error
-    return apply_valid_overrides(config, said.changes).config.maker
+    return apply_valid_overrides(config, altered.changes).config.maker
 
 
 def _print_sections(sections: list[Section]) -> None:

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the worker and ends the process with its status."""
     main_of(
         "mm2.cli.connect_distributed",
-        "[-daemon] worker.properties",
+        "[options] worker.properties",
         sys.argv[1:] if arguments is None else arguments,
         _run,
     )

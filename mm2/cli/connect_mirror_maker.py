@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from mm2.cli.process_options import add_process_options, export_log_options
 from mm2.core.plugin import close_all
 from mm2.errors import ConfigError, ConfigErrors, FatalError
 
@@ -46,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="CLUSTER",
         help="Target cluster to use for this node.",
     )
+    add_process_options(parser)
     return parser
 
 
@@ -66,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(_EXIT_NO_ARGUMENTS)
     if words[0] == "-daemon":
         sys.exit(_daemon(words[1:]))
-    options = _parser().parse_args(words)
+    options = _parsed(words)
     status = _run(options.config, options.clusters)
     close_all()
     sys.stdout.flush()
@@ -74,6 +76,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # Everything of ours is closed. The interpreter's own way out would still wait for threads of
     # client libraries that wait for clusters which do not answer.
     os._exit(status)
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser()
+    options = parser.parse_args(words)
+    export_log_options(parser, options)
+    return options
 
 
 def _run(path: Path, clusters: Sequence[str] | None) -> int:
@@ -102,7 +111,7 @@ def _all_problems(path: Path, errors: ConfigErrors) -> list[str]:
 
 def _daemon(words: Sequence[str]) -> int:
     """Starts the driver in the background, as the ``-daemon`` flag of Kafka's scripts does."""
-    options = _parser().parse_args(words)
+    options = _parsed(words)
     command = [sys.executable, "-m", "mm2.cli.connect_mirror_maker", str(options.config)]
     if options.clusters:
         command += ["--clusters", *options.clusters]

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the worker and ends the process with its status."""
     main_of(
         "mm2.cli.connect_standalone",
-        "[-daemon] worker.properties [connector.properties|connector.json ...]",
+        "[options] worker.properties [connector.properties|connector.json ...]",
         sys.argv[1:] if arguments is None else arguments,
         _run,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from mm2.cli.process_options import add_process_options, export_log_options
 from mm2.core.plugin import close_all
 from mm2.errors import ConfigErrors, FatalError
 
@@ -30,14 +32,9 @@ def main_of(
         words: the command line.
         run: runs the worker with its files.
     """
-    is_daemon, names = (
-        words[:1] == ["-daemon"],
-        list(words[1:] if words[:1] == ["-daemon"] else words),
-    )
+    is_daemon = words[:1] == ["-daemon"]
     command = program.rpartition(".")[2].replace("_", "-")
-    if not names or "--help" in names or "-h" in names:
-        print(f"Usage: {command} {usage}", file=sys.stderr)
-        sys.exit(0 if names else EXIT_USAGE)
+    names = _files_among(words[1:] if is_daemon else words, f"{command} [-daemon] {usage}", command)
     files = [Path(name) for name in names]
     if unreadable := [file for file in files if not os.access(file, os.R_OK) or file.is_dir()]:
         for file in unreadable:
@@ -51,6 +48,18 @@ def main_of(
     sys.stderr.flush()
     # Everything of ours is closed; threads of client libraries may still wait for clusters.
     os._exit(status)
+
+
+def _files_among(words: Sequence[str], usage: str, command: str) -> list[str]:
+    """The arguments that are no options; ends the process if there are none."""
+    parser = argparse.ArgumentParser(prog=command, usage=usage, allow_abbrev=False)
+    add_process_options(parser)
+    options, names = parser.parse_known_args(words)
+    if not names:
+        parser.print_usage(sys.stderr)
+        sys.exit(EXIT_USAGE)
+    export_log_options(parser, options)
+    return names
 
 
 def _foreground(files: list[Path], run: Callable[[list[Path]], int]) -> int:

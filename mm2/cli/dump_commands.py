@@ -80,6 +80,9 @@ def dump(  # noqa: PLR0917 - options
     Checkpoints, heartbeats and offset syncs print as with Kafka's formatters; exact runs,
     positions, control and progress records likewise. A record that cannot be read is shown as such.
 
+    Of __consumer_offsets, and of an offset manager's topic (--kind offset-manager), it shows what
+    groups have committed.
+
     Exit status: 0 done, 1 there is no such topic, or records of it cannot be read, 2 wrong usage, 3
     the cluster cannot be reached or refuses.
     """

@@ -2,48 +2,157 @@
 
 from __future__ import annotations
 
+import os
+from typing import Final
+
 import click
 
-from mm2.cli.alter_command import alter
-from mm2.cli.checkpoints_commands import checkpoints
 from mm2.cli.config_commands import config
 from mm2.cli.dump_commands import dump
-from mm2.cli.failback_commands import failback
-from mm2.cli.failover_commands import failover
-from mm2.cli.flows_commands import flows
-from mm2.cli.groups_commands import groups
-from mm2.cli.heartbeats_commands import heartbeats
-from mm2.cli.hops_commands import hops
-from mm2.cli.limit_command import limit
-from mm2.cli.offsets_commands import offsets
-from mm2.cli.status_commands import status
-from mm2.cli.sync_groups_commands import sync_groups
-from mm2.cli.translate_commands import translate
+from mm2.cli.dump_log_command import dump_log
+from mm2.cli.flows.alter_command import alter
+from mm2.cli.flows.events_command import events
+from mm2.cli.flows.flows_commands import flows
+from mm2.cli.flows.heartbeats_commands import heartbeats
+from mm2.cli.flows.hops_commands import hops
+from mm2.cli.flows.limit_command import limit
+from mm2.cli.flows.offsets_commands import offsets
+from mm2.cli.flows.status_commands import lag, status, topics, topology
+from mm2.cli.groups.checkpoints_commands import checkpoints
+from mm2.cli.groups.failback_commands import failback
+from mm2.cli.groups.failover_commands import failover
+from mm2.cli.groups.groups_commands import groups
+from mm2.cli.groups.sync_groups_commands import sync_groups
+from mm2.cli.groups.translate_commands import translate
+from mm2.cli.offset_manager_commands import offset_manager
+from mm2.cli.setup.completion_command import completion
+from mm2.cli.setup.demo_command import demo
+from mm2.cli.setup.doctor_command import doctor
+from mm2.cli.setup.export_command import export
+from mm2.cli.setup.import_command import import_
+from mm2.cli.setup.init_command import init
+from mm2.cli.setup.package_env_command import package_env
+from mm2.cli.setup.plan_command import plan
+from mm2.cli.setup.render_command import render
+from mm2.cli.verify_group import verify
+from mm2.telemetry.log_settings import FORMAT_VARIABLE, FORMATS, LEVEL_VARIABLE, LOG_LEVELS
 from mm2.telemetry.logs import configure_command_logs
 
+_SECTIONS: Final = {
+    "Before the start": (
+        "demo",
+        "init",
+        "import",
+        "config",
+        "doctor",
+        "plan",
+        "render",
+        "export",
+        "package-env",
+    ),
+    "While it runs": (
+        "status",
+        "topics",
+        "lag",
+        "topology",
+        "flows",
+        "events",
+        "heartbeats",
+        "hops",
+        "offsets",
+        "verify",
+        "dump",
+        "dump-log",
+    ),
+    "Consumer groups": (
+        "groups",
+        "checkpoints",
+        "translate",
+        "sync-groups",
+        "failover",
+        "failback",
+        "offset-manager",
+    ),
+}
+_OTHERS: Final = "Other commands"
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class SectionedGroup(click.Group):
+    """A group whose help has its commands in sections; what is in none comes last."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the sections."""
+        placed = {name for names in _SECTIONS.values() for name in names}
+        rest = tuple(name for name in self.list_commands(ctx) if name not in placed)
+        for title, names in {**_SECTIONS, _OTHERS: rest}.items():
+            known = [(name, self.commands[name]) for name in names if name in self.commands]
+            rows = [(name, each.get_short_help_str(60)) for name, each in known]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+@click.group(cls=SectionedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="mm2")
-def main() -> None:
-    """Mirrors Kafka clusters: MirrorMaker 2 in Python, its data plane on Spark."""
-    configure_command_logs()
+@click.option(
+    "--log-level",
+    type=click.Choice(LOG_LEVELS, case_sensitive=False),
+    help=f"The least level that goes to standard error, and ${LEVEL_VARIABLE} of Spark's tasks."
+    "  [default: warning]",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(FORMATS, case_sensitive=False),
+    help=f"Of a command that runs until it is stopped; default: ${FORMAT_VARIABLE}, else auto.",
+)
+def main(log_level: str | None, log_format: str | None) -> None:
+    """
+    Mirrors Kafka clusters: MirrorMaker 2 in Python, its data plane on Spark.
+
+    Commands that take a FILE take the one that MM2_CONFIG names, or ./mm2.properties, if none is
+    given.
+    """
+    for variable, value in ((LEVEL_VARIABLE, log_level), (FORMAT_VARIABLE, log_format)):
+        if value is not None:
+            os.environ[variable] = value
+    configure_command_logs(log_level or "warning")
 
 
-main.add_command(checkpoints)
-main.add_command(config)
-main.add_command(dump)
-main.add_command(failback)
-main.add_command(failover)
-flows.add_command(alter)
-flows.add_command(limit)
-main.add_command(flows)
-main.add_command(groups)
-main.add_command(heartbeats)
-main.add_command(hops)
-main.add_command(offsets)
-main.add_command(status)
-main.add_command(sync_groups)
-main.add_command(translate)
+for command in (alter, limit):
+    flows.add_command(command)
+
+for command in (
+    checkpoints,
+    completion,
+    config,
+    demo,
+    doctor,
+    dump,
+    dump_log,
+    events,
+    export,
+    failback,
+    failover,
+    flows,
+    groups,
+    heartbeats,
+    hops,
+    import_,
+    init,
+    lag,
+    offset_manager,
+    offsets,
+    package_env,
+    plan,
+    render,
+    status,
+    sync_groups,
+    topics,
+    topology,
+    translate,
+    verify,
+):
+    main.add_command(command)
 
 if __name__ == "__main__":
     main()

@@ -16,7 +16,7 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.expressions import hide
 from mm2.config.text.properties import load
-from mm2.errors import ClusterError, ConfigError, ConfigErrors, PatternTimeout
+from mm2.errors import ClusterError, ConfigError, ConfigErrors
 
 T = TypeVar("T")
 
@@ -24,11 +24,28 @@ CHECK_FAILED: Final = 1
 USAGE: Final = 2
 UNREACHABLE: Final = 3
 
-FILE: Final = click.argument("file", type=click.Path(path_type=Path))
+FILE: Final = click.argument(
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="MM2_CONFIG",
+    default="mm2.properties",
+)
+"""Where it is not given, ``MM2_CONFIG`` names it, or it is in the working directory."""
+
 FLOW: Final = click.option("--flow", help="Which flow, written A->B; needed if there are several.")
 FORMAT: Final = click.option(
     "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True
 )
+EXECUTE: Final = click.option(
+    "--execute", is_flag=True, help="Does it; without, only what would be done is shown."
+)
+"""
+Of all commands that change settings, positions or offsets of groups.
+
+Those that pause, stop, resume or restart do so at once: they have nothing to show beforehand.
+"""
+NOT_EXECUTED: Final = "Nothing has been changed; --execute does it."
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -39,7 +56,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         end(UNREACHABLE, str(error))
     except ConfigErrors as errors:
         end(CHECK_FAILED, *map(str, errors.problems))
-    except PatternTimeout as error:
+    except ConfigError as error:
         end(CHECK_FAILED, str(error))
 
 
@@ -71,9 +88,7 @@ def flow_of(file: Path, wanted: str | None, problems: Iterable[str] = ()) -> Flo
     The flow that is meant; the only one that is enabled, if none is named.
 
     Args:
-        file: that has it.
-        wanted: its name.
-        problems: what else is wrong with the options, to be told together.
+        problems: what else is wrong with the options, to be reported together.
 
     Raises:
         UsageError: there is a problem.

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from mm2.core.amounts import bytes_text
+from mm2.core.display_text import node_text
 from mm2.core.times import age_text
 
 Value: TypeAlias = str | int | bool | None
@@ -13,18 +15,27 @@ Row: TypeAlias = Mapping[str, Value]
 
 FORMATS: Final = ("table", "json", "yaml", "tsv")
 _DURATION: Final = "_ms"
+_BYTES: Final = frozenset({"bytes", "bytes_left"})
+_BYTES_PER_SECOND: Final = "bytes_per_s"
+_NODES: Final = frozenset({"leader", "worker_id"})
+_PERCENTAGE: Final = "percent"
+_BAR_WIDTH: Final = 10
 
 
-def rendered(columns: Sequence[str], rows: Sequence[Row], format_: str) -> str:
+def rendered(
+    columns: Sequence[str], rows: Sequence[Row], format_: str, *, with_bars: bool = False
+) -> str:
     """
     The rows as text: a table, tab-separated values with a head, or a list in JSON or YAML.
 
-    A table is for people: it shows durations with a unit of their size, and says yes and no.
+    A table is for people: it shows durations and bytes with a unit of their size, eight digits of
+    the UUID in the name of a node, and says yes and no.
 
     Args:
         columns: their names, which the rows use as keys; durations end in ``_ms``.
         rows: the values; None is an empty field, or null.
         format_: one of ``FORMATS``.
+        with_bars: whether a table draws a bar beside each percentage.
     """
     if format_ == "json":
         return json.dumps([dict(row) for row in rows], indent=2)
@@ -33,12 +44,13 @@ def rendered(columns: Sequence[str], rows: Sequence[Row], format_: str) -> str:
     if format_ == "tsv":
         written = [[_text(row[column]) for column in columns] for row in rows]
         return "\n".join("\t".join(line) for line in [list(columns), *written])
-    return _table(columns, rows)
+    return _table(columns, rows, with_bars=with_bars)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Row]) -> str:
+def _table(columns: Sequence[str], rows: Sequence[Row], *, with_bars: bool) -> str:
     head = [column.removesuffix(_DURATION).upper() for column in columns]
-    lines = [head, *([_shown(column, row[column]) for column in columns] for row in rows)]
+    show = _shown_with_bar if with_bars else _shown
+    lines = [head, *([show(column, row[column]) for column in columns] for row in rows)]
     widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
     padded = (
         "  ".join(field.ljust(width) for field, width in zip(line, widths, strict=True))
@@ -58,7 +70,20 @@ def _shown(column: str, value: Value) -> str:
         return "yes" if value else "no"
     if isinstance(value, int) and column.endswith(_DURATION):
         return age_text(value)
+    if isinstance(value, int) and column in _BYTES:
+        return bytes_text(value)
+    if isinstance(value, int) and column == _BYTES_PER_SECOND:
+        return f"{bytes_text(value)}/s"
+    if isinstance(value, str) and column in _NODES:
+        return node_text(value)
     return _text(value)
+
+
+def _shown_with_bar(column: str, value: Value) -> str:
+    if column != _PERCENTAGE or not isinstance(value, int):
+        return _shown(column, value)
+    full = value * _BAR_WIDTH // 100
+    return f"{'█' * full}{'░' * (_BAR_WIDTH - full)} {value}"
 
 
 def _text(value: Value) -> str:

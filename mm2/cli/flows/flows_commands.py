@@ -23,7 +23,9 @@ from mm2.cli.options import (
     tell,
     wrong_flows,
 )
+from mm2.cli.progress import waiting
 from mm2.cli.rows import Row, rendered
+from mm2.cli.watching import WATCH, look, run_until_interrupted
 from mm2.config.flow_config import FlowConfig
 from mm2.config.text.redact import shown
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
@@ -73,8 +75,9 @@ def flows() -> None:
 @flows.command("show")
 @FILE
 @FLOW
+@WATCH
 @FORMAT
-def show_command(file: Path, flow: str | None, format_: str) -> None:
+def show_command(file: Path, flow: str | None, watch: float | None, format_: str) -> None:
     """
     Shows what is wanted of each flow, and whether somebody runs it.
 
@@ -84,8 +87,13 @@ def show_command(file: Path, flow: str | None, format_: str) -> None:
     found = flows_of(file, flow)
     configs = [each for each in found.flows if each.source.runs or flow]
     wrong = wrong_flows(file, found.failed)
-    rows, problems = run(lambda: rows_of(configs, _status))
-    click.echo(rendered(_COLUMNS, rows, format_))
+    problems: list[str] = []
+
+    def show(seen: tuple[list[Row], list[str]]) -> None:
+        rows, problems[:] = seen
+        click.echo(rendered(_COLUMNS, rows, format_))
+
+    run_until_interrupted(lambda: look(lambda: rows_of(configs, _status), show, watch))
     if problems or wrong:
         end(UNREACHABLE if problems else CHECK_FAILED, *wrong, *problems)
 
@@ -118,7 +126,8 @@ def stop_command(
             await switch.until_stopped(within_s=timeout)
 
     try:
-        run(lambda: _on(config, work))
+        with waiting(f"{_named(config, connector)}: drains and commits"):
+            run(lambda: _on(config, work))
     except FlowError as error:
         end(CHECK_FAILED, str(error))
     tell([f"{_named(config, connector)}: stopped"])
@@ -139,7 +148,7 @@ def pause_command(file: Path, flow: str | None, connector: str | None, reason: s
 
     async def work(switch: FlowSwitch) -> bool:
         await switch.commands.pause(connector, reason=reason)
-        return connector in {None, SOURCE_CONNECTOR} and (await switch.wanted()).is_stopped
+        return connector in {None, SOURCE_CONNECTOR} and (await switch.desired_state()).is_stopped
 
     is_stopped = run(lambda: _on(config, work))
     told = "stays stopped until it is resumed" if is_stopped else "paused"
@@ -222,7 +231,7 @@ async def _status(config: FlowConfig) -> FlowStatus:
 
 
 def _row(config: FlowConfig, status: FlowStatus) -> Row:
-    wanted = status.steering.flow
+    wanted = status.desired.flow
     at_ms = wanted.time_ms
     return {
         "flow": str(config.flow),
@@ -233,23 +242,23 @@ def _row(config: FlowConfig, status: FlowStatus) -> Row:
         "epoch": status.epoch,
         "tasks": status.tasks,
         "owner": status.owner,
-        "connectors": _connectors(status.steering),
-        "altered": _altered(status.steering) or None,
+        "connectors": _connectors(status.desired),
+        "altered": _altered(status.desired) or None,
     }
 
 
-def _connectors(steering: DesiredState) -> str | None:
+def _connectors(desired: DesiredState) -> str | None:
     """Those that do not work because somebody wants it so."""
-    states = {name: steering.state_of(name) for name in CONNECTORS}
+    states = {name: desired.state_of(name) for name in CONNECTORS}
     resting = [
         f"{name} {state}" for name, state in states.items() if state is not ConnectorState.RUNNING
     ]
     return ", ".join(resting) or None
 
 
-def _altered(steering: DesiredState) -> str:
+def _altered(desired: DesiredState) -> str:
     """Settings over those of the file, without secrets."""
     return ", ".join(
         f"{key} left out" if value is None else f"{key} = {shown(key, value)}"
-        for key, value in sorted(steering.alterations.changes.items())
+        for key, value in sorted(desired.alterations.changes.items())
     )

@@ -26,7 +26,7 @@ from mm2.cli.options import (
 from mm2.cli.rows import Row, rendered
 from mm2.client.heartbeat_health import check_heartbeats
 from mm2.config.checks.failed_flows import FlowsOfFile
-from mm2.core.heartbeats import FlowHealth
+from mm2.core.heartbeat_hops import FlowHealth
 from mm2.core.times import parse_duration_ms, time_text
 
 _COLUMNS: Final = ["flow", "way", "hops", "last", "age_ms", "alive", "expected"]

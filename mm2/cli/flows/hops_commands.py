@@ -13,7 +13,7 @@ from mm2.client.mirror_client import MirrorClient
 from mm2.client.query_clusters import query_each
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, TopicName
-from mm2.core.topics.topology import (
+from mm2.core.topics.cycle_detection import (
     count_hops,
     heartbeat_topics,
     replication_hops,

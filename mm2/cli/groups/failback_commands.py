@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import click
 
-from mm2.cli.group_move_options import DRAIN, EXECUTE, move_options, moved, wishes
+from mm2.cli.groups.group_move_options import DRAIN, chosen_options, move, move_options
+from mm2.cli.options import EXECUTE
 
 _RESUME: Final = click.option(
     "--resume/--no-resume",
@@ -22,8 +23,8 @@ def failback() -> None:
     Moves consumer groups from the target of a flow back to its source.
 
     Stop the groups' consumers first. Where they read copies, they go on at the original of the
-    first copy that they have not read; where they read topics that the opposite flow copies, at the
-    copy of the first unread record.
+    first copy that they have not read. Where they read topics that the opposite flow copies, they
+    go on at the copy of the first unread record.
 
     Exit status: 0 go, or done; 1 no-go, with the reasons; 2 wrong usage, 3 a cluster that is needed
     cannot be reached or refuses.
@@ -36,7 +37,7 @@ def failback() -> None:
 @_RESUME
 def plan_command(file: Path, flow: str | None, format_: str, **options: Any) -> None:
     """Shows where the groups would go on, and what speaks for and against it."""
-    _moved(file, flow, format_, execute=False, **options)
+    _move(file, flow, format_, execute=False, **options)
 
 
 @failback.command("execute")
@@ -52,10 +53,10 @@ def execute_command(
 
     Writes only with --execute.
     """
-    _moved(file, flow, format_, execute=execute, **options)
+    _move(file, flow, format_, execute=execute, **options)
 
 
-def _moved(
+def _move(
     file: Path,
     flow: str | None,
     format_: str,
@@ -66,11 +67,11 @@ def _moved(
     all_groups: bool,
     **options: Any,
 ) -> None:
-    wanted = wishes(
+    chosen = chosen_options(
         all_groups=all_groups,
         drain=bool(drain),
         fence=False,
         resume=all_groups if resume is None else resume,
         **options,
     )
-    moved(file, flow, wanted, is_back=True, execute=execute, format_=format_)
+    move(file, flow, chosen, is_back=True, execute=execute, format_=format_)

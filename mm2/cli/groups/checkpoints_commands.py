@@ -8,12 +8,13 @@ from typing import Final
 
 import click
 
-from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
-from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run
+from mm2.cli.check_rows import conclude
+from mm2.cli.groups.group_options import GROUPS, PATTERN, chosen, group_problems, unknown_groups
+from mm2.cli.options import FILE, FLOW, FORMAT, flow_of, run
 from mm2.cli.rows import Row, rendered
-from mm2.client.group_status import checkpoints_now
+from mm2.client.group_survey import checkpoints_now
 from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint
-from mm2.core.failover.group_lag import APPROXIMATE, EXACT
+from mm2.core.failover.group_partition import Accuracy
 from mm2.core.model import GroupId, TopicPartition
 
 _COLUMNS: Final = [
@@ -46,10 +47,10 @@ def checkpoints(
     reached.
     """
     config = flow_of(file, flow, group_problems(groups, pattern))
-    wanted = chosen(groups, pattern, lambda _: True)
+    is_meant = chosen(groups, pattern, lambda _: True)
 
     async def asked() -> GroupCheckpoints:
-        return await checkpoints_now(config, wanted)
+        return await checkpoints_now(config, is_meant)
 
     found = run(asked)
     now_ms = time.time_ns() // 1_000_000
@@ -59,8 +60,7 @@ def checkpoints(
         for where, each in sorted(known.items())
     ]
     click.echo(rendered(_COLUMNS, rows, format_))
-    if strangers := unheard_of(groups, found):
-        end(CHECK_FAILED, *strangers)
+    conclude(unknown_groups(groups, found))
 
 
 def _row(group: GroupId, where: TopicPartition, known: RemoteCheckpoint, now_ms: int) -> Row:
@@ -70,7 +70,7 @@ def _row(group: GroupId, where: TopicPartition, known: RemoteCheckpoint, now_ms:
         "partition": where.partition,
         "upstream": known.checkpoint.upstream_offset,
         "downstream": known.checkpoint.downstream_offset,
-        "accuracy": EXACT if known.exact else APPROXIMATE,
+        "accuracy": (Accuracy.EXACT if known.exact else Accuracy.APPROXIMATE).value,
         "age_ms": max(0, now_ms - known.timestamp_ms),
         "metadata": known.checkpoint.metadata,
     }

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
 import click
 
-from mm2.cli.group_options import GROUPS, PATTERN, chosen, group_problems, unheard_of
-from mm2.cli.options import CHECK_FAILED, FILE, FLOW, FORMAT, end, flow_of, run, tell
+from mm2.cli.check_rows import conclude
+from mm2.cli.groups.group_options import GROUPS, PATTERN, chosen, group_problems, unknown_groups
+from mm2.cli.options import FILE, FLOW, FORMAT, flow_of, run
 from mm2.cli.rows import Row, rendered
 from mm2.client.group_status import GroupStatus
-from mm2.client.translate_offsets import TranslatedOffset, translate_groups, translate_offset
+from mm2.client.translate_offsets import translate_groups, translate_offset
+from mm2.core.checks import Check
+from mm2.core.failover.group_partition import GroupPartition
 from mm2.core.model import TopicName, TopicPartition
 
 _COLUMNS: Final = [
@@ -63,22 +66,26 @@ def translate(
     problems = [*group_problems(groups, pattern), *_problems(topic, offset, by_groups=by_groups)]
     config = flow_of(file, flow, problems)
 
-    async def asked() -> tuple[list[TranslatedOffset], list[str]]:
-        async with GroupStatus.of(config) as survey:
+    async def asked() -> tuple[list[GroupPartition], list[Check]]:
+        async with GroupStatus.of(config) as status:
             if topic is None or offset is None:
-                wanted = chosen(groups, pattern, survey.follows)
-                found = await translate_groups(survey, wanted, reverse=reverse)
+                is_meant = chosen(groups, pattern, status.follows)
+                found = await translate_groups(status, is_meant, reverse=reverse)
             else:
                 where = _partition(topic)
-                found = [await translate_offset(survey, where, offset, reverse=reverse)]
-            return found, survey.missing
+                found = [await translate_offset(status, where, offset, reverse=reverse)]
+            return found, status.missing
 
     found, missing = run(asked)
     click.echo(rendered(_COLUMNS, [_row(each) for each in found], format_))
-    tell(missing)
-    strangers = unheard_of(groups, {each.group for each in found if each.group is not None})
-    if strangers or any(each.translated is None for each in found):
-        end(CHECK_FAILED, *strangers)
+    known = {each.group for each in found if each.group is not None}
+    conclude([*missing, *unknown_groups(groups, known), *_untranslated(found)])
+
+
+def _untranslated(found: Collection[GroupPartition]) -> Iterable[Check]:
+    if count := sum(not each.is_known for each in found):
+        sentence = f"{count} of {len(found)} cannot be translated"
+        yield Check.no_go("translation", "offsets", sentence, remedy="see their accuracy")
 
 
 def _problems(topic: str | None, offset: int | None, *, by_groups: bool) -> Iterable[str]:
@@ -95,14 +102,14 @@ def _partition(written: str) -> TopicPartition:
     return TopicPartition(TopicName(topic), int(number))
 
 
-def _row(found: TranslatedOffset) -> Row:
+def _row(found: GroupPartition) -> Row:
     return {
         "group": found.group,
-        "topic": found.here.topic,
-        "partition": found.here.partition,
-        "offset": found.offset,
-        "other_topic": None if found.there is None else found.there.topic,
-        "translated": found.translated,
-        "accuracy": found.accuracy,
+        "topic": None if found.origin is None else found.origin.topic,
+        "partition": None if found.origin is None else found.origin.partition,
+        "offset": found.committed,
+        "other_topic": None if found.destination is None else found.destination.topic,
+        "translated": found.translated_offset,
+        "accuracy": found.accuracy.value,
         "exact_since": found.exact_since,
     }

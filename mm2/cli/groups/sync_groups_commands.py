@@ -10,19 +10,23 @@ from pathlib import Path
 
 import click
 
+from mm2.cli.check_rows import conclude
 from mm2.cli.options import (
-    CHECK_FAILED,
+    EXECUTE,
     FILE,
     FORMAT,
+    NOT_EXECUTED,
     UNREACHABLE,
     end,
     maker_of,
     refuse_usage,
     run,
+    tell,
 )
 from mm2.cli.rows import Row, rendered
 from mm2.client.checkpoint_sink import CheckpointSink, Round, open_sink
 from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.core.checks import Check
 from mm2.core.java_regex import JavaPattern
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
@@ -51,12 +55,7 @@ _COLUMNS = ("cluster", "group", "topic", "partition", "before", "after", "state"
 @click.option(
     "--group", "pattern", default=".*", metavar="REGEX", help="Only groups whose id it matches."
 )
-@click.option(
-    "--execute/--dry-run",
-    default=False,
-    show_default="--dry-run",
-    help="Whether to write, or only to show what would be written.",
-)
+@EXECUTE
 @click.option(
     "--once", is_flag=True, help="Ends after one round, as it always does without --execute."
 )
@@ -94,13 +93,15 @@ def sync_groups(
     pairs = _pairs(maker, [*names, *back_names])
     flows = [pairs[name] for name in names or pairs]
     back = [pairs[name] for name in back_names]
-    wanted = _pattern(pattern).matches
+    is_meant = _pattern(pattern).matches
 
     async def synced() -> Round | None:
-        async with open_sink(maker, flows, back, wanted=wanted, execute=execute) as sink:
-            if once or not execute:
-                return await sink.round()
+        is_one_round = once or not execute
+        if not is_one_round:
             configure_logs()
+        async with open_sink(maker, flows, back, is_meant=is_meant, execute=execute) as sink:
+            if is_one_round:
+                return await sink.round()
             await _until_stopped(sink, interval)
             return None
 
@@ -124,9 +125,12 @@ def _show(done: Round, format_: str, *, execute: bool) -> None:
     if done.failures:
         end(UNREACHABLE, *(f"{about}: {error}" for about, error in done.failures.items()))
     if not execute:
-        click.echo("Nothing has been changed; --execute does it.", err=True)
-    if any(outcome.refused for outcome in done.outcomes.values()):
-        end(CHECK_FAILED, "Some groups could not be looked at or written.")
+        tell([NOT_EXECUTED])
+    conclude(
+        Check.no_go("group", f"group {group} on {cluster}", reason)
+        for cluster, outcome in done.outcomes.items()
+        for group, reason in sorted(outcome.refused.items())
+    )
 
 
 def _rows(done: Round, *, execute: bool) -> Iterator[Row]:

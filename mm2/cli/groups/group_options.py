@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from mm2.core.checks import Check
 from mm2.core.java_regex import JavaPattern
 from mm2.core.model import GroupId
 from mm2.errors import ConfigError
@@ -33,7 +34,7 @@ def group_problems(groups: Collection[str], pattern: str | None) -> Iterable[str
 def chosen(
     groups: Collection[str], pattern: str | None, default: Callable[[GroupId], bool]
 ) -> Callable[[GroupId], bool]:
-    """Says of a group whether it is meant; one that is named need not be one of the default."""
+    """Which groups are meant; one that is named need not be one of the default."""
     if groups:
         return lambda group: group in groups
     if pattern is None:
@@ -42,6 +43,10 @@ def chosen(
     return lambda group: default(group) and compiled.matches(group)
 
 
-def unheard_of(groups: Iterable[str], found: Collection[GroupId]) -> list[str]:
-    """Sentences about groups that are named and not found."""
-    return [f"group {group}: nothing is known of it" for group in groups if group not in found]
+def unknown_groups(groups: Iterable[str], found: Collection[GroupId]) -> list[Check]:
+    """A no-go for each group that is named and not found."""
+    return [
+        Check.no_go("group", f"group {group}", "nothing is known of it")
+        for group in groups
+        if group not in found
+    ]

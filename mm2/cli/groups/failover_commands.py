@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import click
 
-from mm2.cli.group_move_options import DRAIN, EXECUTE, move_options, moved, wishes
-from mm2.core.failover.group_facts import WithoutCheckpoint
+from mm2.cli.groups.group_move_options import DRAIN, chosen_options, move, move_options
+from mm2.cli.options import EXECUTE
+from mm2.core.failover.moving_group import WithoutCheckpoint
 
 _UNPLANNED: Final = click.option(
     "--unplanned",
@@ -22,9 +23,9 @@ _WITHOUT_CHECKPOINT: Final = click.option(
     "--without-checkpoint",
     type=click.Choice([each.value for each in WithoutCheckpoint]),
     help="With --unplanned: where a group begins in copies that it has no checkpoint of. "
-    "leave, which is usual: at the start in topics that it has other checkpoints of; other topics "
-    "are left to auto.offset.reset. earliest, latest: at the start or the end, in all copies. "
-    "refuse: it is a no-go.",
+    "With leave, which is usual: at the start in topics that it has other checkpoints of; other "
+    "topics are left to auto.offset.reset. With earliest or latest: at the start or the end, in "
+    "all copies. With refuse: it is a no-go.",
 )
 _FENCE: Final = click.option(
     "--fence/--no-fence",
@@ -57,8 +58,8 @@ def plan_command(
     file: Path, flow: str | None, format_: str, *, unplanned: bool, **options: Any
 ) -> None:
     """Shows where the groups would go on, and what speaks for and against it."""
-    wanted = wishes(planned=not unplanned, **options)
-    moved(file, flow, wanted, is_back=False, execute=False, format_=format_)
+    chosen = chosen_options(planned=not unplanned, **options)
+    move(file, flow, chosen, is_back=False, execute=False, format_=format_)
 
 
 @failover.command("execute")
@@ -77,5 +78,5 @@ def execute_command(
 
     Writes only with --execute.
     """
-    wanted = wishes(planned=not unplanned, **options)
-    moved(file, flow, wanted, is_back=False, execute=execute, format_=format_)
+    chosen = chosen_options(planned=not unplanned, **options)
+    move(file, flow, chosen, is_back=False, execute=execute, format_=format_)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from mm2.cli.options import FILE, FLOW, flow_of, run, tell
+from mm2.cli.options import EXECUTE, FILE, FLOW, NOT_EXECUTED, flow_of, run, tell
+from mm2.config.checks.alterable_keys import effects_of_key, file_key
 from mm2.config.flow_config import FlowConfig
 from mm2.config.keys.effects import Effect
-from mm2.config.overrides import effects_of_key, file_key
-from mm2.herder.control.config_alteration import Alteration
+from mm2.config.overrides import Alteration
 from mm2.herder.control.flow_commands import FlowCommands
 from mm2.kafka.flow_clusters import admin_clients
 
@@ -27,7 +27,7 @@ from mm2.kafka.flow_clusters import admin_clients
     help="Gives this setting back to the file; may be repeated.",
 )
 @click.option("--reset-all", is_flag=True, help="Gives all settings back to the file.")
-@click.option("--dry-run", is_flag=True, help="Only says what would come of it.")
+@EXECUTE
 def alter(
     file: Path,
     settings: tuple[str, ...],
@@ -35,7 +35,7 @@ def alter(
     reset: tuple[str, ...],
     *,
     reset_all: bool,
-    dry_run: bool,
+    execute: bool,
 ) -> None:
     """
     Changes settings of a flow over those of the file, without a restart of the process.
@@ -60,10 +60,10 @@ def alter(
         async with admin_clients(config) as clusters:
             commands = FlowCommands(config, clusters)
             if reset_all:
-                return await commands.reset(dry_run=dry_run)
-            return await commands.alter(changes, reset=keys, dry_run=dry_run)
+                return await commands.reset(dry_run=not execute)
+            return await commands.alter(changes, reset=keys, dry_run=not execute)
 
-    tell(told(config, run(work), is_dry=dry_run))
+    tell(told(config, run(work), is_dry=not execute))
 
 
 def _setting(config: FlowConfig, text: str) -> tuple[str, str]:
@@ -89,3 +89,5 @@ def told(config: FlowConfig, done: Alteration, *, is_dry: bool = False) -> Itera
     unread = [key for key in done.change.keys if effects_of_key(key) == {Effect.NONE}]
     if unread:
         yield f"  {Effect.NONE.value}: {', '.join(unread)}"
+    if is_dry:
+        yield NOT_EXECUTED

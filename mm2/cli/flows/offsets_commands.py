@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from mm2.cli.options import FILE, FLOW, FORMAT, flow_of, run
+from mm2.cli.options import EXECUTE, FILE, FLOW, FORMAT, NOT_EXECUTED, flow_of, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.offset_records import SourcePartition
@@ -34,9 +34,6 @@ _FROM_FILE: Final = click.option(
     "document",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Positions in the JSON of Connect's REST interface; null deletes one.",
-)
-_EXECUTE: Final = click.option(
-    "--execute/--dry-run", default=False, show_default="--dry-run", help="Whether to change them."
 )
 
 
@@ -94,7 +91,7 @@ def list_command(file: Path, flow: str | None, topics: tuple[str, ...], format_:
 @click.option("--to-datetime", metavar="TIME", help="To the first one since a time, in ISO 8601.")
 @click.option("--to-offset", type=int, metavar="N", help="So that record N is copied next.")
 @click.option("--shift-by", type=int, metavar="N", help="By N records, backwards if negative.")
-@_EXECUTE
+@EXECUTE
 @FORMAT
 def alter_command(
     file: Path,
@@ -128,7 +125,7 @@ def alter_command(
 @FLOW
 @_TOPICS
 @_ALL
-@_EXECUTE
+@EXECUTE
 @FORMAT
 def reset_command(
     file: Path,
@@ -175,7 +172,7 @@ def _change(
     ]
     click.echo(rendered(["topic", "partition", "position", "new", "next"], rows, format_))
     if not execute:
-        click.echo("Nothing has been changed; --execute does it.", err=True)
+        tell([NOT_EXECUTED])
 
 
 def _json(file: Path) -> object:

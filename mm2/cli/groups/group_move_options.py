@@ -1,4 +1,4 @@
-"""What ``mm2 failover`` and ``mm2 failback`` have in common: options, running, and printing."""
+"""What ``mm2 failover`` and ``mm2 failback`` share: options, running, and printing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from mm2.cli.check_rows import COLUMNS, check_row, refusals
 from mm2.cli.options import (
     CHECK_FAILED,
     FILE,
@@ -25,9 +26,9 @@ from mm2.cli.options import (
     run,
     tell,
 )
+from mm2.cli.progress import waiting
 from mm2.cli.rows import Row, rendered
-from mm2.core.failover.group_facts import GroupFacts, WithoutCheckpoint
-from mm2.core.failover.verdicts import Outcome, Verdict
+from mm2.core.failover.moving_group import MovingGroup, WithoutCheckpoint
 from mm2.errors import ConfigErrors, FlowError
 from mm2.failover.group_move import GroupMove
 from mm2.failover.move_plan import MoveOptions, Plan
@@ -36,7 +37,6 @@ from mm2.failover.move_route import pair_of, route
 F = TypeVar("F", bound=Callable[..., object])
 
 _OFFSETS: Final = ("group", "topic", "partition", "committed", "new", "exact", "current", "end")
-_CHECKS: Final = ("outcome", "check", "subject", "reason", "cost")
 
 _OPTIONS: Final = (
     FILE,
@@ -71,10 +71,6 @@ DRAIN: Final = click.option(
     "Usual with --all-groups of a failover.",
 )
 
-EXECUTE: Final = click.option(
-    "--execute", is_flag=True, help="Do it; without, only show what would be done."
-)
-
 
 def move_options(command: F) -> F:
     """Adds the options of all four commands."""
@@ -85,7 +81,7 @@ def move_options(command: F) -> F:
     return decorated
 
 
-def wishes(
+def chosen_options(
     *,
     groups: tuple[str, ...],
     all_groups: bool,
@@ -120,11 +116,11 @@ def wishes(
     return MoveOptions(
         groups=None if all_groups else tuple(dict.fromkeys(groups)),
         is_planned=planned,
-        gives_up=lost,
+        assume_lost=lost,
         without_checkpoint=WithoutCheckpoint(without_checkpoint or WithoutCheckpoint.LEAVE),
-        drains=usual if drain is None else drain,
-        fences=usual if fence is None else fence,
-        resumes=bool(resume),
+        drain=usual if drain is None else drain,
+        stop_flow=usual if fence is None else fence,
+        resume_flow=bool(resume),
         forced=force,
         strict=strict,
         timeout_s=timeout,
@@ -148,10 +144,10 @@ def _guess_problems(without_checkpoint: str | None, *, planned: bool) -> Iterato
         yield "--without-checkpoint goes with --unplanned only: a planned move needs none."
 
 
-def moved(
+def move(
     file: Path,
     flow: str | None,
-    wanted: MoveOptions,
+    options: MoveOptions,
     *,
     is_back: bool,
     execute: bool,
@@ -163,34 +159,35 @@ def moved(
     except ConfigErrors as errors:
         end(USAGE, *(f"{file}: {problem}" for problem in errors.problems))
 
-    aftermath: list[str] = []
+    summary: list[str] = []
 
     async def work() -> Plan:
-        async with route(pair, is_back=is_back) as way:
-            move = GroupMove(way, wanted, _say)
+        async with route(pair, is_back=is_back) as direction:
+            group_move = GroupMove(direction, options, _report)
             if not execute:
-                return await move.plan()
+                return await group_move.plan()
             with ended_alike():
                 try:
-                    plan = await move.execute()
+                    plan = await group_move.execute()
                 except BaseException:
-                    _say(*move.summary())
+                    _report(*group_move.summary())
                     raise
-            aftermath.extend(move.summary())
+            summary.extend(group_move.summary())
             return plan
 
     try:
-        plan = run(work)
+        with waiting(f"{'moves' if execute else 'looks at'} groups"):
+            plan = run(work)
     except FlowError as error:
         end(CHECK_FAILED, str(error))
-    click.echo(printed(plan, format_))
-    _conclude(plan, aftermath, forced=wanted.forced)
+    click.echo(rendered_plan(plan, format_))
+    _conclude(plan, summary, forced=options.forced)
 
 
-def _say(*news: str) -> None:
-    """Says it to whoever listens still: the move goes on, or is undone, all the same."""
+def _report(*sentences: str) -> None:
+    """Shows progress, if the terminal is there still: the move goes on, or is undone, anyway."""
     with suppress(OSError):
-        tell(news)
+        tell(sentences)
 
 
 @contextmanager
@@ -198,8 +195,8 @@ def ended_alike() -> Iterator[None]:
     """
     Ends what runs here in the same way at SIGTERM, or when the terminal is gone, as at Ctrl-C.
 
-    So a flow that was stopped is resumed, or it is said that it was not. What is ignored, as under
-    nohup, stays so.
+    So a flow that was stopped is resumed, or a sentence names it. What is ignored, as under nohup,
+    stays so.
     """
     interrupt = signal.getsignal(signal.SIGINT)
     changed = [
@@ -218,56 +215,37 @@ def ended_alike() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _conclude(plan: Plan, aftermath: Iterable[str], *, forced: bool) -> None:
+def _conclude(plan: Plan, summary: Iterable[str], *, forced: bool) -> None:
     if not plan.is_go:
-        end(CHECK_FAILED, *_refusals(plan, forced=forced), *aftermath)
+        end(CHECK_FAILED, *refusals(plan.checks, forced=forced), *summary)
     if not plan.is_done:
         tell(["Go. Nothing has been changed; execute --execute does it."])
-    tell(aftermath)
+    tell(summary)
 
 
-def _refusals(plan: Plan, *, forced: bool) -> Iterator[str]:
-    stopping = [each for each in plan.verdicts if each.stops(forced=forced)]
-    for each in stopping:
-        cost = f" With --force: {each.cost}." if each.cost and not forced else ""
-        yield f"no-go: {each.subject}: {each.reason}.{cost}"
-    if not stopping:
-        yield "no-go: there are cautions, and --strict was given."
-
-
-def printed(plan: Plan, format_: str) -> str:
+def rendered_plan(plan: Plan, format_: str) -> str:
     """A plan for people or for programs."""
-    offsets = [row for facts in plan.groups for row in _offset_rows(facts)]
-    checks = [_check_row(verdict) for verdict in plan.verdicts]
+    offsets = [row for group in plan.groups for row in _offset_rows(group)]
+    checks = [check_row(check) for check in plan.checks]
     if format_ == "json":
         outcome = {"go": plan.is_go, "done": plan.is_done}
         return json.dumps({**outcome, "offsets": offsets, "checks": checks}, indent=2)
-    parts = rendered(_OFFSETS, offsets, format_), rendered(_CHECKS, checks, format_)
+    parts = rendered(_OFFSETS, offsets, format_), rendered(COLUMNS, checks, format_)
     if format_ == "yaml":
         outcome_lines = f"go: {json.dumps(plan.is_go)}\ndone: {json.dumps(plan.is_done)}"
         return f"{outcome_lines}\noffsets:\n{parts[0]}\nchecks:\n{parts[1]}"
     return f"{parts[0]}\n\n{parts[1]}"
 
 
-def _offset_rows(facts: GroupFacts) -> Iterator[Row]:
-    for place in facts.places:
+def _offset_rows(group: MovingGroup) -> Iterator[Row]:
+    for each in group.partitions:
         yield {
-            "group": facts.group,
-            "topic": place.destination.topic,
-            "partition": place.destination.partition,
-            "committed": None if place.committed < 0 else place.committed,
-            "new": place.offset,
-            "exact": place.is_exact,
-            "current": place.current,
-            "end": place.end,
+            "group": group.group,
+            "topic": each.destination.topic,
+            "partition": each.destination.partition,
+            "committed": None if each.committed < 0 else each.committed,
+            "new": each.new_offset,
+            "exact": each.is_exact,
+            "current": each.target_offset,
+            "end": each.end,
         }
-
-
-def _check_row(verdict: Verdict) -> Row:
-    return {
-        "outcome": verdict.outcome.value,
-        "check": verdict.check,
-        "subject": verdict.subject,
-        "reason": verdict.reason,
-        "cost": verdict.cost if verdict.outcome is not Outcome.GO else None,
-    }

@@ -1,16 +1,16 @@
-"""``mm2 status``: how flows are, from any machine, through Kafka alone."""
+"""``mm2 status``, ``topology``, ``topics``, ``lag``: how flows are, through Kafka alone."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
+from mm2.cli.flows.status_rows import BY, COLUMNS, Found, rows_of
 from mm2.cli.options import (
     CHECK_FAILED,
     FILE,
@@ -18,42 +18,36 @@ from mm2.cli.options import (
     UNREACHABLE,
     maker_of,
     refuse_usage,
-    run,
     tell,
 )
-from mm2.cli.rows import rendered
-from mm2.cli.status_rows import COLUMNS, Found, rows_of
+from mm2.cli.watching import WATCH, look, run_until_interrupted, show_rows
 from mm2.config.checks.failed_flows import FailedFlow, FlowsOfFile
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError
 from mm2.herder.flow_validation import FlowValidation
-from mm2.herder.view.flow_follower import FlowFollower, FlowView, view_flow
+from mm2.herder.view.flow_follower import FlowFollower, view_flow
+from mm2.herder.view.flow_views import FlowView
 
-_WATCH_S: Final = 2.0
 _READY_WITHIN_S: Final = 5.0
 
 _Show = Callable[[Sequence[Found]], None]
 
 
+_FLOW: Final = click.option("--flow", help="Only this flow, written A->B.")
+
+
 @click.command("status")
 @FILE
-@click.option("--flow", help="Only this flow, written A->B.")
+@_FLOW
 @click.option(
     "--by",
-    type=click.Choice(list(COLUMNS)),
+    type=click.Choice(BY),
     default="flow",
     show_default=True,
     help="What a row is shown for.",
 )
-@click.option(
-    "--watch",
-    type=click.FloatRange(min=0.1),
-    is_flag=False,
-    flag_value=_WATCH_S,
-    metavar="[SECONDS]",
-    help=f"Shows it again and again, each {_WATCH_S:g} seconds unless given, until interrupted.",
-)
+@WATCH
 @FORMAT
 def status(file: Path, flow: str | None, by: str, watch: float | None, format_: str) -> None:
     """
@@ -67,7 +61,53 @@ def status(file: Path, flow: str | None, by: str, watch: float | None, format_: 
     Exit status: 0 all is as wanted, 1 something has failed or nobody leads a flow, 2 wrong usage,
     3 a target cannot be reached or refuses.
     """
-    configs, failed = _wanted(file, flow)
+    _run(file, flow, by, watch, format_)
+
+
+@click.command("topology")
+@FILE
+@_FLOW
+@WATCH
+@FORMAT
+def topology(file: Path, flow: str | None, watch: float | None, format_: str) -> None:
+    """
+    Shows which clusters are copied to which, and how each of these flows is.
+
+    Exit status: as that of mm2 status.
+    """
+    _run(file, flow, "topology", watch, format_)
+
+
+@click.command("topics")
+@FILE
+@_FLOW
+@WATCH
+@FORMAT
+def topics(file: Path, flow: str | None, watch: float | None, format_: str) -> None:
+    """
+    Shows how far each topic is copied: percent, bytes left, rate and time left.
+
+    Exit status: as that of mm2 status.
+    """
+    _run(file, flow, "topic", watch, format_)
+
+
+@click.command("lag")
+@FILE
+@_FLOW
+@WATCH
+@FORMAT
+def lag(file: Path, flow: str | None, watch: float | None, format_: str) -> None:
+    """
+    Shows how far each partition is behind its source; those of each flow that are most, first.
+
+    Exit status: as that of mm2 status.
+    """
+    _run(file, flow, "lag", watch, format_)
+
+
+def _run(file: Path, flow: str | None, by: str, watch: float | None, format_: str) -> NoReturn:
+    configs, failed = _flows_of(file, flow)
     flows = [*(each.flow for each in configs), *(each.flow for each in failed)]
     last: list[Found] = []
 
@@ -75,10 +115,9 @@ def status(file: Path, flow: str | None, by: str, watch: float | None, format_: 
         last[:] = [*found, *failed]
         _show(flows, last, by, format_)
 
-    try:
-        run(lambda: _watch(configs, watch, show) if watch else _once(configs, show))
-    except KeyboardInterrupt:
-        tell([""])
+    run_until_interrupted(
+        lambda: _watch(configs, watch, show) if watch else look(lambda: _views(configs), show, None)
+    )
     sys.exit(exit_status(last))
 
 
@@ -91,8 +130,8 @@ def exit_status(found: Iterable[Found]) -> int:
     return 0 if is_fine else CHECK_FAILED
 
 
-def _wanted(file: Path, flow: str | None) -> tuple[list[FlowConfig], list[FailedFlow]]:
-    """The flows that are looked at, and those that cannot run for what the file says."""
+def _flows_of(file: Path, flow: str | None) -> tuple[list[FlowConfig], list[FailedFlow]]:
+    """The flows to show, and those that cannot run because of their settings."""
     maker = maker_of(file)
     found = FlowValidation().tried(FlowsOfFile.of(maker, maker.cluster_pairs()))
     if flow is None:
@@ -108,11 +147,11 @@ def _has_work(config: FlowConfig) -> bool:
     return config.source.enabled or config.heartbeat.emit_heartbeats is not None
 
 
-async def _once(configs: Sequence[FlowConfig], show: _Show) -> None:
-    show(await asyncio.gather(*(_look(each) for each in configs)))
+async def _views(configs: Sequence[FlowConfig]) -> list[Found]:
+    return await asyncio.gather(*(_view(each) for each in configs))
 
 
-async def _look(config: FlowConfig) -> Found:
+async def _view(config: FlowConfig) -> Found:
     try:
         return await view_flow(config)
     except ClusterError as error:
@@ -120,38 +159,23 @@ async def _look(config: FlowConfig) -> Found:
 
 
 async def _watch(configs: Sequence[FlowConfig], seconds: float, show: _Show) -> None:
-    """Shows the flows until cancelled; a target that is away hides no other's flows."""
+    """Shows the flows until cancelled; a target that does not answer hides no other's flows."""
     followers = [FlowFollower(each) for each in configs]
     async with asyncio.TaskGroup() as tasks:
         for follower in followers:
             tasks.create_task(follower.run(), name="follow-flow")
         seen = [tasks.create_task(each.until_ready(), name="flow-seen") for each in followers]
         await asyncio.wait(seen, timeout=_READY_WITHIN_S)
-        while True:
-            click.clear()
-            show([each.problem or each.view() for each in followers])
-            await asyncio.sleep(seconds)
+
+        async def views() -> list[Found]:
+            return [each.problem or each.view() for each in followers]
+
+        await look(views, show, seconds)
 
 
 def _show(flows: Sequence[SourceAndTarget], found: Sequence[Found], by: str, format_: str) -> None:
     shown = [
         row for flow, each in zip(flows, found, strict=True) for row in rows_of(flow, each, by)
     ]
-    text = rendered(COLUMNS[by], [each.row for each in shown], format_)
-    if format_ == "table" and _is_coloured():
-        text = _coloured(text, [each.is_bad for each in shown])
-    click.echo(text)
+    show_rows(COLUMNS[by], [each.row for each in shown], format_, [each.is_bad for each in shown])
     tell(dict.fromkeys(str(each) for each in found if isinstance(each, ClusterError)))
-
-
-def _is_coloured() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _coloured(table: str, is_bad: Sequence[bool]) -> str:
-    head, *lines = table.splitlines()
-    marked = (
-        click.style(line, fg="red") if bad else line
-        for line, bad in zip(lines, is_bad, strict=True)
-    )
-    return "\n".join([head, *marked])

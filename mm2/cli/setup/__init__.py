@@ -1,0 +1,1 @@
+"""Commands for what is to be done before a mirror runs."""
