@@ -13,6 +13,7 @@ Every exception that mm2 raises on purpose.
     ├── FlowError              something about one flow, named "S->T"
     │   └── Fenced             another node owns the flow's partitions now
     ├── SchemaError            bytes that are not the record they should be
+    ├── TransformError         a record that a transform cannot be applied to
     └── FatalError             the process cannot go on
 """
 
@@ -119,6 +120,19 @@ class Fenced(FlowError):
 
 class SchemaError(Mm2Error):
     """Bytes that are not the record they should be; the message names the field."""
+
+
+class TransformError(Mm2Error):
+    """
+    A record that a transform cannot be applied to; the message says why.
+
+    Attributes:
+        kind: class of the transform, as Java names it.
+    """
+
+    def __init__(self, message: str, kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class FatalError(Mm2Error):

@@ -20,6 +20,9 @@ from mm2.core.balancing.spark_slots import SlotLedger
 
 log = structlog.get_logger()
 
+_ENOUGH: Final = 1 << 31
+"""Of a cluster, until it is seen how many tasks it runs."""
+
 _SAID_AFTER_S: Final = 20.0
 """Until then others may still be draining."""
 
@@ -29,12 +32,13 @@ class Slots:
     Divides slots among flows.
 
     Args:
-        count: how many there are; None if there is no end to them.
+        count: how many there are; None if a cluster gives them, as many as it has.
     """
 
     def __init__(self, count: int | None) -> None:
-        self._count = count
-        self._ledger = None if count is None else SlotLedger(count)
+        self._is_cluster = count is None
+        self._count = _ENOUGH if count is None else count
+        self._ledger = SlotLedger(self._count)
         self._flows: set[FlowSlots] = set()
         self._is_news = asyncio.Event()
 
@@ -52,7 +56,7 @@ class Slots:
         self._flows.add(flow)
         return flow
 
-    def want(self, flow: FlowSlots, bundles: int) -> int:
+    def request(self, flow: FlowSlots, bundles: int) -> int:
         """
         Has a flow take part in the division; returns how many bundles it may have.
 
@@ -60,38 +64,66 @@ class Slots:
             flow: which.
             bundles: how many it can use.
         """
-        if self._ledger is None:
-            return bundles
-        self._tell(self._ledger.want(flow, bundles))
+        self._notify(self._ledger.request(flow, bundles))
         return self._ledger.share(flow)
 
     async def take(self, flow: FlowSlots, bundle: int) -> None:
         """Waits until a bundle has a slot."""
-        if self._ledger is None:
-            return
-        while not self._ledger.take(flow, bundle):
+        while not self._ledger.take(flow, bundle) and self._count != _ENOUGH:
             await self._is_news.wait()
 
     def give(self, flow: FlowSlots, bundle: int) -> None:
         """Takes the slot of a bundle back."""
-        if self._ledger is not None:
-            self._ledger.give(flow, bundle)
-            self._tell(())
+        self._ledger.give(flow, bundle)
+        self._notify(())
 
     def leave(self, flow: FlowSlots) -> None:
         """Takes a flow out of the division."""
         self._flows.discard(flow)
-        if self._ledger is not None:
-            self._tell(self._ledger.leave(flow))
+        self._notify(self._ledger.leave(flow))
+
+    def are_short(self) -> bool:
+        """Whether flows could use more of them than there are."""
+        return self.missing > 0
+
+    @property
+    def missing(self) -> int:
+        """How many more flows could use than there are."""
+        return max(0, self._ledger.wanted - self._count)
+
+    def are_used_up(self, running: int) -> bool:
+        """Whether flows could use more than there are, and as many bundles run as may."""
+        return self.are_short() and running >= self._count
+
+    def narrow(self, count: int) -> bool:
+        """Has flows do with fewer slots, at least one; says if they divide partitions anew."""
+        is_less = max(1, count) < min(self._count, self._ledger.wanted)
+        if is_less:
+            self._resize(max(1, count))
+        return is_less
+
+    def widen(self) -> None:
+        """Gives flows one slot more than they had."""
+        if self.are_short():
+            self._resize(self._count + 1)
+
+    def _resize(self, count: int) -> None:
+        log.info("spark.slots_changed", slots=count, wanted=self._ledger.wanted)
+        self._count = count
+        self._notify(self._ledger.resize(count))
 
     def why_none(self) -> str:
         """What to say where there is no slot."""
-        return (
-            f"all {self._count} slots of Spark are taken: give spark.master more, and start the"
-            " process again, or lower tasks.max"
-        )
+        return f"all {self._count} slots of Spark are taken: {self.remedy}"
 
-    def _tell(self, concerned: Iterable[object]) -> None:
+    @property
+    def remedy(self) -> str:
+        """What to do where slots are missing."""
+        if self._is_cluster:
+            return "add workers, have other applications leave cores free, or lower tasks.max"
+        return "give spark.master more, and start the process again, or lower tasks.max"
+
+    def _notify(self, concerned: Iterable[object]) -> None:
         # All waiters check again.
         self._is_news.set()
         self._is_news = asyncio.Event()
@@ -119,9 +151,9 @@ class FlowSlots:
         self.changed = changed
         self._refused = refused
 
-    def want(self, bundles: int) -> int:
+    def request(self, bundles: int) -> int:
         """Says how many bundles the flow can use; returns how many it may have."""
-        return self._slots.want(self, bundles)
+        return self._slots.request(self, bundles)
 
     def most(self, tasks_max: int, partitions: int) -> int:
         """
@@ -135,9 +167,9 @@ class FlowSlots:
             Into how many bundles to divide the partitions: one at least, which waits if it has no
             slot.
         """
-        wanted = min(tasks_max, partitions)
-        share = self.want(wanted)
-        if share == wanted:
+        requested = min(tasks_max, partitions)
+        share = self.request(requested)
+        if share == requested:
             return tasks_max
         log.error("spark.too_narrow", tasks=share, tasks_max=tasks_max, key="spark.master")
         return max(1, share)

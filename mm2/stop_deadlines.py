@@ -69,6 +69,16 @@ _CONNECTORS_MARGIN_S: Final = 2.0
 FLOW_EVERYWHERE_S: Final = 60.0
 """How long a command waits until a flow has stopped on whatever node leads it."""
 
+# In a process of the legacy tool.
+ZOOKEEPER_S: Final = 3.0
+"""The end of a stream's session, once the stream has committed and left its group."""
+
+LINKS_S: Final = 1.0
+"""Connections to streams, when these have ended."""
+
+STREAMS_S: Final = PROCESS_S - REST_S - LINKS_S - JVM_S - CLASSES_S
+"""All streams of a process, which stop at the same time."""
+
 
 def bundle_s(drain_s: float) -> float:
     """A bundle that drains, and then commits."""

@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -40,8 +40,40 @@ class Backoff:
         return delay * random.uniform(0.8, 1.2)  # noqa: S311 - spreads load, guards nothing
 
 
+class EventLike(Protocol):
+    """What can be awaited until it is set: an ``asyncio.Event``, or any of several."""
+
+    def is_set(self) -> bool:
+        """Whether it is set now."""
+
+    async def wait(self) -> object:
+        """Waits until it is set."""
+
+
+class AnyOf:
+    """Set while at least one of several events is."""
+
+    def __init__(self, *events: EventLike) -> None:
+        self._events = events
+
+    def is_set(self) -> bool:
+        """Whether one is set."""
+        return any(event.is_set() for event in self._events)
+
+    async def wait(self) -> None:
+        """Waits until one is set."""
+        if self.is_set():
+            return
+        waiting = [asyncio.ensure_future(event.wait()) for event in self._events]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+
+
 async def keep_running(
-    part: str, run: Callable[[], Awaitable[object]], *, stopping: asyncio.Event | None = None
+    part: str, run: Callable[[], Awaitable[object]], *, stopping: EventLike | None = None
 ) -> None:
     """
     Awaits ``run()``; when it raises, logs why and runs it again after a delay; ends when it ends.
@@ -72,7 +104,7 @@ async def keep_running(
             return
 
 
-async def run_unless_set(stopping: asyncio.Event, job: Coroutine[None, None, None]) -> bool:
+async def run_unless_set(stopping: EventLike, job: Coroutine[None, None, None]) -> bool:
     """
     Awaits ``job``, or cancels it when ``stopping`` is set; says whether it was done.
 
@@ -88,19 +120,7 @@ async def run_unless_set(stopping: asyncio.Event, job: Coroutine[None, None, Non
     return not doing.cancelled()
 
 
-async def wait_any(*events: asyncio.Event) -> None:
-    """Waits until at least one of the events is set."""
-    if any(event.is_set() for event in events):
-        return
-    waiting = [asyncio.ensure_future(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for each in waiting:
-            each.cancel()
-
-
-async def is_set_within(event: asyncio.Event | None, seconds: float) -> bool:
+async def is_set_within(event: EventLike | None, seconds: float) -> bool:
     """Waits for an event, no longer than ``seconds``; says whether it is set."""
     if event is None:
         await asyncio.sleep(seconds)
@@ -144,34 +164,60 @@ async def run_periodically(
         due = max(due + interval_s, now())
 
 
-class Restartable:
+class Supervised:
     """
-    Runs something that goes on for ever, or until there is nothing to do.
+    A part of a flow that runs until it is to stop: one level of supervision.
+
+    One that fails is run again after a delay (``keep_running``). One that has ended is run again
+    when ``restart`` asks for it.
 
     Args:
-        name: of the task, for the log.
-        work: what runs; it is cancelled when it is to begin again.
+        name: for the log.
+        work: one run of the part; unless ``is_cut``, it has to end soon after ``ending`` is set.
+        stopping: set when the part is to stop; what contains it gives its own ``ending``.
+        is_cut: whether a run is cancelled when it is to end.
+
+    Attributes:
+        stopping: set when the part is to stop.
+        ending: set when the run under way is to end, to stop or to run again.
     """
 
-    def __init__(self, name: str, work: Callable[[], Coroutine[object, object, object]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[], Awaitable[object]],
+        *,
+        stopping: EventLike | None = None,
+        is_cut: bool = False,
+    ) -> None:
         self._name = name
         self._work = work
-        self._is_due = asyncio.Event()
+        self._is_cut = is_cut
+        self._is_due, self._is_stopped = asyncio.Event(), asyncio.Event()
+        outer = () if stopping is None else (stopping,)
+        self.stopping: EventLike = AnyOf(self._is_stopped, *outer)
+        self.ending: EventLike = AnyOf(self._is_due, self.stopping)
 
     def restart(self) -> None:
-        """Has the work begin again; if it does not run yet, it begins once."""
+        """Has the part run again; if it does not run yet, it begins once."""
         self._is_due.set()
+
+    def stop(self) -> None:
+        """Has the part end for good."""
+        self._is_stopped.set()
 
     async def run(self) -> None:
         """
-        Runs until cancelled.
+        Runs the part until it is to stop.
 
         Raises:
-            BaseExceptionGroup: of the work.
+            FatalError: from a run, alone or in a group.
         """
-        while True:
+        while not self.stopping.is_set():
             self._is_due.clear()
-            async with asyncio.TaskGroup() as group:
-                task = group.create_task(self._work(), name=self._name)
-                await self._is_due.wait()
-                task.cancel()
+            run = keep_running(self._name, self._work, stopping=self.ending)
+            if self._is_cut:
+                await run_unless_set(self.ending, run)
+            else:
+                await run
+            await self.ending.wait()

@@ -16,12 +16,8 @@ from functools import cache
 from queue import SimpleQueue
 from typing import Final, TypeVar, cast
 
-import structlog
-
 from mm2.errors import ConfigError
 from mm2.stop_deadlines import CLASSES_S
-
-log = structlog.get_logger()
 
 LOADED_WITHIN_S: Final = 20.0
 """A class is imported and created in this time; modules may be large."""
@@ -64,7 +60,7 @@ class Foreign:
         if self._late is not None and not self._late.done():
             raise ForeignError("an earlier call has not returned yet")
         found: Future[_T] = Future()
-        self._put(lambda: _settle(found, function))
+        self._put(lambda: _set_result(found, function))
         try:
             return found.result(within_s)
         except TimeoutError:
@@ -80,12 +76,12 @@ class Foreign:
         closed: Future[None] = Future()
         closed.add_done_callback(self._tell_of_close)
         _closing.add(closed)
-        self._put(lambda: _settle(closed, function))
+        self._put(lambda: _set_result(closed, function))
 
     def _tell_of_close(self, closed: Future[None]) -> None:
         _closing.discard(closed)
         if error := closed.exception():
-            log.warning("class.not_closed", name=self._name, error=str(error))
+            _warn(name=self._name, error=str(error))
 
     def _put(self, job: Callable[[], None]) -> None:
         with self._starting:
@@ -102,11 +98,18 @@ class Foreign:
 _closing: Final[set[Future[None]]] = set()
 
 
+def _warn(**fields: str) -> None:
+    import structlog  # noqa: PLC0415 - takes long to import, while a program starts
+
+    log = structlog.get_logger()
+    log.warning("class.not_closed", **fields)
+
+
 def wait_closed(within_s: float = CLASSES_S) -> None:
     """Waits for all that is being closed; what does not end in time is logged and left."""
     if late := wait(set(_closing), within_s).not_done:
         error = f"{len(late)} have not returned within {within_s:.0f} s"
-        log.warning("class.not_closed", error=error)
+        _warn(error=error)
 
 
 @cache
@@ -197,18 +200,18 @@ def _close(scope: _Scope) -> None:
             slot.made[1]()
 
 
-def _settle(found: Future[_T], function: Callable[[], _T]) -> None:
+def _set_result(found: Future[_T], function: Callable[[], _T]) -> None:
     try:
         result = function()
     except ConfigError as error:
         found.set_exception(error)
     except BaseException as error:  # noqa: BLE001 - nothing that it raises may pass
-        found.set_exception(ForeignError(_told(error)))
+        found.set_exception(ForeignError(_message(error)))
     else:
         found.set_result(result)
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     try:
         return repr(error)
     except BaseException:  # noqa: BLE001 - as above

@@ -10,11 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from mm2.errors import PatternTimeout
-
-log = structlog.get_logger()
 
 _MOST_TIMEOUTS: Final = 10
 _MOST_REMEMBERED: Final = 100_000
@@ -52,13 +48,16 @@ class NameMatch:
             found = self._matches(name)
         except PatternTimeout as error:
             self._timeouts.add(name)
-            self._tell(name, error)
+            self._log_timeout(name, error)
             return self._otherwise
         if len(self._answers) < _MOST_REMEMBERED:
             self._answers[name] = found
         return found
 
-    def _tell(self, name: str, error: PatternTimeout) -> None:
+    def _log_timeout(self, name: str, error: PatternTimeout) -> None:
+        import structlog  # noqa: PLC0415 - takes long to import, while a program starts
+
+        log = structlog.get_logger()
         log.error(
             "pattern.timed_out",
             name=name,

@@ -14,7 +14,7 @@ from mm2.config.text.properties import load
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_files import ConnectorFile, read_connector_file
 from mm2.connect.worker_config import WorkerConfig
-from mm2.core.connect.config_records import ConnectorConfig, Entry, WantedState
+from mm2.core.connect.config_records import ConnectorConfig, ConnectorTarget, Entry
 from mm2.driver.start import foreground
 from mm2.errors import ConfigError, ConfigErrors, FatalError
 
@@ -68,19 +68,19 @@ def _run(path: Path, config: WorkerConfig, entries: Sequence[Entry]) -> int:
         from mm2.connect.memory_store import MemoryStore  # noqa: PLC0415
         from mm2.driver.connect_worker_process import ConnectWorker, worker_server_setup  # noqa: PLC0415
         from mm2.driver.file_validation import worker_mistakes  # noqa: PLC0415
-        from mm2.driver.mirror_maker import EXIT_START, run_program  # noqa: PLC0415
+        from mm2.driver.program import EXIT_START, run_program  # noqa: PLC0415
 
         if mistakes := worker_mistakes(config):
             raise FileErrors([(path, each) for each in mistakes])
         try:
-            entrance = worker_server_setup(config)
+            setup = worker_server_setup(config)
         except (ConfigError, FatalError) as error:
             log.critical("driver.failed", error=str(error))
             return EXIT_START
 
         def worker() -> ConnectWorker:
             store = TopicStore(config) if config.is_distributed else MemoryStore(entries)
-            return ConnectWorker(config, store, engine, entrance)
+            return ConnectWorker(config, store, engine, setup)
 
         return run_program(worker, signals)
 
@@ -124,6 +124,6 @@ def _taken(connector: Connector, file: ConnectorFile, first: Path) -> ConfigErro
 
 def _entries(connector: Connector, file: ConnectorFile) -> list[Entry]:
     return [
-        WantedState(connector.name, file.state),
+        ConnectorTarget(connector.name, file.state),
         ConnectorConfig(connector.name, connector.config),
     ]

@@ -13,17 +13,19 @@ import structlog
 from flows.checkpoint.checkpoint_flow import run_checkpoints
 from flows.heartbeat.heartbeat_flow import run_heartbeats
 from mm2.config.connector_reading import read_shutdown_timeout
+from mm2.config.metrics_settings import read_metrics
 from mm2.connect.checkpoint_sink_connector import run_checkpoint_sink
 from mm2.connect.cluster_identity import reject_same_cluster
 from mm2.connect.connector import Connector
-from mm2.connect.connector_status import ConnectorStatusStore, IdleConnectorStatuses
 from mm2.connect.connector_store import ConnectorStore
+from mm2.connect.idle_statuses import IdleConnectorStatuses
 from mm2.connect.running_connectors import RunningConnectors
 from mm2.connect.sink_group import SinkGroup
 from mm2.connect.worker_config import WorkerConfig
-from mm2.connect.worker_status_topic import WorkerStatusTopic
+from mm2.connect.worker_status_topic import ConnectorStatuses, WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
 from mm2.driver.mirror_maker import Engine, run_to_the_end
+from mm2.driver.otlp_start import send_metrics
 from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.herder import FlowHerder
 from mm2.herder.status.status_keeper import StatusKeeper
@@ -36,14 +38,14 @@ log = structlog.get_logger()
 
 def worker_server_setup(config: WorkerConfig) -> ServerSetup | None:
     """
-    The entrance that a worker's file asks for; None if it wants none, or no port is free.
+    The interface that a worker's file asks for; None if it wants none, or no port is free.
 
     Raises:
         FatalError: a listener that was asked for cannot be had.
         ConfigError: stores of certificates, passwords or patterns of origins cannot be used.
     """
-    entrance = prepare(config.rest) if config.rest is not None else None
-    return entrance if entrance is not None and entrance.bound else None
+    setup = prepare(config.rest) if config.rest is not None else None
+    return setup if setup is not None and (setup.bound or setup.metrics) else None
 
 
 class ConnectWorker:
@@ -51,10 +53,7 @@ class ConnectWorker:
     Runs the connectors of a store until it is stopped (Java: ``Connect``, ``Worker``).
 
     Args:
-        config: the worker's configuration.
-        store: the connectors.
-        engine: runs their bundles.
-        entrance: of the REST interface; None if there is to be none.
+        setup: of the REST interface; None if there is to be none.
     """
 
     def __init__(
@@ -62,20 +61,22 @@ class ConnectWorker:
         config: WorkerConfig,
         store: ConnectorStore,
         engine: Engine,
-        entrance: ServerSetup | None = None,
+        setup: ServerSetup | None = None,
     ) -> None:
-        self._entrance = entrance
+        self._setup = setup
         self._config = config
         self._store = store
         self._engine = engine
         self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
-        self._share = NodeAssignments(could=frozenset(), warm=asyncio.Event())
-        self._board = WorkerStatusTopic(config)
+        self._share = NodeAssignments(eligible=frozenset(), warm=asyncio.Event())
+        self._status_topic = WorkerStatusTopic(config)
         self._stopping = asyncio.Event()
         self.connectors = RunningConnectors(
             config, store, self._flow, self._worker_id, reject_same_cluster
         )
-        self._resting = IdleConnectorStatuses(store, self._board, lambda: self.connectors.known)
+        self._idle_statuses = IdleConnectorStatuses(
+            store, self._status_topic, lambda: self.connectors.known
+        )
 
     def stop(self) -> None:
         """Asks ``run`` to drain all connectors and end."""
@@ -94,18 +95,24 @@ class ConnectWorker:
             spark = group.create_task(self._engine.start(), name="spark")
             warm = group.create_task(self._become_warm(after=spark), name="warm")
             store = group.create_task(keep_running("connectors", self._store.run), name="store")
-            board = group.create_task(keep_running("statuses", self._board.run), name="statuses")
-            resting = group.create_task(keep_running("resting", self._resting.run), name="resting")
+            statuses = group.create_task(
+                keep_running("statuses", self._status_topic.run), name="statuses"
+            )
+            idle = group.create_task(
+                keep_running("idle statuses", self._idle_statuses.run), name="idle statuses"
+            )
             work = group.create_task(self.connectors.run(self._stopping), name="work")
             rest = group.create_task(self._serve(after=spark), name="rest")
+            otlp = group.create_task(self._send_metrics(after=spark), name="otlp")
             await self._stopping.wait()
             log.info("driver.stopping")
+            otlp.cancel()
             within_s = herders_s(read_shutdown_timeout(self._config.parsed))
             _, late = await asyncio.wait([work], timeout=within_s)
             for task in late:
                 log.error("herder.not_stopped", herder="connectors", within_s=within_s)
                 task.cancel()
-            for task in (store, rest, resting, board, warm):
+            for task in (store, rest, idle, statuses, warm, spark):
                 task.cancel()
 
     async def _become_warm(self, *, after: asyncio.Task[None]) -> None:
@@ -115,18 +122,23 @@ class ConnectWorker:
 
     async def _serve(self, *, after: asyncio.Task[None]) -> None:
         """Serves REST; its library takes long to import, and connectors come first."""
-        if self._entrance is None:
+        if self._setup is None:
             return
         await asyncio.wait([after])
         try:
             serve = await asyncio.to_thread(_service)
-            await serve(self._config, self._store, self.connectors, self._board, self._entrance)
+            await serve(self._config, self._store, self.connectors, self._status_topic, self._setup)
         except Exception as error:
             # Connectors run without it, and so do the other workers'.
             log.error("rest.ended", exc_info=error)
 
+    async def _send_metrics(self, *, after: asyncio.Task[None]) -> None:
+        await asyncio.wait([after])
+        settings = read_metrics(self._config.properties)
+        await send_metrics(self.connectors.led, settings, self._worker_id)
+
     def _flow(self, connector: Connector) -> FlowHerder:
-        self._share.could = self.connectors.wanted
+        self._share.eligible = self.connectors.should_run
         is_sink = connector.kind.is_checkpoint_sink
         return FlowHerder(
             connector.flow,
@@ -142,13 +154,15 @@ class ConnectWorker:
         lag_group = SinkGroup.of(connector)
         return StatusKeeper(
             lambda: connector.flow,
-            ConnectorStatusStore(connector, self._board, lambda: self._wanted(connector.name)),
+            lambda _: ConnectorStatuses(
+                connector, self._status_topic, lambda: self._target(connector.name)
+            ),
             owner=self._worker_id,
             worker_id=self._worker_id,
-            also=None if lag_group is None else lag_group.keep,
+            companion=None if lag_group is None else lag_group.keep,
         )
 
-    def _wanted(self, name: str) -> TargetState | None:
+    def _target(self, name: str) -> TargetState | None:
         contents = self._store.contents
         return contents.state(name) if name in contents.configs else None
 

@@ -10,10 +10,11 @@ import structlog
 from mm2.config.checks.failed_flows import FlowsOfFile
 from mm2.config.checks.findings import Finding, Severity, findings, in_order
 from mm2.config.clients import worker_client_properties
-from mm2.config.flow_config import spark_properties
 from mm2.config.keys.keys_clients import CLIENT_KINDS
 from mm2.config.keys.keys_mm2 import SPARK_PREFIX
 from mm2.config.keys.keys_spark import spark_mistakes
+from mm2.config.layers import spark_properties
+from mm2.config.metrics_settings import metrics_of_file, read_metrics
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.rest_settings import rest_of_file
 from mm2.config.text.properties import PropertiesFile, load
@@ -21,6 +22,7 @@ from mm2.connect.worker_config import WorkerConfig
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.flow_validation import FlowValidation
 from mm2.kafka.client_settings import client_mistakes
+from mm2.metrics.otlp_installed import require_otlp
 from mm2.rest.listeners import read_files
 
 log = structlog.get_logger()
@@ -88,6 +90,7 @@ def worker_mistakes(config: WorkerConfig) -> list[ConfigError]:
     try:
         if config.rest is not None:
             read_files(config.rest)
+        require_otlp(read_metrics(config.properties))
     except ConfigError as error:
         found.setdefault(error.message, config.located(error))
     spark = {key: value for key, value in properties.items() if key.startswith(SPARK_PREFIX)}
@@ -95,8 +98,8 @@ def worker_mistakes(config: WorkerConfig) -> list[ConfigError]:
 
 
 def _of_process(maker: MirrorMakerConfig) -> list[ConfigError]:
-    """What all flows share: REST, with the files that its keys name, and Spark."""
-    return [*_of_rest(maker), *_of_spark(maker)]
+    """What all flows share: REST, with the files that its keys name, metrics, and Spark."""
+    return [*_of_rest(maker), *_of_metrics(maker), *_of_spark(maker)]
 
 
 def _of_spark(maker: MirrorMakerConfig) -> list[ConfigError]:
@@ -113,6 +116,16 @@ def _of_rest(maker: MirrorMakerConfig) -> list[ConfigError]:
             read_files(settings)
     except ConfigErrors as errors:
         return list(errors.problems)
+    except ConfigError as error:
+        return [maker.located(error)]
+    return []
+
+
+def _of_metrics(maker: MirrorMakerConfig) -> list[ConfigError]:
+    try:
+        require_otlp(metrics_of_file(maker))
+    except ConfigErrors:
+        return []  # REST's settings have the same mistakes.
     except ConfigError as error:
         return [maker.located(error)]
     return []

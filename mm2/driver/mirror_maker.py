@@ -13,16 +13,19 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, Protocol
 
 import structlog
-import uvloop
 
 from flows.checkpoint.checkpoint_flow import run_checkpoints
 from flows.heartbeat.heartbeat_flow import run_heartbeats
+from mm2 import __version__
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
 from mm2.driver.file_reload import file_change
+from mm2.driver.otlp_start import metrics_of_flows, send_metrics
+from mm2.driver.program import EXIT_HERDER, EXIT_START, run_program
 from mm2.driver.rest_start import serve_rest, server_setup
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
@@ -35,10 +38,6 @@ from mm2.stop_deadlines import herders_s
 log = structlog.get_logger()
 
 _STDIN: Final = 0
-
-EXIT_HERDER: Final = 1
-EXIT_START: Final = 3
-"""Exit statuses of Java's driver (C002)."""
 
 
 class Engine(BundleRunner, Protocol):
@@ -76,9 +75,7 @@ class MirrorMaker:
     Runs flows until it is stopped (Java: ``MirrorMaker``).
 
     Args:
-        flows: what to run.
-        engine: runs their bundles.
-        entrance: of the REST interface; None if there is to be none.
+        setup: of the REST interface; None if there is to be none.
         read_again: what to run from now on, asked for by SIGHUP; raises ``ConfigErrors``.
         failed: flows of the file that cannot run.
     """
@@ -87,26 +84,27 @@ class MirrorMaker:
         self,
         flows: Sequence[FlowConfig],
         engine: Engine,
-        entrance: ServerSetup | None = None,
+        setup: ServerSetup | None = None,
         read_again: Callable[[], Sequence[FlowConfig]] | None = None,
         failed: Sequence[FailedFlow] = (),
+        *,
+        node: str | None = None,
     ) -> None:
         self._flows = flows
         self._failed = failed
-        self._entrance = entrance
+        self._setup = setup
         self._is_up = asyncio.Event()
         self._engine = engine
+        self._node = node or new_node_id()
         self._read_again = read_again
-        # Changes at each start, as Java's (C480).
-        node = f"{socket.getfqdn()}/{uuid.uuid4()}"
-        could = frozenset(str(flow.flow) for flow in flows)
-        self._share = NodeAssignments(could=could, warm=asyncio.Event())
+        eligible = frozenset(str(flow.flow) for flow in flows)
+        self._share = NodeAssignments(eligible=eligible, warm=asyncio.Event())
         self._herder = Herder(
             flows,
             runner=engine,
             heartbeats=run_heartbeats,
             checkpoints=run_checkpoints,
-            node=node,
+            node=self._node,
             share=self._share,
         )
         self._has_terminal = os.isatty(_STDIN)
@@ -125,18 +123,24 @@ class MirrorMaker:
     async def _run_herder(self) -> None:
         async with asyncio.TaskGroup() as group:
             # Spark takes seconds to start; topics are read and created meanwhile.
-            group.create_task(self._start_engine(), name="spark")
+            spark = group.create_task(self._start_engine(), name="spark")
             warming = group.create_task(self._become_warm(), name="warm")
             rest = group.create_task(
                 serve_rest(
-                    lambda: self._flows, lambda: self._failed, self._entrance, after=self._is_up
+                    lambda: self._flows,
+                    lambda: self._failed,
+                    self._herder.led,
+                    self._setup,
+                    after=self._is_up,
                 ),
                 name="rest",
             )
+            otlp = group.create_task(self._send_metrics(), name="otlp")
             self._herder.start(group)
             with self._reloading(group):
                 await self._stop.wait()
             log.info("driver.stopping")
+            otlp.cancel()
             self._herder.stop()
             within_s = max(herders_s(flow.herder.shutdown_timeout) for flow in self._flows)
             _, late = await asyncio.wait(self._herder.tasks, timeout=within_s)
@@ -145,11 +149,16 @@ class MirrorMaker:
                 task.cancel()
             rest.cancel()
             warming.cancel()
+            spark.cancel()
 
     async def _start_engine(self) -> None:
         if any(flow.source.runs for flow in self._flows):
             await self._engine.start()
         self._is_up.set()
+
+    async def _send_metrics(self) -> None:
+        await self._is_up.wait()
+        await send_metrics(self._herder.led, metrics_of_flows(self._flows), self._node)
 
     async def _become_warm(self) -> None:
         await self._is_up.wait()
@@ -208,7 +217,7 @@ class MirrorMaker:
         if change.of_process:
             log.warning("config.needs_restart", keys=list(change.of_process))
         self._flows, self._failed = flows, ()
-        self._share.could = frozenset(str(flow.flow) for flow in flows)
+        self._share.eligible = frozenset(str(flow.flow) for flow in flows)
         log.info("config.read_again", **change.names())
         for config in change.removed:
             self._herder.remove(config.flow)
@@ -218,12 +227,18 @@ class MirrorMaker:
             self._herder.add(config)
 
 
+def new_node_id() -> str:
+    """The id of a process among the nodes of its flows; another at each start, as Java's (C480)."""
+    return f"{socket.getfqdn()}/{uuid.uuid4()}"
+
+
 def run_flows(
     flows: Sequence[FlowConfig],
     engine: Engine,
     signals: StopSignals,
     read_again: Callable[[], Sequence[FlowConfig]],
     *,
+    file: Path | None = None,
     failed: Sequence[FailedFlow] = (),
 ) -> int:
     """
@@ -234,37 +249,16 @@ def run_flows(
     SIGTERM and SIGINT drain, commit and end it with status 0; a second one ends it at once. SIGHUP
     has it read its file again.
     """
-    log.info("driver.started", flows=[str(flow.flow) for flow in flows])
+    node = new_node_id()
+    names = [str(flow.flow) for flow in flows]
+    log.info("driver.started", version=__version__, file=str(file), node=node, flows=names)
     for each in failed:
         log.error("flow.unusable", flow=str(each.flow), problems=[str(p) for p in each.problems])
     try:
-        entrance = server_setup(flows)
+        setup = server_setup(flows)
     except (ConfigError, FatalError) as error:
         log.critical("driver.failed", error=str(error))
         return EXIT_START
-    return run_program(lambda: MirrorMaker(flows, engine, entrance, read_again, failed), signals)
-
-
-class Program(Protocol):
-    """What runs until it is stopped."""
-
-    def stop(self) -> None:
-        """Asks ``run`` to drain and end; may be called more than once."""
-
-    async def run(self) -> int:
-        """Runs until ``stop``; returns the exit status."""
-
-
-def run_program(make: Callable[[], Program], signals: StopSignals) -> int:
-    """
-    Runs a program in the foreground, made in its event loop; returns the exit status.
-
-    SIGTERM and SIGINT stop it; a second one ends it at once.
-    """
-    return uvloop.run(_run(make, signals))
-
-
-async def _run(make: Callable[[], Program], signals: StopSignals) -> int:
-    program = make()
-    signals.obey(asyncio.get_running_loop(), program.stop)
-    return await program.run()
+    return run_program(
+        lambda: MirrorMaker(flows, engine, setup, read_again, failed, node=node), signals
+    )

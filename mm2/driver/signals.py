@@ -42,7 +42,6 @@ class StopSignals:
         Has the first one, also if it came before, call ``stop``; a second one ends the process.
 
         Args:
-            loop: runs.
             stop: may be called twice, for a loop may tell of what came as it began.
         """
         for number in _STOPPING:

@@ -8,15 +8,18 @@ all imports done and nothing else begun; and then the event loop starts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flows.spark.installed import require_java, require_pyspark
-from flows.spark.jvm import DEFAULTS, Jvm, is_local
+from flows.spark.jvm import Jvm, is_local
+from flows.spark.settings import spark_settings
+from flows.spark.submitted import is_submitted, over
 from flows.spark.task_forker import Zygote
-from mm2.driver.flows_of_file import read_flows
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors
 
@@ -35,6 +38,8 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
         ConfigError: it holds no flow to run.
         FatalError: there is no PySpark or no Java.
     """
+    from mm2.driver.flows_of_file import read_flows  # noqa: PLC0415 - not all programs need it
+
     found = read_flows(path, clusters)
     spark = {key: value for config in found.flows for key, value in config.spark.items()}
 
@@ -46,13 +51,17 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
         warn_of_suspicious(path)
         good = made(found)
         again = partial(read_again, path, clusters)
-        return run_flows(good.flows, engine, signals, again, failed=good.failed)
+        return run_flows(good.flows, engine, signals, again, file=path, failed=good.failed)
 
     return foreground(main, spark=spark, copies=any(config.source.runs for config in found.flows))
 
 
 def foreground(
-    main: Callable[[Engine, StopSignals], int], *, spark: Mapping[str, str], copies: bool = True
+    main: Callable[[Engine, StopSignals], int],
+    *,
+    spark: Mapping[str, str],
+    copies: bool = True,
+    task_module: str | None = None,
 ) -> int:
     """
     Runs ``main`` with an engine, and returns what it returns.
@@ -60,22 +69,23 @@ def foreground(
     Args:
         main: runs the event loop, which is to obey the signals; what it needs is imported in it,
             and not before.
-        spark: ``spark.*`` settings.
         copies: whether there is anything to copy yet; if not, Spark is not started.
+        task_module: what tasks run that are no bundles; imported before they are forked.
 
     Raises:
         FatalError: there is no PySpark or no Java.
         ConfigErrors: ``main`` cannot run with its configuration.
     """
     require_pyspark()
-    signals, settings = StopSignals(), {**DEFAULTS, **spark}
-    if not copies:
-        return _run(main, settings, signals, None, None)
+    signals = StopSignals()
+    settings = spark_settings(over(spark) if is_submitted() else spark)
+    if not copies or is_submitted():
+        return _run(main, settings, signals, None, None, task_module=task_module)
     require_java()
     zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
     jvm = Jvm(settings, environment=zygote.environment if zygote else None)
     try:
-        return _run(main, settings, signals, jvm, zygote)
+        return _run(main, settings, signals, jvm, zygote, task_module=task_module)
     except (SystemExit, ConfigErrors):
         jvm.end(within_s=0)
         raise
@@ -90,24 +100,48 @@ def _run(
     signals: StopSignals,
     jvm: Jvm | None,
     zygote: Zygote | None,
+    *,
+    task_module: str | None,
 ) -> int:
     signals.end_if_any_came()
+    with _importing():
+        engine = _engine(settings, signals, jvm, zygote, task_module)
+    signals.end_if_any_came()
+    return main(engine, signals)
+
+
+@contextmanager
+def _importing() -> Iterator[None]:
+    """Looks for no garbage: modules hardly have any, and it takes a sixth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _engine(
+    settings: dict[str, str],
+    signals: StopSignals,
+    jvm: Jvm | None,
+    zygote: Zygote | None,
+    task_module: str | None,
+) -> Any:
     # What takes long to import, and only now: see above.
-    from flows.source.source_task import run_bundle  # noqa: PLC0415
-    from flows.spark.daemon import import_needed  # noqa: PLC0415
-    from flows.spark.engine import SparkEngine  # noqa: PLC0415
+    from flows.spark.daemon import BUNDLES, import_needed  # noqa: PLC0415
     from mm2.telemetry.logs import configure_logs  # noqa: PLC0415
 
     configure_logs()
     if zygote is not None and jvm is not None:
-        import_needed()
+        import_needed(task_module or BUNDLES)
         signals.end_if_any_came()
         zygote.fork(jvm.process.stdin, jvm.process.stderr)
-    engine = SparkEngine(
-        settings,
-        task=run_bundle,
-        jvm=jvm,
-        environment=zygote.environment if zygote else None,
-    )
-    signals.end_if_any_came()
-    return main(engine, signals)
+    environment = zygote.environment if zygote else None
+    if task_module is not None:
+        from flows.spark.jobs import SparkJobs  # noqa: PLC0415
+
+        return SparkJobs(settings, jvm=jvm, environment=environment)
+    from flows.source.source_task import run_bundle  # noqa: PLC0415
+    from flows.spark.engine import SparkEngine  # noqa: PLC0415
+
+    return SparkEngine(settings, task=run_bundle, jvm=jvm, environment=environment)

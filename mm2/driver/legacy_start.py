@@ -1,0 +1,75 @@
+"""How the legacy tool starts: its arguments are checked, then what all programs have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from mm2.config.legacy import flags
+from mm2.config.legacy.copy_plan import ArgumentErrors, CopyPlan
+from mm2.driver.start import foreground
+from mm2.errors import ConfigError
+
+if TYPE_CHECKING:  # It would bring everything with it that is imported later.
+    from flows.spark.jobs import SparkJobs
+    from mm2.driver.mirror_maker import Engine
+    from mm2.driver.signals import StopSignals
+
+
+def run_legacy_mirror(plan: CopyPlan) -> int:
+    """
+    Copies in the foreground until a signal or a failure; returns the exit status.
+
+    Raises:
+        ArgumentErrors: what only shows when settings are used is wrong.
+        FatalError: there is no PySpark or no Java.
+    """
+
+    def main(engine: Engine, signals: StopSignals) -> int:
+        from mm2.driver.legacy_mirror import LegacyMirror  # noqa: PLC0415
+        from mm2.driver.program import run_program  # noqa: PLC0415
+
+        _check(plan)
+        return run_program(lambda: LegacyMirror(plan, cast("SparkJobs", engine)), signals)
+
+    return foreground(main, spark=plan.spark, task_module="flows.legacy.stream_task")
+
+
+def _check(plan: CopyPlan) -> None:
+    from mm2.core.user_objects import load_object  # noqa: PLC0415
+    from mm2.kafka.client_settings import client_mistakes  # noqa: PLC0415
+
+    arguments = plan.arguments
+    found: list[tuple[str, ConfigError]] = [
+        (path, mistake)
+        for path, file in (
+            (arguments.consumer, plan.consumer),
+            (arguments.producer, plan.producer),
+        )
+        for mistake in client_mistakes(file.properties)
+    ]
+    found += [
+        (f"{arguments.consumer}: zookeeper.connect with TLS", mistake)
+        for mistake in _tls_mistakes(plan)
+    ]
+    for flag, path in (
+        (flags.HANDLER, arguments.handler),
+        (flags.LISTENER, arguments.listener),
+    ):
+        if path is not None:
+            try:
+                load_object(path)
+            except ConfigError as error:
+                found.append((flag, error))
+    if found:
+        raise ArgumentErrors(found)
+
+
+def _tls_mistakes(plan: CopyPlan) -> list[ConfigError]:
+    from mm2.kafka.security.tls import tls_context  # noqa: PLC0415
+
+    try:
+        if plan.zookeeper is not None and plan.zookeeper.tls is not None:
+            tls_context(plan.zookeeper.tls)
+    except ConfigError as error:
+        return [error]
+    return []
