@@ -8,9 +8,9 @@ from contextlib import closing
 
 import pytest
 
+from mm2.demo.broker_settings import HOST, free_ports
 from tests.harness.chaos.proxy import Link, Links
 from tests.support.eventually import PATIENCE_S, eventually
-from tests.support.layout import HOST, free_ports
 
 _SILENCE_S = 0.1
 

@@ -9,7 +9,7 @@ import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from tests.support.layout import HOST
+from mm2.demo.broker_settings import HOST
 from tests.support.providers import RunningCluster
 
 _READ = 1 << 16

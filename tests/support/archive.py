@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from mm2.demo.kafka_jars import KAFKA_VERSION
 from tests.support.cluster import KafkaCluster
-from tests.support.layout import KAFKA_VERSION, class_archive
+from tests.support.layout import class_archive
 from tests.support.records import Sample, consume, create_topic, produce
 
 _WRITTEN_WITHIN_S: Final = 180.0

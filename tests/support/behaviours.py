@@ -14,7 +14,7 @@ PAGE: Final = ROOT / "docs" / "contributing" / "behaviours.md"
 OTHERWISE: Final = ROOT / "docs" / "explanation" / "java-behaviours.md"
 LAST: Final = 492
 
-_NUMBERS: Final = re.compile(r"(?:\b|_)[Cc](\d{3})(?:-C?(\d{3}))?(?=\b|_)")
+_NUMBERS: Final = re.compile(r"\bC(\d{3})(?:-C?(\d{3}))?\b")
 _IN_BRACKETS: Final = re.compile(r" \([^)]*C\d{3}[^)]*\)")
 _INTRODUCTION: Final = """\
 # Behaviours of Java's MirrorMaker, and the tests that show them
@@ -78,5 +78,4 @@ def _is_test(name: str) -> bool:
 
 
 def _words(name: str) -> str:
-    """A test's name without the numbers in it."""
-    return _NUMBERS.sub("", name.removeprefix("test_")).replace("_", " ").strip()
+    return name.removeprefix("test_").replace("_", " ")

@@ -19,18 +19,19 @@ from typing import Any
 
 from flows.source.connections import Connect
 from flows.source.source_task import _run
+from mm2.config.connector_settings import GapSettings
+from mm2.config.record_clients import DataSettings
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.kafka.wire.wire_client import WireClient
-from mm2.protocol.bundle_spec import BundleSpec, ExactlyOnceSpec, FetchSpec, GapSpec
-from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
+from mm2.protocol.bundle_spec import BundleSpec, ExactlyOnceSpec
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import Assignment, BundleState
 from mm2.protocol.progress_records import BundleProgress, PartitionProgress, decode_progress
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, create_topic, produce
-
-WATCHING = GapSpec(look_every_s=0.3)
-"""Gaps are told, and partitions go on."""
+from tests.support.specs import data_settings, error_settings, gap_settings
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,7 +45,7 @@ class Bench:
         source: where records come from.
         target: where they go, and where the internal topics are.
         unique: part of all names.
-        fetch: how the source is read.
+        data: how records are read and written.
         exactly_once: whether it writes in transactions.
         offsets_partitions: of the positions topic.
         connect: makes the client of the target.
@@ -52,6 +53,7 @@ class Bench:
         remote_configs: settings of their copies.
         gaps: what is done when data are missing.
         replication_factor: of all topics on the target.
+        consumer: more settings of the source's consumer.
         client_ids: of the source's consumer and of the target's producer.
         changes: other fields of the bundle's specification.
     """
@@ -60,10 +62,11 @@ class Bench:
     target: Cluster
     unique: str
     topics: Mapping[str, int]
-    fetch: FetchSpec = field(default_factory=lambda: FetchSpec(max_wait_ms=100))
+    data: DataSettings = field(default_factory=data_settings)
     remote_configs: Mapping[str, str] = field(default_factory=dict)
-    gaps: GapSpec = WATCHING
+    gaps: GapSettings = field(default_factory=gap_settings)
     replication_factor: int = 1
+    consumer: Mapping[str, str] = field(default_factory=dict)
     client_ids: tuple[str, str] = ("test-consumer", "test-producer")
     changes: Mapping[str, Any] = field(default_factory=dict)
     exactly_once: bool = False
@@ -127,17 +130,21 @@ class Bench:
             raise error
 
     @contextmanager
-    def detached(self) -> Iterator[Popen[bytes]]:
+    def detached(self, *, columns: bool = False) -> Iterator[Popen[bytes]]:
         """
         Runs a task in a process of its own, which may be stopped or killed.
 
-        What is compiled is there before, as in the process from which tasks are forked. Large
-        pieces of memory are the system's, so that what the process holds is what it needs.
+        What is compiled is there before, as in the process from which tasks are forked; what
+        changes ``columns``, too, if asked for. Large pieces of memory are the system's, so that
+        what the process holds is what it needs.
         """
         self._epoch += 1
         self.command(BundleState.RUNNING)
         run = "import pickle, sys; from flows.source.source_task import run_bundle as r"
         run += "; from mm2.kafka.wire.compiled import compile_now; compile_now()"
+        if columns:
+            run += "; from flows.source.transform.column_handle import compile_columns"
+            run += "; compile_columns()"
         command = [sys.executable, "-c", f"{run}; r(pickle.load(sys.stdin.buffer))"]
         environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(32 << 10)}
         with Popen(command, stdin=PIPE, cwd=_ROOT, env=environment) as process:
@@ -166,7 +173,7 @@ class Bench:
                 for number in range(count)
             },
         )
-        self.tell(*encode_assignment(assignment))
+        self.tell(*encode_control(assignment))
 
     def tell(self, key: bytes, value: bytes | None) -> None:
         """Writes any record to the control topic."""
@@ -192,15 +199,21 @@ class Bench:
             flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
             index=0,
             epoch=epoch,
-            source={"bootstrap.servers": self.source.bootstrap, "client.id": consumer},
+            source={
+                "bootstrap.servers": self.source.bootstrap,
+                "client.id": consumer,
+                **self.consumer,
+            },
             target={"bootstrap.servers": self.target.bootstrap, "client.id": producer},
             transactional_id=self._name("task"),
             offsets_topic=self._name("offsets"),
             control_topic=self._name("control"),
             progress_topic=self._name("progress"),
             flush_interval_s=0.2,
-            fetch=self.fetch,
+            data=self.data,
             gaps=self.gaps,
+            errors=error_settings(),
+            monitor_interval_s=0.3,
             exactly_once=ExactlyOnceSpec(group=self.group) if self.exactly_once else None,
         )
         return replace(spec, **self.changes)

@@ -10,41 +10,38 @@ temporary folder that goes when the cluster is stopped.
 
 from __future__ import annotations
 
-import base64
 import shutil
 import signal
-import socket
-import subprocess
 import tempfile
 import time
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Protocol, Self
 
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from mm2.demo.broker_node import (
+    START_TIMEOUT_S,
+    BrokerNode,
+    is_listening,
+    new_cluster_id,
+    nodes_seen,
+)
+from mm2.demo.broker_settings import CONTROLLER, HOST, free_ports, settings_text
+from mm2.demo.processes import KafkaMissing
 from tests.support.layout import (
-    CONTROLLER,
-    HOST,
-    LOG4J,
-    KafkaMissing,
     Security,
-    broker_properties,
     class_archive,
-    free_ports,
-    render,
+    jars,
     secured,
+    secured_properties,
     wanted_version,
 )
-from tests.support.process import Watched, java_command
+from tests.support.process import freeze
 
-START_TIMEOUT_S: Final = 180.0
 STOP_TIMEOUT_S: Final = 30.0
-_SHOWN_LINES: Final = 40
 
 
 class Cluster(Protocol):
@@ -59,71 +56,6 @@ class Cluster(Protocol):
     def bootstrap(self) -> str:
         """The plain listeners, ``host:port,...``."""
         ...
-
-
-class _Node:
-    """One broker and controller."""
-
-    def __init__(
-        self, home: Path, ports: Mapping[str, int], options: Sequence[str], version: str
-    ) -> None:
-        self.home = home
-        self._version = version
-        self.ports = dict(ports)
-        self.log = home / "broker.log"
-        self.properties = home / "server.properties"
-        self._options = options
-        self.process: Watched | None = None
-
-    def format(self, cluster_id: str, users: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        scram = [
-            f"--add-scram={mechanism}=[name={name},password={password}]"
-            for name, password in users.items()
-            for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")
-        ]
-        arguments = ["format", "-t", cluster_id, "-c", str(self.properties), *scram]
-        options = [*self._archived(), "-Xmx128m"]
-        command = java_command(
-            "kafka.tools.StorageTool", *arguments, options=options, version=self._version
-        )
-        with (self.home / "format.log").open("wb") as output:
-            return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-            )
-
-    def start(self) -> None:
-        log4j = self.home / "log4j2.properties"
-        log4j.write_text(LOG4J)
-        options = [
-            *self._archived(),
-            *self._options,
-            f"-Dbroker.log={self.log}",
-            f"-Dlog4j2.configurationFile={log4j}",
-        ]
-        command = java_command(
-            "kafka.Kafka", str(self.properties), options=options, version=self._version
-        )
-        self.process = Watched(command, self.home / "output.log")
-
-    def _archived(self) -> list[str]:
-        """Half of a start's CPU is spent on loading classes. What does not fit is passed over."""
-        archive = class_archive(self._version)
-        return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
-
-    def end(self, *, timeout: float) -> None:
-        if self.process:
-            self.process.signal(signal.SIGCONT)
-            self.process.end(timeout=timeout)
-            self.process = None
-
-    def tail(self, *, important: bool = False) -> str:
-        lines: list[str] = []
-        for path in (self.home / "format.log", self.home / "output.log", self.log):
-            if path.exists():
-                lines += path.read_text(errors="replace").splitlines()
-        if important:
-            lines = [line for line in lines if "] WARN " in line or "] ERROR " in line]
-        return "\n".join(lines[-_SHOWN_LINES:])
 
 
 class KafkaCluster:
@@ -172,10 +104,8 @@ class KafkaCluster:
         self._security = security or Security()
         self._routes = dict(routes or {})
         self._home: Path | None = None
-        self._nodes: list[_Node] = []
-        # The storage tool takes an id that begins with a dash for an option.
-        number = uuid.uuid4().int >> 1
-        self._cluster_id = base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode().rstrip("=")
+        self._nodes: list[BrokerNode] = []
+        self._cluster_id = new_cluster_id()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -239,8 +169,8 @@ class KafkaCluster:
     def pause(self, node: int | None = None) -> None:
         """Stops a node's (None: all) clock with SIGSTOP: connections stay open and silent."""
         for each in self._chosen(node):
-            if each.process:
-                each.process.freeze()
+            if each.process and each.process.status is None:
+                freeze(each.process.pid)
 
     def resume(self, node: int | None = None) -> None:
         """Lets a paused node (None: all) go on."""
@@ -263,11 +193,11 @@ class KafkaCluster:
         """Returns when every started node serves clients; raises with the logs' end otherwise."""
         started = [node for node in self._nodes if node.process]
         deadline = time.monotonic() + timeout
-        while not all(_listening(node.ports["PLAINTEXT"]) for node in started):
+        while not all(is_listening(node.ports["PLAINTEXT"]) for node in started):
             self._check(deadline)
             time.sleep(0.05)
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        while _nodes_seen(admin, self._cluster_id) < len(started):
+        while nodes_seen(admin, self._cluster_id) < len(started):
             self._check(deadline)
             time.sleep(0.05)
 
@@ -296,11 +226,17 @@ class KafkaCluster:
             self._nodes.append(self._node(number, self._home / f"node-{number}", each, voters))
         self._format()
 
-    def _node(self, number: int, home: Path, ports: Mapping[str, int], voters: str) -> _Node:
+    def _node(self, number: int, home: Path, ports: Mapping[str, int], voters: str) -> BrokerNode:
         home.mkdir()
-        node = _Node(home, ports, self._options, self.version)
+        node = BrokerNode(
+            home,
+            ports,
+            jars=jars(self.version),
+            archive=class_archive(self.version),
+            options=self._options,
+        )
         rack = {"broker.rack": self._racks[number - 1]} if self._racks else {}
-        properties = broker_properties(
+        properties = secured_properties(
             node=number,
             voters=voters,
             ports=ports,
@@ -309,7 +245,7 @@ class KafkaCluster:
             extra={**rack, **self._extra},
             routes=self._routes,
         )
-        node.properties.write_text(render(properties))
+        node.properties.write_text(settings_text(properties))
         return node
 
     def _format(self) -> None:
@@ -319,7 +255,7 @@ class KafkaCluster:
         if any(statuses):
             raise KafkaMissing(f"Kafka's storage tool failed:\n{self.log_tail()}")
 
-    def _chosen(self, node: int | None) -> Sequence[_Node]:
+    def _chosen(self, node: int | None) -> Sequence[BrokerNode]:
         return self._nodes if node is None else [self._nodes[node]]
 
 
@@ -334,17 +270,3 @@ def running(*clusters: KafkaCluster) -> Iterator[None]:
         for started in [executor.submit(cluster.start) for cluster in clusters]:
             started.result()
         yield
-
-
-def _listening(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex((HOST, port)) == 0
-
-
-def _nodes_seen(admin: AdminClient, cluster_id: str) -> int:
-    """Of this very cluster: another one may have been quicker to listen on the same port."""
-    try:
-        metadata = admin.list_topics(timeout=1)
-    except KafkaException:
-        return 0
-    return len(metadata.brokers) if str(metadata.cluster_id) == cluster_id else 0

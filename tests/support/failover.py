@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from confluent_kafka import OFFSET_STORED, Consumer, TopicPartition
 
 from mm2.cli.mm2 import main
+from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
-from tests.support.layout import free_ports
 from tests.support.records import DEADLINE_S, Sample, commit_group, create_topic, produce
 from tests.support.runbooks import FOLDER, commands
 

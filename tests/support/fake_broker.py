@@ -56,10 +56,11 @@ class _Producer:
 
 @dataclass
 class Log:
-    """One partition."""
+    """One partition; ``refused`` counts batches that were too large."""
 
     leader: int
     max_bytes: int = 1 << 20
+    refused: int = 0
     records: list[Plain] = field(default_factory=list)
     producers: dict[int, _Producer] = field(default_factory=dict)
 
@@ -69,6 +70,7 @@ class Log:
         records = read_batch(data)
         assert [r.offset for r in records] == list(range(header.count)), "offsets with gaps"
         if len(data) > self.max_bytes:
+            self.refused += 1
             return Code.MESSAGE_TOO_LARGE, -1
         if any(record.key == POISON for record in records):
             return Code.INVALID_RECORD, -1
@@ -143,6 +145,11 @@ class FakeCluster:
         self.throttle = Throttle(self.alias, _now)
         self.hasty = 0
         self.requests = 0
+
+    def add(self, *partitions: TopicPartition) -> None:
+        """More partitions, led by node 0."""
+        for each in partitions:
+            self.logs[each], self._known[each] = Log(0), 0
 
     def leader(self, partition: TopicPartition) -> int | None:
         """The leader as of the last refresh."""

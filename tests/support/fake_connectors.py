@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
+from mm2.core.connect.status_records import RunState, Status
 from mm2.errors import Unavailable
 from mm2.rest.config_diff import patch_diff, replace_diff
 from mm2.rest.connector_protocol import (
@@ -20,18 +21,13 @@ from mm2.rest.connector_protocol import (
     JsonObject,
     Position,
     Readiness,
-    State,
     TaskTarget,
 )
 from mm2.rest.rest_errors import RestError, bad_request, not_found, unknown_connector
 
 SOURCE = "A->B.MirrorSourceConnector"
 HEARTBEAT = "A->B.MirrorHeartbeatConnector"
-_STATES = {
-    TaskTarget.RUNNING: "RUNNING",
-    TaskTarget.PAUSED: "PAUSED",
-    TaskTarget.STOPPED: "STOPPED",
-}
+_STATES = {each: RunState[each.name] for each in TaskTarget}
 
 
 @dataclass
@@ -106,16 +102,13 @@ class FakeConnectors:
         """As it is wanted, at once."""
         found = self._named(name)
         state = _STATES[found.target]
-        tasks = {
-            number: State(state="FAILED", worker_id="w", trace=trace)
-            for number, trace in found.failed.items()
-        }
+        tasks = {number: _status(RunState.FAILED, trace) for number, trace in found.failed.items()}
         if found.target is not TaskTarget.STOPPED:
-            tasks = {0: State(state=state, worker_id="w"), **tasks}
+            tasks = {0: _status(state), **tasks}
         return ConnectorStatus(
             name=name,
             type=ConnectorType.SOURCE,
-            connector=State(state=state, worker_id="w"),
+            connector=_status(state),
             tasks=tasks,
         )
 
@@ -233,3 +226,7 @@ def _is_entry(entry: Any) -> bool:
             return len(entry) == 2
         case _:
             return False
+
+
+def _status(state: RunState, trace: str | None = None) -> Status:
+    return Status(state=state, worker_id="w", generation=1, trace=trace)

@@ -25,10 +25,10 @@ COPY = at("A.orders")
 
 @dataclass(frozen=True, slots=True)
 class SameOffsets:
-    """A passage, and what is known of it: all that is copied has the same offset there."""
+    """A direction, and what is known of it: all that is copied has the same offset there."""
 
     config: FlowConfig
-    may_lack: bool = False
+    may_lag: bool = False
 
     def __hash__(self) -> int:
         return id(self)
@@ -37,7 +37,7 @@ class SameOffsets:
         """Its copy."""
         return COPY if where == ORIGINAL else None
 
-    async def look(self) -> OffsetMapping:
+    async def read(self) -> OffsetMapping:
         """What is known never changes."""
         return self
 
@@ -48,7 +48,7 @@ class SameOffsets:
         """The same offset, exactly."""
         return MappedOffset(offset, exact=True)
 
-    def speaks_of(self, where: TopicPartition, ids: Ids, end: int) -> bool:
+    def is_about(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """Of any log."""
         return True
 
@@ -68,7 +68,7 @@ class FakeSwitch:
     on_stop: Callable[[], None] = lambda: None
     calls: list[str] = field(default_factory=list)
 
-    async def wanted(self) -> DesiredFlowState:
+    async def desired_state(self) -> DesiredFlowState:
         """What is wanted now."""
         return self.now
 
@@ -107,5 +107,5 @@ def fake_route(folder: Path, source: FakeSide, target: FakeSide) -> MoveRoute:
         is_back=False,
         origin=source.side(),
         destination=target.side(),
-        passages=(SameOffsets(config),),
+        directions=(SameOffsets(config),),
     )

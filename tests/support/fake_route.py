@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import cast
 from uuid import UUID
 
+from mm2.client.group_survey import ClusterClients
 from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import load
+from mm2.core.failover.copy_progress import CopyProgress
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.topics.topic_plan import TopicDescription
 from mm2.core.translation.checkpoint_rules import CommittedOffset
@@ -23,7 +25,6 @@ from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.errors import ClusterError
-from mm2.failover.copy_progress import CopyProgress
 from mm2.failover.directions import (
     AgainstFlow,
     ForwardMapping,
@@ -32,7 +33,7 @@ from mm2.failover.directions import (
     WithFlow,
 )
 from mm2.failover.empty_ranges import FirstRecords
-from mm2.failover.move_route import ClusterClients, MoveRoute, Pair, pair_of
+from mm2.failover.move_route import MoveRoute, Pair, pair_of
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import SecurityDisabled
 from mm2.kafka.flow_clusters import FlowClusters
@@ -176,34 +177,34 @@ class _With(WithFlow):
     async def copied(self) -> CopyProgress:
         return self.known.copied
 
-    async def look(self) -> OffsetMapping:
+    async def read(self) -> OffsetMapping:
         return ForwardMapping(self.known.copied, self.known.translation())
 
 
 class _Against(AgainstFlow):
     known: Known
 
-    async def look(self) -> OffsetMapping:
+    async def read(self) -> OffsetMapping:
         return ReverseMapping(self, self.known.translation())
 
 
 def forth(folder: Path, a: FakeSide, b: FakeSide, known: Known) -> MoveRoute:
     """The route of groups that leave A."""
     pair = _pair(folder)
-    passage = _With(pair.flow, FlowClusters(cast("Admin", a), cast("Admin", b)))
-    passage.known = known
+    direction = _With(pair.flow, FlowClusters(cast("Admin", a), cast("Admin", b)))
+    direction.known = known
     return MoveRoute(
-        pair=pair, is_back=False, origin=a.side(), destination=b.side(), passages=(passage,)
+        pair=pair, is_back=False, origin=a.side(), destination=b.side(), directions=(direction,)
     )
 
 
 def back(folder: Path, a: FakeSide, b: FakeSide, known: Known, *more: str) -> MoveRoute:
     """The route of groups that come home."""
     pair = _pair(folder, *more)
-    passage = _Against(pair.flow)
-    passage.known = known
+    direction = _Against(pair.flow)
+    direction.known = known
     return MoveRoute(
-        pair=pair, is_back=True, origin=b.side(), destination=a.side(), passages=(passage,)
+        pair=pair, is_back=True, origin=b.side(), destination=a.side(), directions=(direction,)
     )
 
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from tests.support.layout import HOST
+from mm2.demo.broker_settings import HOST
 
 CLUSTER_ID = "fenced"
 HELD = "a topic of which it does not tell at once"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.core.filters import build_group_filter, build_topic_filter
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from tests.support.fake_groups import FakeGroups
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from mm2.protocol.progress_records import GapReport, PartitionProgress
 from tests.support.batches import Plain, write_batch
-from tests.support.bundle import WATCHING, Bench
+from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.raw import contents, log_of, records_in, write
+from tests.support.specs import gap_settings
 
 MODES = pytest.mark.parametrize("exactly_once", [False, True])
-FAILING = replace(WATCHING, fails=True, remote_fails=True)
+FAILING = gap_settings(fail_on_source_gap=True, fail_on_remote_gap=True)
 """Partitions stop at what is missing."""
 
 

@@ -1,99 +1,24 @@
-"""
-A Java process that never outlives the one who started it.
-"""
+"""Runs classes of Kafka's jars of any version, and stops the clocks of processes."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.layout import KAFKA_VERSION, jars, java
-
-QUICK_START = (
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:-UsePerfData",
-    "-Xshare:auto",
-    "-Djava.awt.headless=true",
-)
-
-_WATCHDOG = 'read _; kill -9 "$1"'
-"""Reads from a pipe that nobody writes to: it ends when our process does, however that ends."""
+from mm2.demo import processes
+from mm2.demo.kafka_jars import KAFKA_VERSION
+from tests.support.layout import jars
 
 
 def java_command(
     main: str, *arguments: str, options: Sequence[str] = (), version: str = KAFKA_VERSION
 ) -> list[str]:
     """The command line that runs a class of Kafka's jars, tuned for a quick start."""
-    classpath = ":".join(map(str, jars(version)))
-    return [java(), *QUICK_START, *options, "-cp", classpath, main, *arguments]
-
-
-class Watched:
-    """
-    One started process: to be signalled, and stopped for sure.
-
-    It has a session of its own, so that Ctrl-C in a terminal reaches us and not it.
-    """
-
-    def __init__(self, command: Sequence[str], output: Path) -> None:
-        with output.open("ab") as stream:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        self._watchdog = subprocess.Popen(
-            ["/bin/sh", "-c", _WATCHDOG, "watchdog", str(self._process.pid)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    @property
-    def pid(self) -> int:
-        """The process's id."""
-        return self._process.pid
-
-    @property
-    def status(self) -> int | None:
-        """The exit status, or None while it runs."""
-        return self._process.poll()
-
-    def signal(self, number: signal.Signals) -> None:
-        """Sends a signal; a process that is gone is fine."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._process.pid, number)
-
-    def freeze(self) -> None:
-        """Stops the process's clock, and returns when it stands still."""
-        if self.status is None:
-            freeze(self.pid)
-
-    def end(self, *, timeout: float) -> None:
-        """Asks the process to end, and kills it after ``timeout`` seconds (0: at once)."""
-        if timeout:
-            self._process.terminate()
-        try:
-            self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._dismiss_watchdog()
-
-    def _dismiss_watchdog(self) -> None:
-        self._watchdog.kill()
-        self._watchdog.wait()
-        if self._watchdog.stdin:
-            self._watchdog.stdin.close()
+    return processes.java_command(main, *arguments, jars=jars(version), options=options)
 
 
 def freeze(*pids: int) -> None:

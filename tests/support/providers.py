@@ -17,18 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from mm2.demo.broker_settings import HOST, free_ports
+from mm2.demo.processes import KafkaMissing, java
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.layout import (
-    HOST,
-    KafkaMissing,
-    Security,
-    broker_properties,
-    free_ports,
-    jars,
-    java,
-    major,
-    wanted_version,
-)
+from tests.support.layout import Security, jars, major, secured_properties, wanted_version
 
 NAMES = ("A", "B", "C")
 _PATIENT = {"broker.session.timeout.ms": "60000"}
@@ -111,7 +103,7 @@ def _container_environment(port: int) -> dict[str, str]:
     """
     from pathlib import Path
 
-    properties = broker_properties(
+    properties = secured_properties(
         node=1,
         voters="1@localhost:9093",
         ports={"PLAINTEXT": port, "CONTROLLER": 9093},

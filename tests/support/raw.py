@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
-from flows.source.forward.batch import Batch, split
+from flows.source.forward.record_batch import Batch, split
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.error_codes import Code

@@ -35,6 +35,15 @@ class RestClient:
         except OSError as error:
             raise AssertionError(str(error)) from error
 
+    def text(self, path: str, accept: str = "*/*") -> str:
+        """What it answers to a browser, or to Prometheus."""
+        request = urllib.request.Request(self._url + path, headers={"Accept": accept})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return str(answer.read().decode())
+        except OSError as error:
+            raise AssertionError(str(error)) from error
+
     def state(self, name: str) -> str:
         """A connector's state."""
         return str(self.ask("GET", f"/connectors/{name}/status")["connector"]["state"])

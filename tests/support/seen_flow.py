@@ -12,13 +12,8 @@ from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_views import ConnectorView, FlowView
 from mm2.herder.view.view_builder import build_view
 from mm2.kafka.logs.records import Record
-from mm2.protocol.control_records import (
-    Assignment,
-    BundleState,
-    Lease,
-    encode_assignment,
-    encode_lease,
-)
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import Assignment, BundleState, Lease
 from mm2.protocol.progress_records import BundleProgress, PartitionProgress, encode_progress
 from tests.support.configs import flow_of
 
@@ -36,13 +31,13 @@ class SeenFlow:
     offsets: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
-        self.control(*encode_lease(Lease(epoch=7, owner="n")))
+        self.control(*encode_control(Lease(epoch=7, owner="n")))
         for index, places in enumerate((PLACES[:2], PLACES[2:])):
             remotes = {where: TopicName("A.t") for where in places}
             assignment = Assignment(
                 index=index, epoch=7, generation=1, state=BundleState.RUNNING, partitions=remotes
             )
-            self.control(*encode_assignment(assignment))
+            self.control(*encode_control(assignment))
             self.report(index, *(place(where.partition) for where in places))
 
     def record(self, key: bytes, value: bytes | None, at_ms: int = NOW) -> Record:

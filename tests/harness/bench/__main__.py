@@ -17,6 +17,7 @@ from typing import Final
 
 from rich.console import Console
 
+from mm2.demo.processes import KafkaMissing
 from tests.harness.bench.mirrors import JAVA, OURS, Peer, Stuck
 from tests.harness.bench.outcome import Outcome, load, table
 from tests.harness.bench.report import write_tables
@@ -25,7 +26,6 @@ from tests.harness.bench.settings import TUNED
 from tests.harness.bench.throughput import Conditions
 from tests.harness.outcomes import save, saved_file
 from tests.support.endings import leaving_nobody
-from tests.support.layout import KafkaMissing
 
 _BUSY: Final = 0.25
 """Load of a core above which something else must be running."""

@@ -7,11 +7,11 @@ import time
 from types import TracebackType
 from typing import Final, Self
 
+from mm2.demo.processes import Watched
+from mm2.demo.raw_cluster import RawCluster
 from mm2.errors import Unavailable
 from tests.harness.bench.mirrors import Stuck
 from tests.harness.bench.workload import TOPIC
-from tests.harness.demo.raw import RawCluster
-from tests.support.process import Watched
 
 _LOOK_EVERY_S: Final = 0.03
 _STUCK_AFTER_S: Final = 150.0
@@ -26,12 +26,15 @@ class Copied:
         mirror: who copies.
         bootstrap: of the target.
         partitions: of the topic.
+        copy: its name.
     """
 
-    def __init__(self, mirror: Watched, bootstrap: str, partitions: int) -> None:
+    def __init__(
+        self, mirror: Watched, bootstrap: str, partitions: int, *, copy: str = f"A.{TOPIC}"
+    ) -> None:
         self._mirror = mirror
         self._target = RawCluster("B", bootstrap)
-        self._topics = {f"A.{TOPIC}": partitions}
+        self._topics = {copy: partitions}
 
     async def __aenter__(self) -> Self:
         until = time.monotonic() + _THERE_WITHIN_S

@@ -18,8 +18,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from mm2.core.model import TopicName
 from mm2.core.model import TopicPartition as Partition
-from tests.harness.demo.batches import Record, encode
-from tests.harness.demo.raw import RawCluster
+from mm2.demo.raw_batches import RawRecord, encode
+from mm2.demo.raw_cluster import RawCluster
 
 client: Any = admin
 """Without types for most of its names."""
@@ -50,27 +50,32 @@ def write_batches(
     size: int,
     in_batch: int,
     records: int,
+    keys: int = 0,
 ) -> int:
     """
     Writes at least ``records`` records of ``size`` bytes, ``in_batch`` to a batch.
+
+    They have one of so many ``keys``; of none if there are none.
 
     Returns:
         How many there are now: whole batches, as many in each partition.
     """
     rounds = -(-records // (in_batch * partitions))
-    made = batches(codec, size, in_batch)
+    made = batches(codec, size, in_batch, keys=keys)
     asyncio.run(_write_batches(bootstrap, topic, partitions, made, rounds))
     return rounds * partitions * in_batch
 
 
-def batches(codec: str, size: int, in_batch: int) -> list[bytes]:
+def batches(codec: str, size: int, in_batch: int, *, keys: int = 0) -> list[bytes]:
     """Some batches of ``in_batch`` records of ``size`` bytes, ready to be written."""
     now = time.time_ns() // 1_000_000
-    endless = values(size)
-    return [
-        encode([Record(value=next(endless), timestamp_ms=now) for _ in range(in_batch)], codec)
-        for _ in range(_BATCHES)
-    ]
+    endless, choices = values(size), random.Random(keys)
+
+    def record() -> RawRecord:
+        key = b"%08d" % choices.randrange(keys) if keys else None
+        return RawRecord(key=key, value=next(endless), timestamp_ms=now)
+
+    return [encode([record() for _ in range(in_batch)], codec) for _ in range(_BATCHES)]
 
 
 async def _write_batches(

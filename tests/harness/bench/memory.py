@@ -13,6 +13,7 @@ from typing import Final
 
 import psutil
 
+from mm2.demo.processes import Watched
 from tests.harness.bench.copied import wait_for
 from tests.harness.bench.mirrors import Peer, family, running
 from tests.harness.bench.outcome import Numbers
@@ -20,7 +21,6 @@ from tests.harness.bench.settings import properties, source_cluster, target_clus
 from tests.harness.bench.throughput import Conditions
 from tests.harness.bench.workload import WORKLOADS
 from tests.support.cluster import KafkaCluster
-from tests.support.process import Watched
 
 _SAMPLE_EVERY_S: Final = 0.2
 _STALLED_S: Final = 15.0

@@ -12,16 +12,17 @@ from typing import Final
 
 import psutil
 
+from mm2.demo.broker_settings import LOG4J
+from mm2.demo.processes import Watched, java
 from tests.harness.bench.outcome import JAVA as JAVA_NAME
 from tests.harness.bench.outcome import OURS as OUR_NAME
-from tests.support.layout import LOG4J, jars, java
-from tests.support.process import Watched
+from tests.support.layout import jars
 
 _DRIVER: Final = Path(sys.executable).with_name("connect-mirror-maker")
 _STOP_WITHIN_S: Final = 40.0
 _LAST_WORDS: Final = 3_000
 
-_JAVA_OPTIONS: Final = (
+JAVA_OPTIONS: Final = (
     "-Xms256M",
     "-Xmx2G",
     "-server",
@@ -61,7 +62,7 @@ def _java(file: Path, folder: Path) -> list[str]:
     logs = [f"-Dbroker.log={folder / 'java.log'}", f"-Dlog4j2.configurationFile={log4j}"]
     classpath = ":".join(map(str, jars()))
     main = "org.apache.kafka.connect.mirror.MirrorMaker"
-    return [java(), *_JAVA_OPTIONS, *logs, "-cp", classpath, main, str(file)]
+    return [java(), *JAVA_OPTIONS, *logs, "-cp", classpath, main, str(file)]
 
 
 OURS: Final = Peer(OUR_NAME, _ours)

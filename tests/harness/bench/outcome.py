@@ -9,11 +9,14 @@ from typing import Final
 
 from rich.table import Table
 
+from mm2.demo.kafka_jars import KAFKA_VERSION
 from tests.harness.outcomes import saved
+from tests.support.layout import OLDER_VERSION
 
 OURS: Final = "mm2"
 JAVA: Final = "java"
-NAMES: Final = {OURS: "mm2", JAVA: "Java MirrorMaker 4.3"}
+LEGACY: Final = "legacy"
+"""The benchmark whose peer is the legacy tool, which Kafka 4 has no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "cpu_brokers": Measure(label="CPU-s/GB, brokers"),
     "brokers_share": Measure(label="brokers' part of the machine", layout="{:.0%}"),
     "mirror_share": Measure(label="mirror's part of the machine", layout="{:.0%}"),
+    "whole_s": Measure(label="start to last record, s", layout="{:.1f}"),
     "start_s": Measure(label="start to first record, s", layout="{:.1f}"),
     "p50_ms": Measure(label="p50, ms", layout="{:.1f}"),
     "p99_ms": Measure(label="p99, ms", layout="{:.1f}"),
@@ -101,7 +105,7 @@ def table(outcome: Outcome) -> Table:
     found = Table(title=outcome.title, title_justify="left", title_style="bold")
     found.add_column("")
     for peer in outcome.numbers:
-        found.add_column(NAMES[peer], justify="right")
+        found.add_column(_heading(peer, outcome.benchmark), justify="right")
     found.add_column("mm2 : Java", justify="right")
     for kind, measure in MEASURES.items():
         cells = [
@@ -112,6 +116,13 @@ def table(outcome: Outcome) -> Table:
             ratio = outcome.ratio(kind) if measure.has_ratio else None
             found.add_row(measure.label, *cells, "" if ratio is None else f"{ratio:.2f}")
     return found
+
+
+def _heading(peer: str, benchmark: str) -> str:
+    if peer == OURS:
+        return "mm2"
+    version = OLDER_VERSION if benchmark == LEGACY else KAFKA_VERSION
+    return f"Java MirrorMaker {version}"
 
 
 def load(file: Path) -> Sequence[Outcome]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.harness.bench.outcome import JAVA, OURS, Outcome
+from tests.harness.bench.outcome import JAVA, LEGACY, OURS, Outcome
 from tests.harness.outcomes import markdown, write_table
 from tests.support.layout import ROOT
 
@@ -26,8 +26,19 @@ _COLUMNS: Final = {
         "cpu_brokers": "CPU per GB, brokers",
         "brokers_share": "",
     },
+    "transforms": {
+        "records_s": "records/s",
+        "cpu_copying": "CPU per GB, what copies",
+        "cpu_mirror": "CPU per GB, whole mirror",
+        "brokers_share": "",
+    },
     "latency": {"beyond_p50_ms": "p50", "beyond_p99_ms": "p99"},
     "start": {"start_s": "time"},
+    LEGACY: {
+        "whole_s": "time with the start",
+        "records_s": "records/s without it",
+        "cpu_mirror": "CPU per GB, whole tool",
+    },
     "idle": {
         "idle_cores": "CPU of the mirror",
         "idle_brokers_cores": "CPU of the brokers",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from tests.harness.bench import idle, latency, memory, start, throughput
+from tests.harness.bench import idle, latency, legacy, memory, start, throughput
 from tests.harness.bench.mirrors import Peer
-from tests.harness.bench.outcome import Numbers
+from tests.harness.bench.outcome import LEGACY, Numbers
 from tests.harness.bench.throughput import Conditions
-from tests.harness.bench.workload import WORKLOADS
+from tests.harness.bench.workload import KILOBYTE_WITH_KEYS, SMALL_WITH_KEYS, TRANSFORMED, WORKLOADS
 
 Measured = Callable[[list[Peer], Conditions], dict[str, Numbers]]
 
@@ -49,6 +49,15 @@ ROWS: Final = (
     ),
     *(
         Row(
+            benchmark="transforms",
+            name=workload.name,
+            title=workload.title,
+            measure=partial(throughput.measure, workload),
+        )
+        for workload in TRANSFORMED
+    ),
+    *(
+        Row(
             benchmark="latency",
             name=stream.name,
             title=stream.title,
@@ -61,6 +70,16 @@ ROWS: Final = (
         name="start",
         title="start to first copied record, empty target",
         measure=partial(start.measure, _START_RUNS),
+    ),
+    *(
+        Row(
+            benchmark=LEGACY,
+            name=f"legacy-{workload.name}{name}",
+            title=f"kafka-mirror-maker: {workload.title}{title}",
+            measure=partial(legacy.measure, workload, flags),
+        )
+        for workload in (SMALL_WITH_KEYS, KILOBYTE_WITH_KEYS)
+        for name, title, flags in (("", "", ()), ("-keys", ", --repartition", ("--repartition",)))
     ),
     Row(
         benchmark="idle",

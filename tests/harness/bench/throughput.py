@@ -15,16 +15,16 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from mm2.demo.processes import Watched
 from tests.harness.bench.copied import Copied
 from tests.harness.bench.mirrors import Peer, cpu_s, running
 from tests.harness.bench.outcome import Numbers
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.warming import warm
-from tests.harness.bench.workload import Workload
+from tests.harness.bench.workload import TOPIC, Workload
 from tests.support.cluster import KafkaCluster
-from tests.support.process import Watched
 
-_WARM_S: Final = 25.0
+WARM_S: Final = 25.0
 """Brokers compile for so long what they do often, at the cost of who comes first."""
 
 _MIRROR: Final = ("tasks", "driver", "JVM")
@@ -57,7 +57,7 @@ def measure(workload: Workload, peers: list[Peer], conditions: Conditions) -> di
     """
     with source_cluster() as source:
         records = workload.write(source.bootstrap, conditions.scale)
-        warm(source.bootstrap, _WARM_S * conditions.scale)
+        warm(source.bootstrap, WARM_S * conditions.scale)
         return {peer.name: _copied(peer, workload, source, records, conditions) for peer in peers}
 
 
@@ -65,7 +65,7 @@ def _copied(
     peer: Peer, workload: Workload, source: KafkaCluster, records: int, conditions: Conditions
 ) -> Numbers:
     with target_cluster(workload.brokers) as target:
-        warm(target.bootstrap, _WARM_S * conditions.scale, replicas=workload.brokers)
+        warm(target.bootstrap, WARM_S * conditions.scale, replicas=workload.brokers)
         text = properties(
             source,
             target,
@@ -74,30 +74,42 @@ def _copied(
             more=workload.settings + conditions.settings,
         )
         with running(peer, text) as mirror:
-            timed = _timed(mirror, workload, records, (source, target), conditions.warm)
+            timed = timed_copy(mirror, workload, records, (source, target), conditions.warm)
             return asyncio.run(timed)
 
 
-async def _timed(
+async def timed_copy(
     mirror: Watched,
     workload: Workload,
     records: int,
     clusters: tuple[KafkaCluster, KafkaCluster],
     warm: float,
+    *,
+    copy: str = f"A.{TOPIC}",
 ) -> Numbers:
+    """
+    Rates and costs of copying a workload's topic, from now on.
+
+    Args:
+        copy: its name on the target.
+
+    Raises:
+        Stuck: the mirror does not get on.
+    """
     source, target = clusters
     brokers = [*source.pids, *target.pids]
     began = time.monotonic()
-    async with Copied(mirror, target.bootstrap, workload.partitions) as copied:
+    async with Copied(mirror, target.bootstrap, workload.partitions, copy=copy) as copied:
         await copied.reaches(1)
         first = time.monotonic()
         before = await copied.reaches(max(1, int(records * warm)))
         started, used = time.monotonic(), cpu_s(mirror, brokers)
         await copied.reaches(records)
-        seconds = time.monotonic() - started
+        ended = time.monotonic()
+        seconds = ended - started
         cpu = {kind: now - used.get(kind, 0) for kind, now in cpu_s(mirror, brokers).items()}
     numbers = numbers_of(cpu, seconds, records - before, workload.size)
-    return {"start_s": first - began, **numbers}
+    return {"start_s": first - began, "whole_s": ended - began, **numbers}
 
 
 def numbers_of(cpu: Numbers, seconds: float, records: int, size: int) -> Numbers:

@@ -13,11 +13,11 @@ from itertools import cycle
 from typing import Final
 
 from mm2.core.model import TopicName, TopicPartition
+from mm2.demo.raw_cluster import RawCluster
 from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.requests.fetch import FetchRequest
 from mm2.kafka.wire.wire_client import WireClient
 from tests.harness.bench.fill import batches
-from tests.harness.demo.raw import RawCluster
 from tests.support.records import create_topic
 
 _TOPIC: Final = "warm"

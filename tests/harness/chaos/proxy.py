@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from tests.support.layout import HOST
+from mm2.demo.broker_settings import HOST
 
 T = TypeVar("T")
 

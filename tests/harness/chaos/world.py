@@ -13,6 +13,7 @@ from typing import Final
 
 from confluent_kafka.admin import AdminClient
 
+from mm2.demo.broker_settings import HOST, free_ports
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.view.flow_follower import view_flow
 from tests.harness.chaos.ledger import Toll
@@ -21,7 +22,6 @@ from tests.harness.chaos.proxy import Link, Links
 from tests.harness.chaos.traffic import Reader, Writer, lag
 from tests.support.cluster import KafkaCluster, running
 from tests.support.eventually import eventually
-from tests.support.layout import HOST, free_ports
 from tests.support.mirror import properties
 from tests.support.records import create_topic
 

@@ -18,6 +18,7 @@ from tests.harness.trials.outcome import FAILBACK, FAILOVER, Trial
 from tests.harness.trials.readers import committed_offsets, read_and_stop, read_and_stop_anywhere
 from tests.harness.trials.verdict import FROM_THE_START, Where, judge, read_in_copy
 from tests.harness.trials.world import World
+from tests.support.eventually import eventually
 from tests.support.records import commit_group
 
 _MOST_READ: Final = 6_000
@@ -37,10 +38,28 @@ def planned_round(world: World, seed: int, count: int) -> list[Trial]:
     stood = {group: stop_somewhere(world, group, random) for group in groups}
     arguments = [word for group in groups for word in ("--group", group)]
     world.command("failover", *arguments)
+    _until_told(world, stood)
     there = [_there(world, group, seed, stood[group], random) for group in groups]
     stood = {group: on_copy(world, group) for group in groups}
     world.command("failback", *arguments)
     return there + [_back(world, group, seed, stood[group], random) for group in groups]
+
+
+def _until_told(world: World, stood: Mapping[str, Mapping[Where, int]]) -> None:
+    """
+    Waits until checkpoints tell where groups stood on the source.
+
+    What a group commits on both sides before that is not put in order: it is left to people.
+    """
+
+    def are_told() -> bool:
+        for group, offsets in stood.items():
+            told = {w: each.upstream_offset for w, each in world.copy.checkpoints(group).items()}
+            if any(told.get(where) != offset for where, offset in offsets.items()):
+                return False
+        return True
+
+    eventually(are_told, timeout=60)
 
 
 def _there(

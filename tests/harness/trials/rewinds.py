@@ -15,7 +15,7 @@ from random import Random
 from typing import Final
 from uuid import uuid4
 
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from tests.harness.trials.outcome import REWOUND, Toll, Trial
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually

@@ -11,7 +11,7 @@ from typing import Final
 
 from confluent_kafka import Consumer
 
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from tests.harness.trials.judging import (
     faults,
     java_arrived,

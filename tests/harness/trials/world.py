@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from tests.harness.trials.tail import Tail
 from tests.harness.trials.traffic import PARTITIONS, Traffic
 from tests.harness.trials.verdict import Where

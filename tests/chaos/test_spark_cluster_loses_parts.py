@@ -1,0 +1,157 @@
+"""Executors, workers and masters of a Spark cluster that are killed: nothing is lost."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.mirror import Mirror, one_way
+from tests.support.records import committed, create_topic
+from tests.support.spark_cluster import SparkCluster
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.chaos, pytest.mark.thorough]
+
+_PARTITIONS: Final = 4
+_PER_S: Final = 200
+_BACK_WITHIN_S: Final = 240.0
+"""A machine that does much else starts an executor in half a minute."""
+
+_EXECUTORS: Final = 20
+_WORKERS: Final = 5
+_MASTERS: Final = 3
+
+
+class _Writer(Thread):
+    """Writes numbers, in order, to each partition in turn."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        super().__init__(daemon=True)
+        self._producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
+        self._topic = topic
+        self._ends = Event()
+        self.number = 0
+
+    def run(self) -> None:
+        while not self._ends.wait(1 / _PER_S):
+            number = self.number
+            self._producer.produce(self._topic, b"%d" % number, partition=number % _PARTITIONS)
+            self._producer.poll(0)
+            self.number = number + 1
+
+    def end(self) -> None:
+        self._ends.set()
+        self.join()
+        assert self._producer.flush(60) == 0
+
+
+class _Reader(Thread):
+    """Reads the copies as they come, and remembers how long none came in some partition."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        super().__init__(daemon=True)
+        settings = {"group.id": "none", "isolation.level": "read_committed"}
+        self._consumer = Consumer({"bootstrap.servers": bootstrap, **settings})
+        self._consumer.assign([TopicPartition(topic, n, 0) for n in range(_PARTITIONS)])
+        self._ends = Event()
+        self._newest = dict.fromkeys(range(_PARTITIONS), (-1, 0.0))
+        self.gap_s = 0.0
+
+    def run(self) -> None:
+        while not self._ends.is_set():
+            message = self._consumer.poll(0.1)
+            if message is not None and message.error() is None:
+                partition, now = message.partition() or 0, time.monotonic()
+                number, at = self._newest[partition]
+                self.gap_s = max(self.gap_s, now - at) if at else 0.0
+                self._newest[partition] = max(number, int(message.value() or b"")), now
+        self._consumer.close()
+
+    def has_all_after(self, number: int) -> bool:
+        """Whether a later number has come in each partition."""
+        return all(newest > number for newest, _ in self._newest.values())
+
+    def end(self) -> None:
+        self._ends.set()
+        self.join()
+
+
+def _kill(process: psutil.Process) -> None:
+    with suppress(psutil.NoSuchProcess):  # Spark may have ended it.
+        process.kill()
+
+
+def _kill_executor(spark: SparkCluster) -> None:
+    _kill(random.choice(eventually(spark.executors)))
+
+
+def _replace_worker(spark: SparkCluster) -> None:
+    spark.kill_worker(random.choice(spark.workers))
+    spark.add_worker()
+
+
+def _replace_master(spark: SparkCluster) -> None:
+    spark.kill_master()
+    spark.start_master()
+    for executor in spark.executors():
+        _kill(executor)
+
+
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("mode", ["disabled", "enabled"], ids=["at-least-once", "exactly-once"])
+def test_all_records_come_and_exactly_once_none_comes_twice(
+    mode: str, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    topic, remote = unique, f"{cluster_a.name}.{unique}"
+    create_topic(cluster_a.bootstrap, topic, _PARTITIONS)
+    events: list[Callable[[SparkCluster], None]] = [
+        *[_kill_executor] * _EXECUTORS,
+        *[_replace_worker] * _WORKERS,
+        *[_replace_master] * _MASTERS,
+    ]
+    random.shuffle(events)
+    gaps: dict[str, list[float]] = {}
+    writer, reader = _Writer(cluster_a.bootstrap, topic), _Reader(cluster_b.bootstrap, remote)
+
+    def wait_for_copies() -> None:
+        number = writer.number
+        eventually(lambda: reader.has_all_after(number), timeout=_BACK_WITHIN_S)
+
+    with SparkCluster(workers=2) as spark:
+        settings = {"spark.master": spark.url, "exactly.once.source.support": mode}
+        text = one_way(cluster_a, cluster_b, topic, settings)
+        with Mirror(tmp_path, text) as mirror:
+            writer.start()
+            reader.start()
+            wait_for_copies()
+            for event in events:
+                reader.gap_s = 0.0
+                event(spark)
+                wait_for_copies()
+                gaps.setdefault(event.__name__, []).append(reader.gap_s)
+            writer.end()
+            reader.end()
+            written = {each.value for each in committed(cluster_a.bootstrap, topic)}
+            eventually(
+                lambda: {each.value for each in committed(cluster_b.bootstrap, remote)},
+                until=lambda found: found >= written,
+                timeout=_BACK_WITHIN_S,
+            )
+            assert mirror.stop() == 0
+    copies = Counter(each.value for each in committed(cluster_b.bootstrap, remote))
+    twice = sum(count - 1 for count in copies.values())
+    longest = {name: f"{max(each):.0f} s in {len(each)}" for name, each in gaps.items()}
+    print(f"{mode}: {len(written)} records, {twice} twice, longest gaps {longest}")  # noqa: T201
+    assert copies.keys() == written
+    assert mode == "disabled" or twice == 0

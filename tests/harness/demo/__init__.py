@@ -1,1 +1,0 @@
-"""The demo: two clusters, a mirror between them, traffic both ways, and a proof of the copies."""

@@ -1,0 +1,1 @@
+"""``./scripts/scale``: what the parts of mm2 that depend on the number of partitions cost."""

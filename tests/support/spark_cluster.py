@@ -1,0 +1,153 @@
+"""A standalone cluster of Spark for tests: its master and workers as processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from subprocess import STDOUT
+from subprocess import Popen as Process
+from typing import Final, Self
+
+import psutil
+
+from flows.spark.installed import java_launcher, spark_home
+from flows.spark.jvm import sparks_jars
+from mm2.demo.broker_settings import HOST, free_ports
+from tests.support.eventually import eventually
+from tests.support.family import family_of, javas
+from tests.support.process import freeze
+
+_PACKAGE: Final = "org.apache.spark.deploy"
+_OPTIONS: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+class SparkCluster:
+    """
+    A master and workers, made on ``with`` and removed at its end.
+
+    Args:
+        workers: how many to begin with.
+        cores: of each.
+        settings: ``spark.*`` keys of master and workers.
+
+    Attributes:
+        home: the folder of its files; executors run below ``work`` in it.
+    """
+
+    def __init__(
+        self, *, workers: int, cores: int = 1, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self._first = workers
+        self._cores = cores
+        self._settings = {"spark.ui.enabled": "false", **(settings or {})}
+        (self._port,) = free_ports(1)
+        self.home = Path(tempfile.mkdtemp(prefix="spark-cluster-"))
+        self._master: Process[bytes] | None = None
+        self._workers: list[Process[bytes]] = []
+        self._started = 0
+
+    def __enter__(self) -> Self:
+        self.start_master()
+        # They take half of the time if they start together.
+        for log in [self._start_worker()[1] for _ in range(self._first)]:
+            _await_registration(log)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in list(self._workers):
+            self.kill_worker(worker)
+        if self._master is not None:
+            self.kill_master()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    @property
+    def url(self) -> str:
+        """What ``spark.master`` is to be."""
+        return f"spark://{HOST}:{self._port}"
+
+    @property
+    def workers(self) -> list[Process[bytes]]:
+        """The workers that run, in the order in which they came."""
+        return list(self._workers)
+
+    def start_master(self) -> None:
+        """Starts the master, which knows nothing of an earlier one; waits until it serves."""
+        listen = ["--host", HOST, "--port", str(self._port), "--webui-port", "0"]
+        self._master, log = self._start("master.Master", *listen)
+        eventually(lambda: "elected leader" in log.read_text(errors="replace"))
+
+    def kill_master(self) -> None:
+        """Kills the master; executors run on."""
+        assert self._master is not None
+        self._master.kill()
+        self._master.wait()
+
+    def add_worker(self) -> Process[bytes]:
+        """Starts a worker; waits until the master has it."""
+        worker, log = self._start_worker()
+        _await_registration(log)
+        return worker
+
+    def _start_worker(self) -> tuple[Process[bytes], Path]:
+        offers = ["--cores", str(self._cores), "--memory", f"{self._cores}g", "--host", HOST]
+        folders = ["--work-dir", str(self.home / "work"), "--webui-port", "0"]
+        worker, log = self._start("worker.Worker", *offers, *folders, self.url)
+        self._workers.append(worker)
+        return worker, log
+
+    def kill_worker(self, worker: Process[bytes]) -> None:
+        """Kills a worker with its executors, as the loss of its machine does."""
+        self._workers.remove(worker)
+        family = [psutil.Process(worker.pid), *psutil.Process(worker.pid).children(recursive=True)]
+        freeze(*(each.pid for each in family))
+        for each in family:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        worker.wait()
+
+    def executors(self) -> list[psutil.Process]:
+        """The JVMs of executors that run."""
+        return [
+            each
+            for worker in self._workers
+            for each in javas(family_of(psutil.Process(worker.pid)))
+        ]
+
+    def tasks(self) -> int:
+        """Executors in which a task runs: Python's daemon has a child for it."""
+        return sum(len(_descendants(each)) > 1 for each in self.executors())
+
+    def has_started(self, worker: Process[bytes], pid: int) -> bool:
+        """Whether a process runs in an executor of a worker."""
+        return pid in {each.pid for each in _descendants(psutil.Process(worker.pid))}
+
+    def _start(self, role: str, *arguments: str) -> tuple[Process[bytes], Path]:
+        self._started += 1
+        log = self.home / f"{self._started}.log"
+        options = [f"-D{key}={value}" for key, value in self._settings.items()]
+        jars = ":".join(map(str, sparks_jars()))
+        java = [str(java_launcher()), *_OPTIONS, *options, "-cp", jars]
+        # Executors inherit what the worker has, and are not to find the code of mm2 that way.
+        # Spark's script, which is left out here, sets the version of Scala.
+        scala = {"SPARK_SCALA_VERSION": "2.13"}
+        env = {**os.environ, "SPARK_HOME": str(spark_home()), **scala}
+        env.pop("PYTHONPATH", None)
+        with log.open("wb") as output:
+            command = [*java, f"{_PACKAGE}.{role}", *arguments]
+            process = Process(command, cwd=self.home, stdout=output, stderr=STDOUT, env=env)
+        return process, log
+
+
+def _await_registration(log: Path) -> None:
+    eventually(lambda: "registered with master" in log.read_text(errors="replace"))
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []

@@ -1,0 +1,91 @@
+"""A real ZooKeeper, from the jars of the last Kafka that came with one."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from kazoo.client import KazooClient
+
+from mm2.demo.broker_node import is_listening
+from mm2.demo.processes import Watched
+from tests.support.eventually import eventually
+from tests.support.layout import OLDER_VERSION
+from tests.support.process import java_command
+
+_MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
+_WITHIN_S = 60.0
+
+
+@contextmanager
+def zookeeper(folder: Path) -> Iterator[str]:
+    """One server for as long as the context lasts; yields its host and port."""
+    with watched_zookeeper(folder) as (address, _):
+        yield address
+
+
+@contextmanager
+def watched_zookeeper(folder: Path) -> Iterator[tuple[str, Watched]]:
+    """The same, with its process."""
+    port = _free_port()
+    with _running(folder, [str(port), str(folder / "zookeeper")]) as process:
+        address = f"127.0.0.1:{port}"
+        with client_of(address):
+            pass
+        yield address, process
+
+
+@contextmanager
+def secured_zookeeper(folder: Path, stores: Mapping[str, str]) -> Iterator[str]:
+    """One that is reached by TLS alone; ``stores`` are its own settings, below ``ssl.``."""
+    port = _free_port()
+    lines = {
+        "dataDir": str(folder / "zookeeper"),
+        "secureClientPort": str(port),
+        "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory",
+        **{f"ssl.{key}": value for key, value in stores.items()},
+    }
+    file = folder / "zookeeper.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+    with _running(folder, [str(file)]):
+        eventually(lambda: is_listening(port))
+        yield f"127.0.0.1:{port}"
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextmanager
+def _running(folder: Path, arguments: list[str]) -> Iterator[Watched]:
+    options = ["-Xmx128m", "-Dzookeeper.admin.enableServer=false"]
+    command = java_command(_MAIN, *arguments, options=options, version=OLDER_VERSION)
+    process = Watched(command, folder / "zookeeper.log")
+    try:
+        yield process
+    finally:
+        process.end(timeout=10)
+
+
+@contextmanager
+def client_of(address: str) -> Iterator[KazooClient]:
+    """A client that is connected."""
+    client = KazooClient(hosts=address)
+    client.start(timeout=_WITHIN_S)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def kept_offsets(address: str, group: str, topic: str, partitions: int) -> list[int | None]:
+    """What a group has in ZooKeeper, by partition; None is nothing."""
+    with client_of(address) as client:
+        paths = [f"/consumers/{group}/offsets/{topic}/{number}" for number in range(partitions)]
+        return [int(client.get(path)[0]) if client.exists(path) else None for path in paths]
