@@ -1,4 +1,4 @@
-"""What scripts/measure-code says about a small tree."""
+"""What scripts/measure-code says about a small tree, and what it must not find in this one."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _measured(tree: Path) -> Mapping[str, Any]:
-    done = _run("--json", "--root", str(tree), "top")
+def _measured(tree: Path, *packages: str) -> Mapping[str, Any]:
+    done = _run("--json", "--root", str(tree), *(packages or ["top"]))
     assert done.returncode == 0, done.stderr
     measured: Mapping[str, Any] = json.loads(done.stdout)
     return measured
@@ -100,6 +100,10 @@ def test_imports_are_followed_wherever_they_stand(tree: Path) -> None:
     assert report["single_importer"] == ["top.inner.names", "top.low", "top.right"]
     assert report["circles"] == [["top.left", "top.right"]]
     assert report["longest_chain"] == ["top.inner.low", "top.left", "top.low"]
+
+
+def test_no_modules_of_the_project_import_each_other() -> None:
+    assert _measured(ROOT, "mm2", "flows")["circles"] == []
 
 
 def test_names_that_exist_twice_are_listed_with_their_places(tree: Path) -> None:

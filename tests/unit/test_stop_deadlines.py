@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from flows.legacy.stream_task import DRAIN_S
 from mm2 import stop_deadlines as deadlines
 from mm2.config.keys.key_table import TABLE
 
@@ -54,3 +55,8 @@ def test_a_herder_whose_target_is_away_ends_in_time() -> None:
     # The group is left, and the writer closed, at the same time.
     writer_s = deadlines.WRITER_FLUSH_S + 2 * deadlines.WRITER_CLOSE_S
     assert away_s + max(deadlines.MEMBERSHIP_S, writer_s) <= deadlines.herders_s(timedelta())
+
+
+def test_a_stream_ends_its_session_in_zookeeper_before_its_process_gives_it_up() -> None:
+    assert DRAIN_S + deadlines.ZOOKEEPER_S < deadlines.STREAMS_S
+    assert deadlines.STREAMS_S + deadlines.LINKS_S + deadlines.JVM_S < deadlines.PROCESS_S

@@ -19,3 +19,10 @@ def test_every_command_is_on_the_page_with_its_options() -> None:
     assert all(f"\n## mm2 {name}\n" in page for name in main.commands)
     assert "### mm2 failover execute" in page
     assert "--without-checkpoint" in page
+
+
+def test_exit_statuses_are_a_table() -> None:
+    page = reference_page()
+    assert "| 130 | somebody has ended it with --once |\n" in page
+    assert "| 3 | a cluster cannot be reached or refuses |\n\nWith --execute and" in page
+    assert "Exit status: 0 " not in page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from mm2.cli import flows_commands
+from mm2.cli.flows import flows_commands
 from mm2.cli.mm2 import main
 from mm2.config.flow_config import FlowConfig
 from mm2.failover.flow_switch import FlowStatus
@@ -41,7 +41,7 @@ def _answering(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def status(config: FlowConfig) -> FlowStatus:
         del config
-        return FlowStatus(steering=DesiredState(), running=None, epoch=1, owner="n", tasks=2)
+        return FlowStatus(desired=DesiredState(), running=None, epoch=1, owner="n", tasks=2)
 
     monkeypatch.setattr(flows_commands, "_status", status)
 

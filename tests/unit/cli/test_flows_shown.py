@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.cli.flows_commands import rows_of
+from mm2.cli.flows.flows_commands import rows_of
 from mm2.cli.options import flows_of
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import Unavailable
@@ -31,8 +31,8 @@ async def test_a_target_that_is_away_hides_no_other_flow(
         if config.flow.target == lost:
             raise Unavailable(lost, "no answer in 10 s")
         wanted = DesiredFlowState(state=FlowState.STOPPED, reason="repair")
-        steering = DesiredState(flow=wanted)
-        return FlowStatus(steering=steering, running=None, epoch=1, owner="n", tasks=2)
+        desired = DesiredState(flow=wanted)
+        return FlowStatus(desired=desired, running=None, epoch=1, owner="n", tasks=2)
 
     file = tmp_path / "mm2.properties"
     file.write_text(_FILE)

@@ -47,3 +47,19 @@ def test_no_rows_are_shown_too(format_: str, text: str) -> None:
 def test_people_read_durations_and_programs_numbers(format_: str, text: str) -> None:
     rows: list[Row] = [{"age_ms": 1500, "alive": True}, {"age_ms": None, "alive": False}]
     assert rendered(["age_ms", "alive"], rows, format_) == text
+
+
+def test_a_table_may_draw_percentages() -> None:
+    rows: list[Row] = [{"percent": 100}, {"percent": 47}, {"percent": None}]
+    drawn = "PERCENT\n██████████ 100\n████░░░░░░ 47\n-"
+    assert rendered(["percent"], rows, "table", with_bars=True) == drawn
+    assert rendered(["percent"], rows, "tsv", with_bars=True) == "percent\n100\n47\n-"
+
+
+def test_people_read_sizes_and_short_names_of_nodes() -> None:
+    node = "host/71137280-5213-4dc6-96ac-545b344f7b3e/B"
+    row: Row = {"leader": node, "bytes_left": 60_597_054, "bytes_per_s": 503_591}
+    columns = ["leader", "bytes_left", "bytes_per_s"]
+    table = "LEADER           BYTES_LEFT  BYTES_PER_S\nhost/71137280/B  61 MB       504 kB/s"
+    assert rendered(columns, [row], "table") == table
+    assert rendered(columns, [row], "tsv").splitlines()[1] == f"{node}\t60597054\t503591"

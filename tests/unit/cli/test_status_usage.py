@@ -9,13 +9,13 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
+from mm2.cli.flows.status_commands import exit_status
+from mm2.cli.flows.status_rows import COLUMNS, rows_of
 from mm2.cli.mm2 import main
-from mm2.cli.status_commands import exit_status
-from mm2.cli.status_rows import COLUMNS, rows_of
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.errors import Unavailable
-from mm2.herder.view.flow_follower import (
+from mm2.herder.view.flow_views import (
     ConnectorView,
     FlowView,
     LeaderView,
@@ -37,7 +37,7 @@ _VIEW: Final = FlowView(
     connectors=(
         ConnectorView(
             name="MirrorSourceConnector",
-            wanted=RunState.RUNNING,
+            target_state=RunState.RUNNING,
             state=RunState.RUNNING,
             worker_id="n",
             generation=7,
@@ -84,12 +84,57 @@ def test_a_flow_is_a_row() -> None:
         "running": 0,
         "partitions": 2,
         "lag": 5,
+        "percent": None,
+        "bytes_left": None,
+        "eta_ms": None,
         "records_per_s": 2,
         "bytes_per_s": 0,
         "delay_ms": 20,
         "heartbeat_age_ms": 1_000,
         "problems": "MirrorSourceConnector task 3: t-0: no (and more)",
     }
+
+
+def test_a_topic_is_a_row_with_how_far_its_copy_is() -> None:
+    known = replace(_VIEW.partitions[0], start=0, end=104, lag_per_s=-2.0, record_bytes=10.0)
+    more = replace(known, source=TopicPartition(TopicName("t"), 1), lag=48)
+    (shown,) = rows_of(_FLOW, replace(_VIEW, partitions=(known, more)), "topic")
+    assert shown.is_bad
+    assert shown.row == {
+        "flow": "A->B",
+        "topic": "t",
+        "remote": "A.t",
+        "partitions": 2,
+        "lag": 52,
+        "percent": 75,
+        "bytes_left": 520,
+        "eta_ms": 13_000,
+        "records_per_s": 3,
+        "bytes_per_s": 0,
+        "delay_ms": 20,
+        "error": "no; way",
+    }
+
+
+def test_the_topology_names_clusters_and_what_is_copied_between_them() -> None:
+    (shown,) = rows_of(_FLOW, _VIEW, "topology")
+    assert (shown.row["source"], shown.row["target"], shown.row["topics"]) == ("A", "B", 1)
+    (lost,) = rows_of(_FLOW, _LOST, "topology")
+    assert (lost.row["target"], lost.row["problems"]) == ("B", "cluster B: no answer")
+
+
+def test_the_partitions_that_are_most_behind_come_first() -> None:
+    partitions = [
+        replace(_VIEW.partitions[0], source=TopicPartition(TopicName("t"), n), lag=lag)
+        for n, lag in enumerate((3, 900, None, 20))
+    ]
+    rows = rows_of(_FLOW, replace(_VIEW, partitions=tuple(partitions)), "lag")
+    assert [(each.row["partition"], each.row["lag"]) for each in rows] == [
+        (1, 900),
+        (3, 20),
+        (0, 3),
+        (2, None),
+    ]
 
 
 def test_a_connector_and_its_tasks_are_rows() -> None:

@@ -25,3 +25,14 @@ def test_wrong_usage_is_explained(words: tuple[str, ...], told: str, tmp_path: P
     result = CliRunner().invoke(main, ["sync-groups", str(file), *words])
     assert result.exit_code == 2
     assert told in result.stderr
+
+
+def test_a_wrong_format_of_the_log_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MM2_LOG_FORMAT", "xml")
+    file = tmp_path / "mm2.properties"
+    file.write_text(TWO_CLUSTERS_TEXT)
+    result = CliRunner().invoke(main, ["sync-groups", str(file), "--execute"])
+    assert result.exit_code == 1
+    assert "MM2_LOG_FORMAT=xml: it must be one of auto, console, json" in result.stderr

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
 
 from mm2.checkpoints.group_offset_writer import GroupOffsets
-from mm2.client.arguments import GroupPattern
 from mm2.client.checkpoint_sink import CheckpointSink, WrittenCheckpoints
-from mm2.client.mirror_client import TIMEOUT, MirrorClient
 from mm2.client.pending_returns import PendingReturns
-from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.core.translation.reverse_translation import Copies
 from mm2.errors import Unavailable
+from mm2.kafka.admin import Admin
+from mm2.kafka.group_admin import OffsetAt
+from tests.support.configs import flow_of
 from tests.support.fake_groups import FakeGroups
 from tests.support.virtual_time import run
 
@@ -103,26 +102,27 @@ def test_checkpoints_that_lead_nobody_back_need_no_other_cluster() -> None:
     assert events == []
 
 
-class LongTopic(MirrorClient):
-    """Of a cluster whose topic of checkpoints takes longer than anybody waits."""
+class SilentTopic(Admin):
+    """Of a cluster that stops answering before its topic of checkpoints is read."""
 
-    async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    async def list_offsets(
+        self,
+        partitions: Iterable[TopicPartition],
+        at: OffsetAt | int,
+        *,
+        read_committed: bool = False,
+    ) -> dict[TopicPartition, int]:
+        del at, read_committed
         return dict.fromkeys(partitions, 10)
 
-    async def checkpoints(
-        self,
-        upstream: str,
-        group: str | GroupPattern | None = None,
-        timeout: timedelta | None = TIMEOUT,  # noqa: ASYNC109 - as in what it stands for
-    ) -> GroupCheckpoints:
-        del upstream, group
-        if timeout is None:
-            raise Unavailable("A", "no answer")
-        return {G: {at("orders"): RemoteCheckpoint(checkpoint=LED_BACK, timestamp_ms=0)}}
+    async def list_topics(self, *, internal: bool = False) -> set[TopicName]:
+        del internal
+        raise Unavailable("A", "no answer")
 
 
 def test_checkpoints_are_read_to_their_end_or_not_used() -> None:
-    origin = WrittenCheckpoints(BACK, LongTopic({"bootstrap.servers": "127.0.0.1:1"}))
+    config = flow_of()
+    origin = WrittenCheckpoints(config, SilentTopic("A", {"bootstrap.servers": "127.0.0.1:1"}))
     for _ in range(2):
         with pytest.raises(Unavailable):
             run(origin.checkpoints())

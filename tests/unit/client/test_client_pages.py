@@ -8,10 +8,11 @@ from mm2.client import MirrorClient, blocking, remote_cluster_utils
 from tests.support.layout import ROOT
 
 
-def _public(thing: object) -> set[str]:
+def _public(thing: type) -> set[str]:
     return {
         name
-        for name, member in vars(thing).items()
+        for each in thing.__mro__[:-1]
+        for name, member in vars(each).items()
         if not name.startswith("_")
         and (isinstance(member, property | classmethod) or inspect.isfunction(member))
     }

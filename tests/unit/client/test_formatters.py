@@ -8,7 +8,9 @@ from mm2.client.formatters import (
     CHECKPOINTS,
     CONTROL,
     FORMATTERS,
+    GROUP_OFFSETS,
     HEARTBEATS,
+    MANAGED_OFFSETS,
     OFFSET_RUNS,
     OFFSET_SYNCS,
     POSITIONS,
@@ -17,8 +19,11 @@ from mm2.client.formatters import (
     formatter_for,
 )
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
-from mm2.core.mirror_records import Checkpoint, Heartbeat, OffsetSync
+from mm2.core.internal_records import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.offset_manager import committed_offset_records
+from mm2.core.offset_manager.commits import StoredOffset
+from mm2.core.offset_manager.committed_offset_records import OffsetKey
 from mm2.core.policy import DefaultReplicationPolicy
 from mm2.core.positions.log_identity import HEADER, Lineage
 from mm2.core.translation.run_codec import encode_key as encode_key_of_block
@@ -178,6 +183,37 @@ def test_runs_show_where_the_copies_of_records_are() -> None:
     assert gone.line == "Tombstone{record=2:7, written=99, topic=t, partition=3, start=10}"
 
 
+@pytest.mark.parametrize(
+    "formatter", [GROUP_OFFSETS, MANAGED_OFFSETS], ids=lambda formatter: formatter.name
+)
+def test_offsets_of_groups_show_what_was_committed(formatter: Formatter) -> None:
+    key = committed_offset_records.encode_key(
+        OffsetKey("billing", TopicPartition(TopicName("orders"), 3))
+    )
+    stored = StoredOffset(offset=42, commit_ms=7, metadata="half\n", leader_epoch=2)
+    shown = formatter.shown(record(key, committed_offset_records.encode_value(stored)))
+    assert shown.line == (
+        f"{formatter.name}{{kind=offset, group=billing, topic=orders, partition=3, offset=42, "
+        r"leader_epoch=2, committed=7, metadata=half\n}"
+    )
+    assert tuple(shown.fields) == formatter.all_columns
+    gone = formatter.shown(record(key, None))
+    assert tuple(gone.fields) == formatter.all_columns
+    assert gone.line == (
+        "Tombstone{record=2:7, written=99, kind=offset, group=billing, topic=orders, partition=3}"
+    )
+
+
+def test_members_of_a_group_are_no_commits_and_no_records_of_an_offset_manager() -> None:
+    members = record(b"\0\2\0\7billing", b"whatever Kafka keeps")
+    shown = GROUP_OFFSETS.shown(members)
+    assert (shown.readable, shown.line) == (True, "GroupRecord{kind=members, group=billing}")
+    assert tuple(shown.fields) == GROUP_OFFSETS.all_columns
+    assert not MANAGED_OFFSETS.shown(members).readable
+    for key in (b"\0", b"\0\2\0\7bill", b"\xff\2\0\0"):
+        assert not GROUP_OFFSETS.shown(record(key, b"")).readable
+
+
 def test_control_and_progress_show_their_json() -> None:
     written = record(b"lease", b'{"version": 1, "epoch": 3, "owner": "n\xc3\xb6"}')
     line = 'Control{key=lease, value={"version":1,"epoch":3,"owner":"nö"}}'
@@ -198,6 +234,8 @@ def test_control_and_progress_show_their_json() -> None:
         ("mm2-offsets.A.internal", POSITIONS),
         ("mm2-control.A.internal", CONTROL),
         ("mm2-progress.A.internal", PROGRESS),
+        ("__consumer_offsets", GROUP_OFFSETS),
+        ("mm2-group-offsets.internal", MANAGED_OFFSETS),
         ("mm2-offsets.A", None),
         ("orders", None),
     ],

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from mm2.client.reverse_checkpoints import reverse_checkpoints
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import CommittedOffset

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from mm2.client.remote_checkpoints import RemoteCheckpoint, last_checkpoints, of_live_topics
-from mm2.core.mirror_records import EXACT_HEADER, Checkpoint
+from mm2.core.internal_records import EXACT_HEADER, Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.runs import Logs

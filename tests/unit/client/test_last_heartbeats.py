@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mm2.client.seen_heartbeats import last_heartbeats
-from mm2.core.mirror_records import Heartbeat
+from mm2.core.internal_records import Heartbeat
 from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.policy import DefaultReplicationPolicy
 from mm2.kafka.logs.records import Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mm2.client.checkpoint_sink import merged
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 
 G, H = GroupId("g"), GroupId("h")

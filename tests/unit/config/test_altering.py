@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mm2.config.checks.allowed_classes import LOADED
+from mm2.config.checks.alterable_keys import effects_of_key, file_key
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.keys.effects import Effect
 from mm2.config.keys.key_aliases import canonical_key
@@ -15,13 +16,7 @@ from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.keys_mm2 import SPELLINGS, KeyAlias
 from mm2.config.live_changes import change_between, rows
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.overrides import (
-    apply_overrides,
-    apply_valid_overrides,
-    check,
-    effects_of_key,
-    file_key,
-)
+from mm2.config.overrides import apply_overrides, apply_valid_overrides, check
 from mm2.errors import ConfigErrors
 from tests.support.configs import A_TO_B, config_of
 

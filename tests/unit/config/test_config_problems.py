@@ -101,6 +101,13 @@ def test_everything_is_found_at_once_in_the_order_of_lines() -> None:
     assert [finding.problem.line for finding in found] == [5, 6, 7]
 
 
+def test_a_flow_has_a_message_handler_or_an_arrow_function() -> None:
+    finding = _only("A->B.message.handler = a:b\nA->B.arrow.function = c:d\n")
+    assert finding.severity is Severity.ERROR
+    assert (finding.problem.line, finding.problem.key) == (6, "A->B.arrow.function")
+    assert "there is A->B.message.handler = a:b" in str(finding.problem)
+
+
 def test_switching_checkpoints_off_is_worth_a_note() -> None:
     """C107, C112."""
     finding = _only("emit.checkpoints.enabled = false")

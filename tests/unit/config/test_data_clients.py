@@ -6,7 +6,7 @@ import pytest
 
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import ConfigErrors
-from mm2.herder.bundles.make_bundle_spec import bundle_spec, compression_of
+from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.kafka.wire.compression import Compression
 from mm2.stop_deadlines import herders_s
 from tests.support.configs import flow_of
@@ -19,7 +19,7 @@ def _config(*lines: str) -> FlowConfig:
 def test_without_a_word_of_the_user_batches_are_left_as_they_are() -> None:
     config = _config()
     assert (config.data.codec, config.data.level) == (None, None)
-    assert compression_of(config.data) is None
+    assert bundle_spec(config, 0, 1, "syncs").compression is None
     assert config.warnings == ()
 
 
@@ -67,15 +67,12 @@ def test_sizes_and_waits_reach_the_task() -> None:
         1,
         "syncs",
     )
-    fetch = spec.fetch
-    assert (fetch.max_bytes, fetch.max_partition_bytes) == (1000, 900)
-    assert (fetch.min_bytes, fetch.max_wait_ms) == (80, 70)
-    assert (fetch.read_committed, fetch.reset) == (True, "latest")
-    assert (spec.merge_bytes, spec.max_request_size, spec.buffer_memory) == (
-        50_000,
-        50_000,
-        4_000_000,
-    )
+    data = spec.data
+    assert (data.fetch_max_bytes, data.fetch_partition_bytes) == (1000, 900)
+    assert (data.fetch_min_bytes, data.fetch_wait_ms) == (80, 70)
+    assert (data.read_committed, data.reset) == (True, "latest")
+    assert (data.max_request_size, data.buffer_memory) == (50_000, 4_000_000)
+    assert spec.merge_bytes == 50_000, "no more than a request holds"
 
 
 @pytest.mark.parametrize(

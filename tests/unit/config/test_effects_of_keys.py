@@ -34,7 +34,9 @@ from mm2.config.live_changes import (
         ("source.cluster.alias", {Effect.FIXED}),
         ("replication.policy.class", {Effect.FLOW}),
         ("a.key.of.a.plugin", {Effect.FLOW}),
-        ("transforms", {Effect.NONE}),
+        ("transforms", {Effect.BUNDLES, Effect.CHECKPOINTS, Effect.HEARTBEATS}),
+        ("predicates.p.type", {Effect.BUNDLES, Effect.CHECKPOINTS, Effect.HEARTBEATS}),
+        ("topic.creation.groups", {Effect.NONE}),
         ("config.providers.file.class", {Effect.VALUES}),
         ("target.cluster.offset.flush.interval.ms", {Effect.NONE}),
         ("target.cluster.listeners", {Effect.NONE}),
@@ -67,7 +69,7 @@ def test_what_is_read_once_is_known() -> None:
 
 
 def test_effects_of_several_keys_come_together_without_those_that_are_none() -> None:
-    assert effects_of(["topics", "transforms"], ["offset.flush.interval.ms"]) == {
+    assert effects_of(["topics", "topic.creation.groups"], ["offset.flush.interval.ms"]) == {
         Effect.TOPICS,
         Effect.CHECKPOINTS,
         Effect.TASKS,

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from mm2.config.flow_config import FlowConfig, data_producer, flow_config, spark_properties
+from mm2.config.flow_config import FlowConfig, data_producer, flow_config
+from mm2.config.layers import spark_properties
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import build_config_property_filter
 from mm2.errors import ConfigError, ConfigErrors
@@ -338,9 +339,9 @@ def test_a_number_that_is_none_is_a_fault_of_ours() -> None:
 
 def test_missing_data_are_reported_and_mirroring_goes_on_unless_the_user_wishes_otherwise() -> None:
     source = _config().source
-    assert not source.gaps_fail
-    assert not source.remote_gaps_fail
-    assert source.hanging_transaction == timedelta(minutes=15)
+    assert not source.gaps.fail_on_source_gap
+    assert not source.gaps.fail_on_remote_gap
+    assert source.gaps.hanging_transaction == timedelta(minutes=15)
     source = _config(
         **{
             "source.gap.policy": "fail",
@@ -348,9 +349,9 @@ def test_missing_data_are_reported_and_mirroring_goes_on_unless_the_user_wishes_
             "source.hanging.transaction.timeout.ms": "1500",
         }
     ).source
-    assert source.gaps_fail
-    assert source.remote_gaps_fail
-    assert source.hanging_transaction == timedelta(milliseconds=1500)
+    assert source.gaps.fail_on_source_gap
+    assert source.gaps.fail_on_remote_gap
+    assert source.gaps.hanging_transaction == timedelta(milliseconds=1500)
 
 
 @pytest.mark.parametrize("key", ["source.gap.policy", "target.topic.deleted.policy"])

@@ -21,8 +21,10 @@ import pytest
 from mm2.config.connector_settings import (
     CheckpointSettings,
     ErrorSettings,
+    GapSettings,
     HeartbeatSettings,
     SourceSettings,
+    TransformSettings,
 )
 from mm2.config.flow_config import flow_config
 from mm2.config.flow_settings import HerderSettings
@@ -55,6 +57,8 @@ _SETTINGS = (
     CheckpointSettings,
     HeartbeatSettings,
     ErrorSettings,
+    GapSettings,
+    TransformSettings,
     DataSettings,
 )
 
@@ -167,8 +171,9 @@ def test_rows_fill_fields_with_what_their_types_say() -> None:
     flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
     raw = {"clusters": "A, B", "A.bootstrap.servers": "a:1", "B.bootstrap.servers": "b:1"}
     config = flow_config(MirrorMakerConfig(raw=raw), flow)
-    parts = (config.source, config.checkpoint, config.heartbeat, config.source.errors)
-    for part in (*parts, config.herder, config.data):
+    parts = (config.source, config.checkpoint, config.heartbeat)
+    nested = (config.source.errors, config.source.gaps, config.source.transforms)
+    for part in (*parts, *nested, config.herder, config.data):
         for name, hint in get_type_hints(type(part)).items():
             choices = get_args(hint) if isinstance(hint, UnionType) else (hint,)
             kinds = tuple(get_origin(each) or each for each in choices)

@@ -13,12 +13,11 @@ import structlog
 from mm2.config.checks.findings import findings
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.overrides import apply_valid_overrides, check
+from mm2.config.overrides import alteration, apply_valid_overrides, check
 from mm2.config.text.expressions import RESOLVED, expressions, hide, is_of_expressions
 from mm2.config.text.properties import PropertiesFile
 from mm2.config.text.redact import as_written
 from mm2.errors import ConfigError, ConfigErrors
-from mm2.herder.control.config_alteration import alteration
 from mm2.telemetry.logs import configure_logs
 from tests.support.configs import A_TO_B
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import pytest
 
 from mm2.connect.config_state import ConfigState
-from mm2.core.connect.config_records import Base, ConnectorConfig, Entry, TargetState, WantedState
+from mm2.core.connect.config_records import (
+    Base,
+    ConnectorConfig,
+    ConnectorTarget,
+    Entry,
+    TargetState,
+)
 
 _OLD, _NEW, _OTHER = (ConnectorConfig("m", {"name": "m", "by": by}) for by in ("1", "2", "3"))
-_STOPPED = WantedState("m", TargetState.STOPPED)
+_STOPPED = ConnectorTarget("m", TargetState.STOPPED)
 
 
 def _verdicts(contents: ConfigState, *entries: tuple[Entry, Base | None]) -> list[bool]:
@@ -28,7 +34,7 @@ def test_a_record_that_is_there_twice_is_no_change_of_somebody_else(
         False,
     ]
     assert contents.configs["m"] == _OTHER.config
-    assert contents.is_in_doubt("m")
+    assert contents.is_ambiguous("m")
 
 
 def test_the_last_of_three_changes_does_not_bring_a_refused_one_back() -> None:
@@ -40,7 +46,7 @@ def test_the_last_of_three_changes_does_not_bring_a_refused_one_back() -> None:
     assert contents.configs["m"] == {"by": "a"}
 
 
-def test_what_was_granted_without_knowing_of_what_came_too_late_is_in_doubt() -> None:
+def test_what_was_granted_without_knowing_of_what_came_too_late_is_ambiguous() -> None:
     """Whoever reads this when compaction has left the late one takes it for late itself."""
     late = ConnectorConfig("m", {"by": "late"})
     log: list[tuple[Entry, Base | None]] = [
@@ -51,7 +57,7 @@ def test_what_was_granted_without_knowing_of_what_came_too_late_is_in_doubt() ->
     ]
     contents = ConfigState()
     assert _verdicts(contents, *log) == [True, True, False, True]
-    assert contents.is_in_doubt("m")
+    assert contents.is_ambiguous("m")
     again: list[tuple[Entry, Base]] = [
         (entry, Base(3, place)) for place, entry in enumerate(contents.entries("m"))
     ]
@@ -61,14 +67,14 @@ def test_what_was_granted_without_knowing_of_what_came_too_late_is_in_doubt() ->
     assert compacted.configs == {"m": _OTHER.config}
     for at, (entry, base) in enumerate(again, start=len(log)):
         assert contents.take(entry, at, base)
-    assert not contents.is_in_doubt("m")
+    assert not contents.is_ambiguous("m")
     assert contents.configs == {"m": _OTHER.config}
 
 
 def test_a_refused_connector_takes_its_wanted_state_with_it() -> None:
     contents = ConfigState()
     nothing = Base(-1), Base(-1, 1)
-    running = WantedState("m", TargetState.STARTED)
+    running = ConnectorTarget("m", TargetState.STARTED)
     pairs: list[tuple[Entry, Entry]] = [(_STOPPED, _NEW), (running, _OTHER)]
     entries: list[tuple[Entry, Base | None]] = [
         each for pair in pairs for each in zip(pair, nothing, strict=True)

@@ -13,7 +13,7 @@ from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_connectors import WorkerConnectors
 from mm2.core.connect.config_records import ConnectorConfig
 from mm2.errors import ConfigErrors
-from mm2.rest.followed_flows import FlowViews
+from mm2.herder.view.followed_flows import FollowedFlows
 
 _PASSWORD = "source.cluster.sasl.jaas.config"
 _BEFORE = {
@@ -32,7 +32,7 @@ async def test_a_request_that_leads_elsewhere_writes_the_password_again() -> Non
     worker = WorkerConfig(raw={}, is_distributed=False)
     store = MemoryStore([ConnectorConfig("m", _BEFORE)])
     running = RunningConnectors(worker, store, lambda _: pytest.fail("nothing runs"), "w")
-    connectors = WorkerConnectors(worker, store, running, cast("FlowViews", None))
+    connectors = WorkerConnectors(worker, store, running, cast("FollowedFlows", None))
     with pytest.raises(ConfigErrors, match=_PASSWORD):
         await connectors.patch_config("m", _EVIL)
     with pytest.raises(ConfigErrors, match=_PASSWORD):

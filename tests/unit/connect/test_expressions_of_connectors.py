@@ -18,8 +18,8 @@ from mm2.connect.worker_rest import worker_plugins
 from mm2.core.connect.config_records import ConnectorConfig
 from mm2.core.connect.status_records import RunState
 from mm2.errors import ConfigErrors, Unavailable
-from mm2.herder.view.flow_follower import ConnectorView, FlowView, TaskView
-from mm2.rest.followed_flows import FlowViews
+from mm2.herder.view.flow_views import ConnectorView, FlowView, TaskView
+from mm2.herder.view.followed_flows import FollowedFlows
 from tests.support.rest import interface
 
 _CONFIG = {
@@ -99,7 +99,7 @@ class _Failing:
         failed = RunState.FAILED
         view = ConnectorView(
             name="MirrorSourceConnector",
-            wanted=RunState.RUNNING,
+            target_state=RunState.RUNNING,
             state=failed,
             worker_id="w",
             generation=1,
@@ -113,7 +113,7 @@ def _traced(*, is_away: bool) -> WorkerConnectors:
     worker, config = _worker(PW="hunter2"), {**_CONFIG, "topics": "${env:PW}"}
     store = MemoryStore([ConnectorConfig("m", config)])
     running = RunningConnectors(worker, store, lambda _: pytest.fail("nothing runs"), "w")
-    views = cast("FlowViews", _Failing(is_away=is_away))
+    views = cast("FollowedFlows", _Failing(is_away=is_away))
     return WorkerConnectors(worker, store, running, views)
 
 
@@ -141,7 +141,7 @@ def _asking(allowed: str | None) -> tuple[WorkerConnectors, WorkerConfig, Memory
         worker = replace(worker, raw={**worker.raw, "rest.config.providers.enabled": allowed})
     store = MemoryStore([ConnectorConfig("m", {**_CONFIG, "topics": "${env:PW}"})])
     running = RunningConnectors(worker, store, lambda _: pytest.fail("nothing runs"), "w")
-    views = cast("FlowViews", _Failing(is_away=False))
+    views = cast("FollowedFlows", _Failing(is_away=False))
     return WorkerConnectors(worker, store, running, views), worker, store
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
-from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
+from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.writer import Writer
 
@@ -58,8 +58,8 @@ def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerStatusTopic]:
 
 
 async def _write(board: WorkerStatusTopic, name: str) -> None:
-    tasks = [encode_status(TaskKey(name, number), _STATUS) for number in range(5)]
-    await board.write(name, [encode_status(ConnectorKey(name), _STATUS), *tasks])
+    tasks = [(TaskKey(name, number), _STATUS) for number in range(5)]
+    await board.write(name, [(ConnectorKey(name), _STATUS), *tasks])
 
 
 async def test_what_one_is_not_answered_is_no_matter_of_another(board: WorkerStatusTopic) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mm2.core.balancing.assignment import Bundle, pack, round_robin
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from mm2.core.balancing.assignment import Bundle, is_even, pack, round_robin
 from mm2.core.model import TopicName, TopicPartition
 
 
@@ -120,3 +123,47 @@ def test_a_load_that_cannot_be_split_stays() -> None:
     weights = {found[0]: 1000.0, found[1]: 1.0}
     before = ((found[0],), (found[1],))
     assert pack(found, 2, weights, before) == before
+
+
+@given(
+    bundles=st.integers(1, 5),
+    weights=st.lists(st.floats(0, 1e6), min_size=1, max_size=30),
+    unknown=st.integers(0, 10),
+    before=st.lists(st.integers(0, 4), min_size=40, max_size=40),
+)
+def test_bundles_that_are_even_stay_as_they_are(
+    bundles: int, weights: list[float], unknown: int, before: list[int]
+) -> None:
+    found = partitions(t=len(weights) + unknown)
+    known = dict(zip(found, weights, strict=False))
+    previous: list[list[TopicPartition]] = [[] for _ in range(min(bundles, len(found)))]
+    for each, place in zip(found, before, strict=False):
+        previous[place % len(previous)].append(each)
+    of_each = [[known[each] for each in bundle if each in known] for bundle in previous]
+    event(f"even: {is_even(of_each, list(map(len, previous)))}")
+    if is_even(of_each, list(map(len, previous))):
+        assert pack(found, bundles, known, previous) == tuple(map(tuple, previous))
+
+
+@given(
+    bundles=st.integers(1, 6),
+    weights=st.lists(st.integers(0, 50), min_size=1, max_size=40),
+    before=st.lists(st.integers(0, 7), min_size=40, max_size=40),
+)
+def test_no_single_move_would_bring_loads_closer_that_differ_too_much(
+    bundles: int, weights: list[int], before: list[int]
+) -> None:
+    found = partitions(t=len(weights))
+    known = dict(zip(found, map(float, weights), strict=True))
+    previous: list[list[TopicPartition]] = [[] for _ in range(8)]
+    for each, place in zip(found, before, strict=False):
+        previous[place].append(each)
+    packed = pack(found, bundles, known, previous)
+    assert sorted(each for bundle in packed for each in bundle) == found
+    mean = sum(weights) / len(weights)
+    cost = {each: max(known[each], mean / 100) if mean else 1.0 for each in found}
+    loads = [sum(cost[each] for each in bundle) for bundle in packed]
+    light = min(loads)
+    for bundle, load in zip(packed, loads, strict=True):
+        if load - light > 0.5 * sum(loads) / len(loads) + 1e-6:
+            assert all(cost[each] >= (load - light) * 0.999 - 1e-6 for each in bundle)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mm2.core.filters import TopicFilter, build_topic_filter
-from mm2.core.mirror_records import Checkpoint, OffsetSync
+from mm2.core.internal_records import Checkpoint, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import DefaultReplicationPolicy
 from mm2.core.translation.checkpoint_rules import (

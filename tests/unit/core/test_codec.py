@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.mirror_records import EXACT_HEADER, LOGS_HEADER, Checkpoint, Heartbeat, OffsetSync
+from mm2.core.internal_records import EXACT_HEADER, LOGS_HEADER, Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
 from mm2.errors import SchemaError

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from mm2.core.connect.config_records import (
     Base,
     ConnectorConfig,
+    ConnectorTarget,
     Entry,
     Restart,
     TargetState,
-    WantedState,
     decode,
     decode_base,
     encode,
@@ -23,7 +23,7 @@ from mm2.errors import SchemaError
 _CONFIGS = st.none() | st.dictionaries(st.text(), st.text())
 _ENTRIES = st.one_of(
     st.builds(ConnectorConfig, st.text(), _CONFIGS),
-    st.builds(WantedState, st.text(), st.none() | st.sampled_from(TargetState)),
+    st.builds(ConnectorTarget, st.text(), st.none() | st.sampled_from(TargetState)),
     st.builds(Restart, st.text(), st.booleans(), st.booleans()),
 )
 
@@ -49,12 +49,12 @@ def test_headers_of_others_say_nothing(value: bytes | None) -> None:
         (ConnectorConfig("a", {"k": "v"}), b"connector-a", b'{"properties":{"k":"v"}}'),
         (ConnectorConfig("a", None), b"connector-a", None),
         (
-            WantedState("a", TargetState.STOPPED),
+            ConnectorTarget("a", TargetState.STOPPED),
             b"target-state-a",
             b'{"state":"PAUSED","state.v2":"STOPPED"}',
         ),
         (
-            WantedState("a", TargetState.STARTED),
+            ConnectorTarget("a", TargetState.STARTED),
             b"target-state-a",
             b'{"state":"STARTED","state.v2":"STARTED"}',
         ),
@@ -71,7 +71,9 @@ def test_records_are_those_of_connect(entry: Entry, key: bytes, value: bytes | N
 
 
 def test_records_of_workers_before_stopped_connectors_came_are_understood() -> None:
-    assert decode(b"target-state-a", b'{"state":"PAUSED"}') == WantedState("a", TargetState.PAUSED)
+    assert decode(b"target-state-a", b'{"state":"PAUSED"}') == ConnectorTarget(
+        "a", TargetState.PAUSED
+    )
 
 
 @pytest.mark.parametrize(

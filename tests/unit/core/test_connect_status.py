@@ -17,7 +17,6 @@ from mm2.core.connect.status_records import (
     decode_status,
     decode_topic,
     encode_status,
-    encode_topic,
 )
 from mm2.errors import SchemaError
 
@@ -46,7 +45,7 @@ def test_statuses_survive(key: ConnectorKey | TaskKey, status: Status) -> None:
     st.builds(ActiveTopic, task=st.integers(0, 99), discovered_ms=st.integers(0, 1 << 50)),
 )
 def test_topics_survive(key: TopicKey, found: ActiveTopic) -> None:
-    written, value = encode_topic(key, found)
+    written, value = encode_status(key, found)
     assert decode_key(written) == key
     assert value is not None
     assert decode_topic(value) == found
@@ -59,11 +58,11 @@ def test_records_are_those_of_connect() -> None:
         b'{"state":"FAILED","trace":"no\\nway","worker_id":"h:1/A->B","generation":3,"version":null}',
     )
     assert encode_status(ConnectorKey("c"), None) == (b"status-connector-c", None)
-    assert encode_topic(TopicKey("c", "A.t"), ActiveTopic(task=2, discovered_ms=9)) == (
+    assert encode_status(TopicKey("c", "A.t"), ActiveTopic(task=2, discovered_ms=9)) == (
         b"status-topic-A.t:connector-c",
         b'{"topic":{"name":"A.t","connector":"c","task":2,"discoverTimestamp":9}}',
     )
-    assert encode_topic(TopicKey("c", "A.t"), None) == (b"status-topic-A.t:connector-c", None)
+    assert encode_status(TopicKey("c", "A.t"), None) == (b"status-topic-A.t:connector-c", None)
 
 
 def test_statuses_of_older_workers_have_no_version() -> None:

@@ -203,6 +203,7 @@ class TellingPolicy(DefaultReplicationPolicy):
 
 @pytest.fixture
 def told() -> list[str]:
+    wait_closed()  # A test before this one may have left some to be closed.
     TellsItsLife.told.clear()
     return TellsItsLife.told
 

@@ -6,13 +6,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from mm2.core.failover.group_lag import Facts, GroupPosition, group_positions, upstream_partition
-from mm2.core.mirror_records import Checkpoint, OffsetSync
+from mm2.core.failover.group_partition import GroupFacts, GroupPartition, group_partitions
+from mm2.core.internal_records import Checkpoint, OffsetSync
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.policy import DefaultReplicationPolicy
-from mm2.core.translation.checkpoint_rules import CommittedOffset, downstream_partition
+from mm2.core.translation.checkpoint_rules import (
+    CommittedOffset,
+    downstream_partition,
+    upstream_partition,
+)
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
-from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
+from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import Block, Run, Runs
 from tests.support.configs import A_TO_B
@@ -36,8 +40,8 @@ def _known(upstream: int, downstream: int, *, exact: bool = False) -> _Known:
     return _Known(Checkpoint(_GROUP, _partition("A.t"), upstream, downstream), exact)
 
 
-def _facts(known: _Known | None = None) -> Facts:
-    return Facts(
+def _facts(known: _Known | None = None) -> GroupFacts:
+    return GroupFacts(
         now_ms=1000,
         committed={_GROUP: {_partition("t"): CommittedOffset(10)}},
         ends={_partition("t"): 30},
@@ -62,8 +66,8 @@ def _translation(kind: str) -> OffsetTranslation:
     return OffsetTranslation(syncs, runs)
 
 
-def _standings(facts: Facts, kind: str | None = None) -> list[GroupPosition]:
-    return group_positions(
+def _standings(facts: GroupFacts, kind: str | None = None) -> list[GroupPartition]:
+    return group_partitions(
         facts,
         downstream=lambda partition: (
             None if partition.topic == "not" else downstream_partition(_POLICY, A_TO_B, partition)
@@ -75,21 +79,25 @@ def _standings(facts: Facts, kind: str | None = None) -> list[GroupPosition]:
 
 def test_what_both_clusters_tell_is_put_together() -> None:
     assert _standings(_facts(_known(8, 6)), "exact") == [
-        GroupPosition(
+        GroupPartition(
             group=_GROUP,
-            partition=_partition("t"),
-            remote=_partition("A.t"),
+            origin=_partition("t"),
+            destination=_partition("A.t"),
             committed=10,
-            lag=20,
-            mirror_lag=5,
-            translated=7,
-            accuracy="exact",
+            translated=MappedOffset(7, exact=True),
+            origin_end=30,
+            copied_end=25,
             checkpoint_age_ms=600,
-            state="EMPTY",
+            target_state="EMPTY",
             target_offset=3,
             exact_since=0,
         )
     ]
+
+
+def test_lags_are_counted_from_the_end_of_the_source() -> None:
+    (found,) = _standings(_facts())
+    assert (found.lag, found.mirror_lag) == (20, 5)
 
 
 @pytest.mark.parametrize(
@@ -111,19 +119,19 @@ def test_the_last_checkpoint_answers_where_nothing_better_does(
     kind: str | None, known: _Known | None, translated: int | None, accuracy: str
 ) -> None:
     (found,) = _standings(_facts(known), kind)
-    assert (found.translated, found.accuracy) == (translated, accuracy)
+    assert (found.translated_offset, found.accuracy) == (translated, accuracy)
 
 
 def test_without_the_source_checkpoints_are_all_there_is() -> None:
     facts = replace(_facts(_known(8, 6, exact=True)), committed=None, ends={})
     (found,) = _standings(facts)
-    assert (found.partition, found.committed, found.translated) == (_partition("t"), 8, 6)
+    assert (found.origin, found.committed, found.translated_offset) == (_partition("t"), 8, 6)
     assert (found.accuracy, found.checkpoint_age_ms) == ("exact", 600)
     assert (found.lag, found.mirror_lag) == (None, None)
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    facts = Facts(
+    facts = GroupFacts(
         now_ms=0,
         committed={_GROUP: {_partition("t"): CommittedOffset(1)}},
         ends={_partition("t"): 1},
@@ -131,13 +139,13 @@ def test_what_is_not_known_is_left_out() -> None:
     )
     (found,) = _standings(facts)
     assert (found.lag, found.mirror_lag, found.checkpoint_age_ms) == (0, None, None)
-    assert (found.state, found.target_offset) == (None, None)
+    assert (found.target_state, found.target_offset) == (None, None)
 
 
 def test_topics_that_do_not_count_are_left_out_and_the_rest_is_sorted() -> None:
     committed = {_partition(t): CommittedOffset(1) for t in ("u", "not", "t")}
     facts = replace(_facts(), committed={GroupId("h"): committed, _GROUP: committed})
-    found = [(each.group, each.partition.topic) for each in _standings(facts)]
+    found = [(each.group, each.origin and each.origin.topic) for each in _standings(facts)]
     assert found == [("g", "t"), ("g", "u"), ("h", "t"), ("h", "u")]
 
 

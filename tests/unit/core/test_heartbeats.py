@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.heartbeats import FlowHealth, HeartbeatPath, expected_paths, flow_health
+from mm2.core.heartbeat_hops import FlowHealth, HeartbeatPath, expected_paths, flow_health
 from mm2.core.model import ClusterAlias, SourceAndTarget
 
 

@@ -19,12 +19,10 @@ from mm2.core.leadership.placement import Member, leader_of
 from mm2.core.positions.log_identity import Lineage
 from mm2.errors import SchemaError
 from mm2.protocol.checkpoint_progress import decode_checkpoint_progress
-from mm2.protocol.command_records import decode_command
-from mm2.protocol.control_records import decode
+from mm2.protocol.control_codec import decode_control
 from mm2.protocol.heartbeat_progress import decode_heartbeats
 from mm2.protocol.member_metadata import decode_decision, decode_member, encode_member
 from mm2.protocol.progress_records import decode_progress
-from mm2.protocol.rate_records import decode_division
 from mm2.rest.requests import parse_body
 from mm2.rest.rest_errors import RestError
 
@@ -82,12 +80,11 @@ def test_the_longest_texts_are_judged_in_one_pass(text: str) -> None:
 
 
 READERS: dict[str, Callable[[bytes], object]] = {
-    **{key: partial(decode, key.encode()) for key in ("lease", "flow", "bundle-0", "missing-t")},
     **{
-        key: partial(decode_command, key.encode())
-        for key in ("config", "settings", "connector-c", "restart-c")
+        key: partial(decode_control, key.encode())
+        for key in ("lease", "flow", "bundle-0", "missing-t", "config", "settings", "shares")
     },
-    "shares": partial(decode_division, b"shares"),
+    **{key: partial(decode_control, key.encode()) for key in ("connector-c", "restart-c")},
     "progress": decode_progress,
     "checkpoints": decode_checkpoint_progress,
     "heartbeats": decode_heartbeats,
@@ -131,7 +128,7 @@ def test_a_lineage_that_cannot_be_read_is_not_known(data: bytes) -> None:
     ],
 )
 def test_a_hostile_member_does_not_keep_others_from_electing(data: bytes) -> None:
-    honest = Member(node="n", could=frozenset({"f"}))
+    honest = Member(node="n", eligible=frozenset({"f"}))
     members = [decode_member(data, "hostile"), decode_member(encode_member(honest), "m")]
     assert members[0] == Member(node="hostile")
     assert leader_of("f", members) == "n"

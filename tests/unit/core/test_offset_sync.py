@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync import OffsetSyncQueue, PartitionState
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import (
     SLOTS,

@@ -13,8 +13,8 @@ from mm2.core.leadership.placement import Member, leader_of, placement
 FLOWS = ("A->B", "A->C", "B->A", "B->C", "C->A", "C->B")
 
 
-def node(name: str, *leads: str, could: tuple[str, ...] = FLOWS, epoch: int = 1) -> Member:
-    return Member(node=name, leads=dict.fromkeys(leads, epoch), could=frozenset(could))
+def node(name: str, *leads: str, eligible: tuple[str, ...] = FLOWS, epoch: int = 1) -> Member:
+    return Member(node=name, leads=dict.fromkeys(leads, epoch), eligible=frozenset(eligible))
 
 
 def test_flows_that_nobody_leads_are_spread_evenly() -> None:
@@ -34,7 +34,7 @@ def test_of_two_leaders_the_higher_epoch_counts() -> None:
 
 
 def test_a_flow_goes_to_a_node_that_could_lead_it() -> None:
-    near = node("n1", could=("A->C",))
+    near = node("n1", eligible=("A->C",))
     assert leader_of("A->B", [near, node("n2", "B->A", "C->A")]) == "n2"
 
 
@@ -43,9 +43,9 @@ def test_somebody_is_chosen_even_if_nobody_could() -> None:
 
 
 def test_a_node_that_leads_too_much_gives_up_as_many_flows_as_makes_it_even() -> None:
-    could = FLOWS[:4]
-    members = [node("n1", *could, could=could), node("n2", could=could)]
-    assert placement(members) == dict.fromkeys(could, "n1") | dict.fromkeys(could[:2], "n2")
+    eligible = FLOWS[:4]
+    members = [node("n1", *eligible, eligible=eligible), node("n2", eligible=eligible)]
+    assert placement(members) == dict.fromkeys(eligible, "n1") | dict.fromkeys(eligible[:2], "n2")
 
 
 def test_a_node_that_has_just_been_started_is_given_nothing_that_another_one_could_lead() -> None:
@@ -60,9 +60,12 @@ def test_a_node_that_has_just_been_started_is_given_nothing_that_another_one_cou
 
 
 def test_nothing_moves_for_a_difference_of_one() -> None:
-    could = FLOWS[:3]
-    members = [node("n1", *could[:2], could=could), node("n2", could[2], could=could)]
-    assert placement(members) == {could[0]: "n1", could[1]: "n1", could[2]: "n2"}
+    eligible = FLOWS[:3]
+    members = [
+        node("n1", *eligible[:2], eligible=eligible),
+        node("n2", eligible[2], eligible=eligible),
+    ]
+    assert placement(members) == {eligible[0]: "n1", eligible[1]: "n1", eligible[2]: "n2"}
 
 
 @st.composite
@@ -70,11 +73,11 @@ def groups(draw: st.DrawFn) -> list[Member]:
     names = draw(st.sets(st.sampled_from("abcde"), min_size=1))
     members = []
     for name in sorted(names):
-        could = draw(st.frozensets(st.sampled_from(FLOWS)))
+        eligible = draw(st.frozensets(st.sampled_from(FLOWS)))
         leads = draw(st.dictionaries(st.sampled_from(FLOWS), st.integers(0, 3)))
-        leads = {flow: epoch for flow, epoch in leads.items() if flow in could}
+        leads = {flow: epoch for flow, epoch in leads.items() if flow in eligible}
         is_warm = draw(st.booleans())
-        members.append(Member(node=name, leads=leads, could=could, is_warm=is_warm))
+        members.append(Member(node=name, leads=leads, eligible=eligible, is_warm=is_warm))
     return draw(st.permutations(members))
 
 
@@ -96,7 +99,7 @@ def test_groups_that_decide_in_any_order_spread_the_flows_at_once(
     before = dict(leads)
     for flow in data.draw(st.permutations(flows)):
         members = [
-            node(name, *(each for each in flows if leads[each] == name), could=tuple(flows))
+            node(name, *(each for each in flows if leads[each] == name), eligible=tuple(flows))
             for name in ("n1", "n2", "n3")
         ]
         leads[flow] = leader_of(flow, members)
@@ -117,7 +120,7 @@ def test_moves_end_with_no_node_leading_two_more_than_one_that_could(
             Member(
                 node=each.node,
                 leads={flow: 1 for flow, node in placed.items() if node == each.node},
-                could=each.could,
+                eligible=each.eligible,
                 is_warm=each.is_warm,
             )
             for each in members
@@ -126,5 +129,5 @@ def test_moves_end_with_no_node_leading_two_more_than_one_that_could(
     loads = Counter(placed.values())
     for flow, leader in placed.items():
         for each in members:
-            if flow in each.could and each.is_warm:
+            if flow in each.eligible and each.is_warm:
                 assert loads[leader] - loads[each.node] < 2

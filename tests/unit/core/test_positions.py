@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mm2.core.connect.offset_records import SourcePartition, encode_key
 from mm2.core.model import ClusterAlias, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
 from mm2.core.positions.log_identity import HEADER, Lineage
 from mm2.core.positions.stored_positions import (
-    last_positions,
-    lineages_of,
+    may_be_about,
     newest_records,
-    positions_of,
 )
 
 _A = ClusterAlias("A")
@@ -31,13 +33,32 @@ def _where(topic: str, partition: int) -> TopicPartition:
     return TopicPartition(TopicName(topic), partition)
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """A record in a partition of the positions topic."""
+
+    partition: int
+    timestamp_ms: int
+    value: bytes | None
+    key: bytes | None = _key("A", "t", 0)
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+def _newest(
+    records: Iterable[tuple[bytes | None, bytes | None]],
+) -> dict[TopicPartition, int | None]:
+    """What records in one partition of the positions topic say."""
+    stored = [_Stored(0, 7_000, value, key) for key, value in records]
+    return newest_records(stored, _A).offsets
+
+
 def test_the_last_record_of_a_partition_wins() -> None:
     records = [
         (_key("A", "t", 0), b'{"offset":4}'),
         (_key("A", "t", 1), b'{"offset":0}'),
         (_key("A", "t", 0), b'{"offset":9}'),
     ]
-    assert positions_of(records, _A) == {_where("t", 0): 9, _where("t", 1): 0}
+    assert _newest(records) == {_where("t", 0): 9, _where("t", 1): 0}
 
 
 def test_tombstones_and_nulls_are_no_position() -> None:
@@ -45,18 +66,17 @@ def test_tombstones_and_nulls_are_no_position() -> None:
     records: list[tuple[bytes | None, bytes | None]] = []
     for number, value in enumerate([None, b'{"offset":null}', b'{"offset":-2}', b"null"]):
         records += [(_key("A", "t", number), b'{"offset":4}'), (_key("A", "t", number), value)]
-    assert positions_of(records, _A) == {}
-    assert last_positions(records, _A) == {_where("t", number): None for number in range(4)}
+    assert _newest(records) == {_where("t", number): None for number in range(4)}
 
 
 def test_minus_one_is_the_position_before_the_first_record() -> None:
     """So that auto.offset.reset=latest passes over nothing after a restart."""
-    assert positions_of([(_key("A", "t", 0), b'{"offset":-1}')], _A) == {_where("t", 0): -1}
+    assert _newest([(_key("A", "t", 0), b'{"offset":-1}')]) == {_where("t", 0): -1}
 
 
 def test_a_position_after_a_reset_counts() -> None:
     records = [(_key("A", "t", 0), None), (_key("A", "t", 0), b'{"offset":3}')]
-    assert positions_of(records, _A) == {_where("t", 0): 3}
+    assert _newest(records) == {_where("t", 0): 3}
 
 
 def test_other_connectors_clusters_and_strangers_are_passed_over() -> None:
@@ -69,7 +89,7 @@ def test_other_connectors_clusters_and_strangers_are_passed_over() -> None:
         (_key("A", "t", 1), b"\xff"),
         (_key("A", "t", 2), b'{"offset":2}'),
     ]
-    assert positions_of(records, _A) == {_where("t", 2): 2}
+    assert _newest(records) == {_where("t", 2): 2}
 
 
 def test_a_position_of_others_has_no_lineage_though_ours_before_it_had() -> None:
@@ -82,22 +102,32 @@ def test_a_position_of_others_has_no_lineage_though_ours_before_it_had() -> None
         (_key("C", "t", 3), b'{"offset":4}', ours),
     ]
     lineages = {_where("t", 1): Lineage(leader_epoch=3), _where("t", 2): Lineage()}
-    assert lineages_of(records, _A) == lineages
+    stored = [_Stored(0, 7_000, value, key, tuple(named)) for key, value, named in records]
+    assert newest_records(stored, _A).lineages() == lineages
 
 
-@dataclass(frozen=True)
-class _Stored:
-    """A record in a partition of the positions topic."""
-
-    partition: int
-    timestamp_ms: int
-    value: bytes | None
-    key: bytes | None = _key("A", "t", 0)
+@given(
+    source=st.sampled_from(["A", "a.b", "A\\", "ä"]),
+    topic=st.sampled_from(["t", "T", "a.b-c_d", "10"]),
+    partition=st.integers(0, 120),
+    is_own=st.booleans(),
+    blanks=st.booleans(),
+)
+def test_keys_of_other_partitions_alone_are_rejected(
+    *, source: str, topic: str, partition: int, is_own: bool, blanks: bool
+) -> None:
+    alias, where = ClusterAlias(source), _where(topic, partition)
+    accepts = may_be_about(alias, "C", [where] if is_own else [_where(topic, partition + 1)])
+    key = encode_key("C", SourcePartition(alias, *where))
+    key = key.replace(b",", b", ") if blanks else key
+    assert accepts(key) is (is_own or blanks)
+    assert accepts(None)
+    assert accepts(encode_key("D", SourcePartition(alias, *where)))
+    assert accepts(key.replace(b'partition":', b'partition":0'))
 
 
 def _found(*records: _Stored) -> dict[TopicPartition, int | None]:
-    newest = newest_records(records, _A)
-    return last_positions([(each.key, each.value) for each in newest.records], _A)
+    return newest_records(records, _A).offsets
 
 
 def test_of_one_partition_the_last_record_counts_whatever_the_clocks_said() -> None:

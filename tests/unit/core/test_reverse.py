@@ -12,10 +12,10 @@ from uuid import UUID
 import pytest
 
 from mm2.core.filters import build_topic_filter
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.topics.topology import should_replicate_topic
+from mm2.core.topics.cycle_detection import should_replicate_topic
 from mm2.core.translation.checkpoint_rules import CommittedOffset, checkpoints_for_group
 from mm2.core.translation.offset_translation import MappedOffset
 from mm2.core.translation.returned_groups import ReturningGroups, SyncedOffsets

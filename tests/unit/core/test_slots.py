@@ -75,20 +75,20 @@ def test_what_cannot_be_divided_stays_with_those_that_have_it() -> None:
 
 def test_a_flow_that_can_use_more_pushes_nothing_out_where_that_would_be_as_even() -> None:
     ledger = SlotLedger(3)
-    ledger.want("a", 1)
-    ledger.want("b", 4)
+    ledger.request("a", 1)
+    ledger.request("b", 4)
     assert all(ledger.take("b", bundle) for bundle in range(2))
-    assert ledger.want("a", 4) == set(), "which would be 2 and 1 as well"
+    assert ledger.request("a", 4) == set(), "which would be 2 and 1 as well"
     assert (ledger.share("a"), ledger.share("b")) == (1, 2)
 
 
 def test_a_flow_that_comes_is_given_what_others_have_too_much_once_they_give_it_back() -> None:
     ledger = SlotLedger(3)
-    assert ledger.want("a", 4) == set()
+    assert ledger.request("a", 4) == set()
     assert all(ledger.take("a", bundle) for bundle in range(3))
     assert not ledger.take("a", 3)
     assert ledger.take("a", 0), "which it has already"
-    assert ledger.want("b", 1) == {"a"}
+    assert ledger.request("b", 1) == {"a"}
     assert (ledger.share("a"), ledger.share("b")) == (2, 1)
     assert not ledger.take("b", 0), "as long as the other has not drained"
     ledger.give("a", 2)
@@ -98,8 +98,8 @@ def test_a_flow_that_comes_is_given_what_others_have_too_much_once_they_give_it_
 
 def test_what_a_flow_leaves_is_for_others_but_not_before_its_bundles_have_ended() -> None:
     ledger = SlotLedger(2)
-    ledger.want("a", 1)
-    ledger.want("b", 2)
+    ledger.request("a", 1)
+    ledger.request("b", 2)
     assert ledger.take("a", 0)
     assert ledger.take("b", 0)
     assert ledger.leave("a") == {"b"}
@@ -111,11 +111,11 @@ def test_what_a_flow_leaves_is_for_others_but_not_before_its_bundles_have_ended(
 
 def test_a_flow_that_can_use_no_slot_leaves_all_to_others_and_comes_last_when_it_can() -> None:
     ledger = SlotLedger(1)
-    ledger.want("idle", 1)
-    assert ledger.want("busy", 1) == set()
-    assert ledger.want("idle", 0) == {"busy"}
+    ledger.request("idle", 1)
+    assert ledger.request("busy", 1) == set()
+    assert ledger.request("idle", 0) == {"busy"}
     assert (ledger.share("idle"), ledger.share("busy")) == (0, 1)
     assert ledger.take("busy", 0)
-    assert ledger.want("idle", 1) == set(), "who has a slot keeps it"
+    assert ledger.request("idle", 1) == set(), "who has a slot keeps it"
     assert (ledger.share("idle"), ledger.share("busy")) == (0, 1)
     assert ledger.leave("busy") == {"idle"}

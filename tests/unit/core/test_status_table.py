@@ -14,7 +14,6 @@ from mm2.core.connect.status_records import (
     TaskKey,
     TopicKey,
     encode_status,
-    encode_topic,
 )
 from mm2.core.connect.status_table import StatusTable
 from mm2.errors import SchemaError
@@ -115,11 +114,11 @@ def test_topics_come_and_go() -> None:
     table = StatusTable()
     found = ActiveTopic(task=0, discovered_ms=1)
     for topic in ("b", "a"):
-        table.take(*encode_topic(TopicKey("c", topic), found))
-    table.take(*encode_topic(TopicKey("d", "a"), found))
+        table.take(*encode_status(TopicKey("c", topic), found))
+    table.take(*encode_status(TopicKey("d", "a"), found))
     assert table.topics_of("c") == ["a", "b"]
-    table.take(*encode_topic(TopicKey("c", "b"), None))
-    table.take(*encode_topic(TopicKey("c", "b"), None))
+    table.take(*encode_status(TopicKey("c", "b"), None))
+    table.take(*encode_status(TopicKey("c", "b"), None))
     assert table.topics_of("c") == ["a"]
 
 
@@ -141,5 +140,5 @@ def test_what_javas_workers_write_is_read_and_would_be_written_alike() -> None:
     assert table.tasks("MirrorSourceConnector")[1].version == "4.3.0"
     assert table.topics_of("MirrorHeartbeatConnector") == ["heartbeats"]
     again = [encode_status(key, status) for key, status in table.statuses.items()]
-    again += [encode_topic(key, found) for key, found in table.topics.items()]
+    again += [encode_status(key, found) for key, found in table.topics.items()]
     assert sorted(again) == sorted(dict(_OF_JAVA).items())

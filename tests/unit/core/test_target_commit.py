@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.group_sync_rules import (
     Order,
     TargetCommit,
     compared,
     is_echo,
-    looked,
     may_be_given,
+    new_target_commit,
     order_of,
 )
 
@@ -27,7 +27,7 @@ def told(up: int, down: int, target_commit: TargetCommit | None = None) -> Check
     ("target_commit", "text"),
     [
         (TargetCommit(Order.GIVEN, (40, -1)), b"given 40 -1"),
-        (TargetCommit(Order.LATER, (50,), is_settled=True), b"later 50 settled"),
+        (TargetCommit(Order.LATER, (50,), is_confirmed=True), b"later 50 settled"),
     ],
 )
 def test_what_stands_on_the_target_is_a_header_of_the_checkpoint(
@@ -69,9 +69,9 @@ def test_nobodys_later_commit_is_overruled(order: Order, *, forward: bool, back:
 
 def test_what_was_given_is_known_until_something_else_was() -> None:
     """Also what may have been given a moment ago."""
-    first = told(10, 5, looked(None, 10, None))
-    second = told(20, 9, looked(first, 20, None))
-    third = told(4, 2, looked(second, 4, 5))
+    first = told(10, 5, new_target_commit(None, 10, None))
+    second = told(20, 9, new_target_commit(first, 20, None))
+    third = told(4, 2, new_target_commit(second, 4, 5))
     for offset in (None, 5, 9, 2):
         assert order_of(third, offset) is Order.GIVEN
     assert order_of(third, 7) is Order.LATER
@@ -98,6 +98,6 @@ def test_what_was_committed_since_the_opposite_flow_told_of_it_may_be_later(
 
 @pytest.mark.parametrize("current", [90, 110])
 def test_what_was_committed_after_the_opposite_flow_had_seen_both_is_later(current: int) -> None:
-    opposite = told(100, 100, TargetCommit(Order.LATER, (300,), is_settled=True))
+    opposite = told(100, 100, TargetCommit(Order.LATER, (300,), is_confirmed=True))
     assert compared(None, opposite, 300, current) == (Order.LATER, False)
     assert compared(None, opposite, 310, current) == (Order.UNSURE, False), "both went on since"

@@ -7,7 +7,7 @@ import pytest
 from mm2.core.filters import DefaultTopicFilter, TopicFilter, build_topic_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.policy import DefaultReplicationPolicy, IdentityReplicationPolicy, build_policy
-from mm2.core.topics.topology import (
+from mm2.core.topics.cycle_detection import (
     UNREACHABLE,
     checkpoint_topics,
     count_hops,

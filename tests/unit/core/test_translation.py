@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import TOO_OLD, OffsetSyncStore
 from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation, RunStore

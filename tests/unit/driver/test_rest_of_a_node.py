@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 
 from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
-from mm2.driver.mirror_maker import EXIT_START, run_flows
+from mm2.driver.mirror_maker import run_flows
+from mm2.driver.program import EXIT_START
 from mm2.driver.rest_start import server_setup
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors

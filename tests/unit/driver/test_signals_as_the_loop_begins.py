@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from mm2.driver.mirror_maker import run_program
+from mm2.driver.program import run_program
 from mm2.driver.signals import StopSignals
 
 pytestmark = pytest.mark.usefixtures("_own_signals")

@@ -54,7 +54,7 @@ def test_a_signal_while_the_jvm_is_started_waits_until_it_can_be_ended(
 def test_a_signal_after_that_ends_the_jvm(
     jvm: type[_Jvm], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    monkeypatch.setattr("flows.spark.daemon.import_needed", lambda: signal.raise_signal(number))
+    monkeypatch.setattr("flows.spark.daemon.import_needed", lambda _: signal.raise_signal(number))
     with pytest.raises(SystemExit) as end:
         start.foreground(lambda *_: pytest.fail("went on"), spark={})
     assert end.value.code == 0

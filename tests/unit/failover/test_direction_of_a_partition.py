@@ -46,8 +46,8 @@ def _back(pair: Pair) -> list[FlowDirection]:
     return [AgainstFlow(pair.flow), *onward]
 
 
-def _goes(passages: list[FlowDirection], topic: str) -> str | None:
-    way = direction_of(passages, TopicPartition(TopicName(topic), 2))
+def _goes(directions: list[FlowDirection], topic: str) -> str | None:
+    way = direction_of(directions, TopicPartition(TopicName(topic), 2))
     if way is None:
         return None
     kind = "with" if isinstance(way[0], WithFlow) else "against"

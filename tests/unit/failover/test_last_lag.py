@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 
-from mm2.failover.last_checkpoints import last_lag
+from mm2.failover.unplanned_survey import last_lag
 from mm2.kafka.logs.records import Record
 from mm2.protocol.progress_records import BundleProgress, PartitionProgress, encode_progress
 from tests.support.fake_route import at

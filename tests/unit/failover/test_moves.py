@@ -12,22 +12,21 @@ from uuid import UUID
 
 import pytest
 
-from mm2.cli.group_move_options import ended_alike
+from mm2.cli.groups.group_move_options import ended_alike
 from mm2.client.remote_checkpoints import RemoteCheckpoint
-from mm2.core.failover.group_checks import group_verdicts
-from mm2.core.failover.group_facts import WithoutCheckpoint, offsets_to_write
-from mm2.core.failover.verdicts import Outcome
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.checks import Verdict
+from mm2.core.failover.group_checks import group_checks
+from mm2.core.failover.moving_group import WithoutCheckpoint, offsets_to_write
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.group_sync_rules import Order, TargetCommit
 from mm2.core.translation.runs import Logs
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.failover.group_move import GroupMove
-from mm2.failover.last_checkpoints import Checkpoints
-from mm2.failover.last_contact import last_contact_ms
 from mm2.failover.move_plan import MoveOptions, Plan
 from mm2.failover.temporary_stop import FAILOVER
+from mm2.failover.unplanned_survey import UnplannedSurvey
 from mm2.kafka.client_errors import GroupInUse
 from mm2.kafka.group_model import Group, GroupState, GroupType
 from mm2.protocol.control_records import DesiredFlowState, FlowState
@@ -53,7 +52,7 @@ def _checkpoint(group: str, time_ms: int) -> RemoteCheckpoint:
 
 
 def _stopping(plan: Plan) -> dict[str, str]:
-    return {each.check: each.reason for each in plan.verdicts if each.outcome is Outcome.NO_GO}
+    return {each.name: each.reason for each in plan.checks if each.verdict is Verdict.NO_GO}
 
 
 @pytest.mark.parametrize("planned", [True, False])
@@ -62,8 +61,8 @@ def test_to_move_no_group_is_not_done(tmp_path: Path, *, planned: bool, forced: 
     """No checkpoints, no leave to see groups: nothing moves, and nobody may think it has."""
     source = _source()
     source.refusal = None if planned else Unavailable("A", "no answer")
-    wishes = MoveOptions(groups=None, is_planned=planned, forced=forced)
-    plan = asyncio.run(GroupMove(fake_route(tmp_path, source, _target()), wishes, print).execute())
+    options = MoveOptions(groups=None, is_planned=planned, forced=forced)
+    plan = asyncio.run(GroupMove(fake_route(tmp_path, source, _target()), options, print).execute())
     assert not plan.is_done
     assert list(_stopping(plan)) == ["groups"]
 
@@ -79,7 +78,7 @@ def test_a_cluster_that_refuses_us_is_not_lost(
     route = fake_route(tmp_path, source, _target())
     plan = asyncio.run(GroupMove(route, MoveOptions(groups=("g",), is_planned=False), print).plan())
     assert _stopping(plan)["origin"].startswith("answers")
-    given_up = MoveOptions(groups=("g",), is_planned=False, gives_up=True)
+    given_up = MoveOptions(groups=("g",), is_planned=False, assume_lost=True)
     assert "origin" not in _stopping(asyncio.run(GroupMove(route, given_up, print).plan()))
 
 
@@ -100,9 +99,9 @@ def test_after_a_disaster_a_group_that_has_read_on_stays_where_it_is(tmp_path: P
     target = _target()
     target.put("ahead", {COPY: 90})
     checkpoints = {GroupId(group): {COPY: _checkpoint(group, 1)} for group in ("ahead", "behind")}
-    look = Checkpoints(fake_route(tmp_path, _source(), target)).look
-    ahead, behind = asyncio.run(look(["ahead", "behind"], checkpoints, 2))
-    assert "progress" in {each.check for each in group_verdicts(ahead, planned=False)}
+    read = UnplannedSurvey(fake_route(tmp_path, _source(), target)).read
+    ahead, behind = asyncio.run(read(["ahead", "behind"], checkpoints, 2))
+    assert "progress" in {each.name for each in group_checks(ahead, planned=False)}
     assert offsets_to_write(ahead) == {}
     assert offsets_to_write(behind) == {COPY: CommittedOffset(30)}
 
@@ -117,22 +116,22 @@ def test_a_group_that_has_read_a_copy_that_was_made_anew_begins_at_its_start(
     """
     target = _target()
     target.ids = {COPY.topic: UUID(int=2)}
-    look = Checkpoints(fake_route(tmp_path, _source(), target)).look
+    read = UnplannedSurvey(fake_route(tmp_path, _source(), target)).read
     found = []
     for topic_id in (1, 2):
         known = _checkpoint("g", 1)
         checkpoint = replace(known.checkpoint, logs=Logs(remote=UUID(int=topic_id)))
         last = {GroupId("g"): {COPY: replace(known, checkpoint=checkpoint)}}
-        found += asyncio.run(look(["g"], last, 2))
+        found += asyncio.run(read(["g"], last, 2))
     assert [offsets_to_write(each) for each in found] == [
         {COPY: CommittedOffset(0)},
         {COPY: CommittedOffset(30)},
     ]
     assert [each.unplaced for each in found] == [(), ()]
-    (place,) = found[0].places
+    (place,) = found[0].partitions
     assert (place.committed, place.is_exact) == (30, False)
     for each in found:
-        assert not any(v.stops(forced=False) for v in group_verdicts(each, planned=False))
+        assert not any(v.stops(forced=False) for v in group_checks(each, planned=False))
 
 
 def test_copies_that_a_group_is_not_placed_in_are_named(tmp_path: Path) -> None:
@@ -142,8 +141,8 @@ def test_copies_that_a_group_is_not_placed_in_are_named(tmp_path: Path) -> None:
         target.logs[TopicPartition(TopicName(name), 0)] = (0, 10)
     target.put("g", {TopicPartition(TopicName("A.read"), 0): 3})
     checkpoints = {GroupId("g"): {COPY: _checkpoint("g", 1)}}
-    look = Checkpoints(fake_route(tmp_path, _source(), target)).look
-    (found,) = asyncio.run(look(["g"], checkpoints, 2))
+    read = UnplannedSurvey(fake_route(tmp_path, _source(), target)).read
+    (found,) = asyncio.run(read(["g"], checkpoints, 2))
     assert found.unplaced == ("A.payments",)
 
 
@@ -151,11 +150,12 @@ def test_a_cluster_was_heard_when_the_last_checkpoint_was_made(tmp_path: Path) -
     """If no heartbeats come from it."""
     route = fake_route(tmp_path, _source(), _target())
     last = {GroupId(group): {COPY: _checkpoint(group, at)} for group, at in (("g", 7), ("h", 9))}
-    assert asyncio.run(last_contact_ms(route, last)) == 9
-    assert asyncio.run(last_contact_ms(route, {})) is None
+    survey = UnplannedSurvey(route)
+    assert asyncio.run(survey.last_contact_ms(last)) == 9
+    assert asyncio.run(survey.last_contact_ms({})) is None
 
 
-_FENCED = MoveOptions(groups=None, fences=True)
+_FENCED = MoveOptions(groups=None, stop_flow=True)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_one_group_that_fails_does_not_keep_the_others(
     move = GroupMove(route, _FENCED, print, switch(flow))
     plan = asyncio.run(move.execute())
     assert not plan.is_done
-    assert [each.subject for each in plan.verdicts if each.check == "written"] == ["g1"]
+    assert [each.subject for each in plan.checks if each.name == "written"] == ["g1"]
     assert sorted(target.groups) == ["g0", "g2"]
     assert move.summary() == [
         "2 of 3 groups were moved.",
@@ -200,9 +200,9 @@ def test_a_flow_that_an_operator_has_stopped_stays_so(tmp_path: Path) -> None:
     flow.on_stop = target.logs.clear
     assert not asyncio.run(GroupMove(route, _FENCED, print, switch(flow)).execute()).is_go
     target.logs, flow.on_stop = {COPY: (0, 100)}, lambda: None
-    back = MoveOptions(groups=None, resumes=True)
-    for wishes in (_FENCED, back):
-        assert asyncio.run(GroupMove(route, wishes, print, switch(flow)).execute()).is_done
+    back = MoveOptions(groups=None, resume_flow=True)
+    for options in (_FENCED, back):
+        assert asyncio.run(GroupMove(route, options, print, switch(flow)).execute()).is_done
     assert flow.now == repaired
     assert flow.calls == ["wait", "wait"]
 
@@ -211,7 +211,7 @@ def test_a_flow_that_a_failover_has_stopped_goes_on_after_the_failback(tmp_path:
     flow, route = FakeSwitch(), fake_route(tmp_path, _source("g"), _target())
     asyncio.run(GroupMove(route, _FENCED, print, switch(flow)).execute())
     assert (flow.now.is_stopped, flow.now.by) == (True, FAILOVER)
-    again = GroupMove(route, MoveOptions(groups=None, resumes=True), print, switch(flow))
+    again = GroupMove(route, MoveOptions(groups=None, resume_flow=True), print, switch(flow))
     asyncio.run(again.execute())
     assert not flow.now.is_stopped
     assert again.summary() == ["1 of 1 groups were moved."]
@@ -251,16 +251,16 @@ def test_where_a_group_begins_without_a_checkpoint_is_the_users_word(
     source.refusal = Unavailable("A", "no answer")
     target.logs[TopicPartition(TopicName("A.payments"), 0)] = (4, 10)
     checkpoints = {GroupId("g"): {COPY: _checkpoint("g", 1)}}
-    look = Checkpoints(fake_route(tmp_path, source, target)).look
-    (found,) = asyncio.run(look(["g"], checkpoints, 2, without))
+    read = UnplannedSurvey(fake_route(tmp_path, source, target)).read
+    (found,) = asyncio.run(read(["g"], checkpoints, 2, without))
     written = {where.topic: at.offset for where, at in offsets_to_write(found).items()}
     assert written == {COPY.topic: 30, **places}
-    verdicts = [v for v in group_verdicts(found, planned=False) if v.check == "unplaced"]
+    checks = [v for v in group_checks(found, planned=False) if v.name == "unplaced"]
     refused = without is WithoutCheckpoint.REFUSE
-    assert [each.stops(forced=False) for each in verdicts] == [refused]
-    assert not any(each.stops(forced=True) for each in verdicts)
+    assert [each.stops(forced=False) for each in checks] == [refused]
+    assert not any(each.stops(forced=True) for each in checks)
     if without is WithoutCheckpoint.LATEST:
-        assert "6 records are never read" in (verdicts[0].cost or "")
+        assert "6 records are never read" in (checks[0].cost or "")
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -271,6 +271,6 @@ def test_nobody_waits_for_a_flow_that_is_stopped(tmp_path: Path, *, is_there: bo
     move = GroupMove(route, MoveOptions(groups=("g",), timeout_s=3600), print, switch(stopped))
     plan = asyncio.run(move.execute())
     assert plan.is_done is is_there
-    (verdict,) = [each for each in plan.verdicts if each.check == "flow"]
-    assert verdict.reason.startswith("is stopped (a try)")
-    assert verdict.stops(forced=False) is not is_there
+    (check,) = [each for each in plan.checks if each.name == "flow"]
+    assert check.reason.startswith("is stopped (a try)")
+    assert check.stops(forced=False) is not is_there

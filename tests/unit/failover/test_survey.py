@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.failover.group_checks import group_verdicts
-from mm2.core.failover.group_facts import TargetOffset
-from mm2.core.failover.verdicts import is_go
+from mm2.core.checks import is_go
+from mm2.core.failover.copy_progress import CopyProgress
+from mm2.core.failover.group_checks import group_checks
+from mm2.core.failover.moving_group import MovingPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.core.translation.runs import Logs
 from mm2.failover.copy_lag import lag_of
-from mm2.failover.copy_progress import CopyProgress
 from mm2.failover.move_route import MoveRoute
 from mm2.failover.move_survey import MoveSurvey
 from tests.support.fake_route import FakeSide, FirstRecordQuery, Known, at, back, forth, runs
@@ -27,14 +27,14 @@ def sides(source: tuple[int, int], copy: tuple[int, int]) -> tuple[FakeSide, Fak
     return FakeSide("A", logs={SOURCE: source}), FakeSide("B", logs={COPY: copy})
 
 
-async def places(route: MoveRoute, a: FakeSide, b: FakeSide, *groups: str) -> list[TargetOffset]:
-    facts = await MoveSurvey(route, FirstRecordQuery(a, b)).look(groups or ("g",))
-    return [place for each in facts for place in each.places]
+async def places(route: MoveRoute, a: FakeSide, b: FakeSide, *groups: str) -> list[MovingPartition]:
+    facts = await MoveSurvey(route, FirstRecordQuery(a, b)).read(groups or ("g",))
+    return [place for each in facts for place in each.partitions]
 
 
 async def moves(route: MoveRoute, a: FakeSide, b: FakeSide) -> bool:
-    (facts,) = await MoveSurvey(route, FirstRecordQuery(a, b)).look(["g"])
-    return is_go(group_verdicts(facts, planned=True))
+    (facts,) = await MoveSurvey(route, FirstRecordQuery(a, b)).read(["g"])
+    return is_go(group_checks(facts, planned=True))
 
 
 @pytest.mark.parametrize("side", ["source", "remote"])
@@ -73,7 +73,7 @@ async def test_runs_of_these_topics_count(tmp_path: Path) -> None:
         runs(SOURCE, (0, 0, 100), logs=Logs(NEW, OLD)),
     )
     (place,) = await places(forth(tmp_path, a, b, known), a, b)
-    assert (place.offset, place.is_exact) == (5, True)
+    assert (place.new_offset, place.is_exact) == (5, True)
 
 
 async def test_on_the_way_back_former_topics_count_for_nothing_either(tmp_path: Path) -> None:
@@ -92,10 +92,10 @@ async def test_a_quiet_partition_behind_a_marker_goes_there_and_back(tmp_path: P
     a.put("g", {SOURCE: 100})
     known = Known(CopyProgress({SOURCE: 98}), runs(SOURCE, (0, 0, 99)))
     (there,) = await places(forth(tmp_path, a, b, known), a, b)
-    assert (there.offset, there.is_exact) == (99, True)
+    assert (there.new_offset, there.is_exact) == (99, True)
     b.put("g", {COPY: 99})
     (home,) = await places(back(tmp_path, a, b, known), a, b)
-    assert (home.offset, home.is_exact) == (100, True)
+    assert (home.new_offset, home.is_exact) == (100, True)
     assert await moves(back(tmp_path, a, b, known), a, b)
 
 
@@ -105,7 +105,7 @@ async def test_a_group_that_is_further_by_records_is_told_so(tmp_path: Path) -> 
     b.put("g", {COPY: 51})
     known = Known(CopyProgress({SOURCE: 99}), runs(SOURCE, (0, 0, 100)))
     (place,) = await places(forth(tmp_path, a, b, known), a, b)
-    assert (place.offset, place.current) == (50, 51)
+    assert (place.new_offset, place.target_offset) == (50, 51)
     assert not await moves(forth(tmp_path, a, b, known), a, b)
 
 
@@ -117,7 +117,7 @@ async def test_records_of_others_behind_the_copies_are_not_waited_for(tmp_path: 
     route = back(tmp_path, a, b, Known(runs=runs(SOURCE, (0, 0, 100))), IDENTITY)
     (place,) = await places(route, a, b)
     assert place.to_copy == 0
-    assert (place.offset, place.is_exact) == (100, False)
+    assert (place.new_offset, place.is_exact) == (100, False)
 
 
 async def test_all_groups_are_looked_at_together(tmp_path: Path) -> None:

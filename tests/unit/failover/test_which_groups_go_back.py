@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.core.failover.group_facts import GroupFacts
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.failover.failback_selection import belongs_to_failback
+from mm2.core.failover.moving_group import MovingGroup
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.returned_groups import SyncedOffsets
-from mm2.failover.failback_selection import belongs_to_failback
 from tests.support.fake_route import at
 
 COPY = at("A.orders")
@@ -49,5 +49,5 @@ def carried(*groups: str) -> SyncedOffsets:
 def test_those_that_left(
     state: str | None, offset: int, groups: list[str], *, expected: bool
 ) -> None:
-    facts = GroupFacts(group="g", origin_state="EMPTY", destination_state=state, places=())
+    facts = MovingGroup(group="g", origin_state="EMPTY", destination_state=state)
     assert belongs_to_failback(facts, {COPY: CommittedOffset(offset)}, carried(*groups)) is expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flows.source.fetch.aborted_transactions import AbortedTransactions
-from flows.source.forward.batch import CONTROL, TRANSACTIONAL, Batch, split
+from flows.source.forward.record_batch import CONTROL, TRANSACTIONAL, Batch, split
 from tests.support.batches import Plain, write_batch
 
 _P, _Q = 11, 22

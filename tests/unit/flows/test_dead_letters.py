@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flows.source.forward.batch import split
 from flows.source.forward.damaged_batch import damaged_batch
 from flows.source.forward.dead_letters import (
     CONSUMED,
@@ -16,6 +15,7 @@ from flows.source.forward.dead_letters import (
     key_and_value,
 )
 from flows.source.forward.recode import records_of
+from flows.source.forward.record_batch import split
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.error_codes import Code
 from tests.support.batches import Plain, read_batch, write_batch

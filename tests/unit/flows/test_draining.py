@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import cast
 
 import pytest
 from structlog.testing import capture_logs
 
-from flows.source.commit.draining import Drained, drain
-from flows.source.commit.position_commits import Positions, PositionsTopic
+from flows.source.commit.commit_progress import CommitProgress
+from flows.source.commit.position_commits import Drained, Positions, drain
+from flows.source.commit.positions_topic import PositionsTopic
 from flows.source.commit.transactional_commits import Transactions
+from flows.source.fetch.fetch_state import FetchState
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
@@ -43,7 +47,10 @@ def _topic(producer: Producer) -> PositionsTopic:
 def _partition(committed: int) -> MirroredPartition:
     """A partition that is copied up to offset 4."""
     return MirroredPartition(
-        _SOURCE, PartitionSender(_REMOTE), position=5, mirrored=4, committed=committed
+        _SOURCE,
+        PartitionSender(_REMOTE),
+        fetch=FetchState(position=5),
+        progress=CommitProgress(mirrored=4, committed=committed),
     )
 
 
@@ -116,12 +123,51 @@ def test_a_task_has_ended_when_its_transaction_has() -> None:
     assert run(_drained_in_transactions()) == Drained(is_complete=True, positions=1)
 
 
+async def _pauses_between_commits(partitions: int) -> list[float]:
+    """Between three commits of so many partitions that move all the time."""
+    cluster = FakeCluster([(_REMOTE, 0), (_POSITIONS, 0)], lambda: Trouble.NONE)
+    client = cast("WireClient", cluster)
+    producer = Producer(flow="A->B", client=client, identity=ProducerIdentity(1, 0))
+    found = {TopicPartition(TopicName("s"), n): _partition(2) for n in range(partitions)}
+    began_s: list[float] = []
+
+    async def before_commit(moved: Iterable[MirroredPartition]) -> None:
+        began_s.append(asyncio.get_running_loop().time())
+
+    positions = Positions(
+        _topic(producer),
+        producer,
+        found,
+        flow="A->B",
+        interval_s=1,
+        on_settled=lambda *_: None,
+        before_commit=before_commit,
+    )
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(part.run()) for part in (producer, positions)]
+        while len(began_s) < 3:
+            for partition in found.values():
+                partition.progress.reach(partition.progress.mirrored + 1)
+            await asyncio.sleep(0.5)
+        for task in tasks:
+            task.cancel()
+    return [later - earlier for earlier, later in pairwise(began_s)]
+
+
+@pytest.mark.parametrize(("partitions", "pause_s"), [(1, 1), (6_000, 3)])
+def test_positions_of_thousands_of_partitions_are_written_less_often(
+    partitions: int, pause_s: float
+) -> None:
+    pauses = run(_pauses_between_commits(partitions))
+    assert pauses == pytest.approx([pause_s, pause_s], abs=0.2)
+
+
 async def _waited_for_what_nobody_answers(within_s: float) -> tuple[float, dict[str, object]]:
     cluster = FakeCluster([(_REMOTE, 0), (_POSITIONS, 0)], lambda: Trouble.NONE)
     client = cast("WireClient", cluster)
     producer = Producer(flow="A->B", client=client, identity=ProducerIdentity(1, 0))
     partition = _partition(4)
-    producer.send(partition.lane, write_batch([Plain(offset=5)]), range(5, 6))
+    producer.send(partition.sender, write_batch([Plain(offset=5)]), range(5, 6))
     positions = Positions(
         _topic(producer),
         producer,

@@ -16,6 +16,7 @@ from flows.source.fetch.rate_limit import RateLimit
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.remote_state import RemoteState
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
@@ -29,8 +30,7 @@ from mm2.kafka.wire.requests.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
-from mm2.protocol.bundle_spec import ErrorSpec, FetchSpec
-from tests.support.specs import sample_spec
+from tests.support.specs import error_settings, sample_spec
 from tests.support.virtual_time import run
 
 _WHERE = TopicPartition(TopicName("t"), 0)
@@ -94,12 +94,14 @@ class _Bench:
     def __init__(self, error: int) -> None:
         self.source = _Source(error)
         client = cast("WireClient", self.source)
-        self.partition = MirroredPartition(_WHERE, PartitionSender(_WHERE), is_remote_there=True)
+        self.partition = MirroredPartition(
+            _WHERE, PartitionSender(_WHERE), remote=RemoteState(is_there=True)
+        )
         self.partition.continue_from(9, Lineage())
         self.partitions = {_WHERE: self.partition}
         self.served = asyncio.Event()
         tolerance = ErrorPolicy(
-            ErrorSpec(),
+            error_settings(),
             task=0,
             producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
             budget=MemoryBudget(1 << 20),
@@ -109,17 +111,17 @@ class _Bench:
         self.fetcher = Fetcher(
             client=client,
             partitions=self.partitions,
-            spec=FetchSpec(),
+            spec=_SPEC,
             budget=MemoryBudget(1 << 20),
-            settler=PositionValidator(
+            validator=PositionValidator(
                 client=client,
-                spec=FetchSpec(),
+                spec=_SPEC,
                 gaps=Gaps(_SPEC, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None),
                 now_ms=lambda: 1,
                 forget=lambda _: None,
             ),
             limit=RateLimit(lambda: 0.0),
-            heard=lambda _: None,
+            on_answer=lambda _: None,
             take=self._take,
             stop=tolerance.stop,
         )
@@ -137,7 +139,7 @@ class _Bench:
         if self.partition.retry_at is not None:
             self.partition.retry()
             self.fetcher.changed()
-        self.partition.pause_until = 0  # which is by a clock that stands still here
+        self.partition.fetch.resume()  # which is by a clock that stands still here
         async with asyncio.timeout(5):
             await self.served.wait()
         running.cancel()
@@ -154,7 +156,9 @@ def test_a_partition_that_comes_does_not_hold_up_those_that_are_there() -> None:
             await bench.served.wait()
         new = TopicPartition(TopicName("u"), 0)
         bench.source.slow_s = 20.0
-        bench.partitions[new] = MirroredPartition(new, PartitionSender(new), is_remote_there=True)
+        bench.partitions[new] = MirroredPartition(
+            new, PartitionSender(new), remote=RemoteState(is_there=True)
+        )
         bench.fetcher.changed()
         before = bench.source.fetches
         await asyncio.sleep(10)
@@ -179,11 +183,11 @@ def test_only_single_records_are_gathered_for_a_moment(
     bench.source.takes_s, bench.source.records = 0.0001, b"r" * size
 
     def acknowledge() -> None:
-        bench.partition.queued -= size
+        bench.partition.progress.enqueue(-size)
         bench.fetcher.acknowledged()
 
     def take(partition: MirroredPartition, answer: FetchedPartition) -> None:
-        partition.queued += len(answer.records)
+        partition.progress.enqueue(len(answer.records))
         asyncio.get_running_loop().call_later(lag_s, acknowledge)
 
     bench.take = take
@@ -212,7 +216,9 @@ def test_a_partition_that_is_not_settled_for_long_is_told_of_once_while_others_a
             await bench.served.wait()
         new = TopicPartition(TopicName("u"), 0)
         bench.source.refuses = True
-        bench.partitions[new] = MirroredPartition(new, PartitionSender(new), is_remote_there=True)
+        bench.partitions[new] = MirroredPartition(
+            new, PartitionSender(new), remote=RemoteState(is_there=True)
+        )
         bench.fetcher.changed()
         before = bench.source.fetches
         await asyncio.sleep(10)
@@ -221,7 +227,7 @@ def test_a_partition_that_is_not_settled_for_long_is_told_of_once_while_others_a
 
     with capture_logs() as logs:
         run(fetched())
-    assert {each["event"] for each in logs} == {"source.settling_failed"}
+    assert {each["event"] for each in logs} == {"source.validation_failed"}
     brokers = [each["broker"] for each in logs]
     assert len(brokers) == len(set(brokers)), "once of each"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from flows.source.commit.position_commits import PositionsTopic
+from flows.source.commit.commit_progress import CommitProgress
+from flows.source.commit.positions_topic import PositionsTopic
 from flows.source.commit.transactional_commits import Transactions
+from flows.source.fetch.fetch_state import FetchState
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
@@ -29,7 +31,12 @@ def _transactions(cluster: TransactionalCluster, spec: ExactlyOnceSpec) -> list[
     client, identity = cast("WireClient", cluster), cluster.new_task()
     gate = TransactionGate("id")
     producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
-    idle = MirroredPartition(_SOURCE, PartitionSender(_REMOTE), position=5, mirrored=4, committed=4)
+    idle = MirroredPartition(
+        _SOURCE,
+        PartitionSender(_REMOTE),
+        fetch=FetchState(position=5),
+        progress=CommitProgress(mirrored=4, committed=4),
+    )
     return [
         producer,
         Transactions(

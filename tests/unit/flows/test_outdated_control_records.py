@@ -10,9 +10,9 @@ from flows.source.fetch.rate_limit import RateLimit
 from flows.source.task_lease import TaskLease
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.logs.records import Record
-from mm2.protocol.command_records import LiveSettings, encode_command
-from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
-from mm2.protocol.rate_records import RateDivision, encode_division
+from mm2.protocol.command_records import LiveSettings, RateDivision
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import Assignment, BundleState
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 
@@ -62,7 +62,7 @@ def _assigned(
     state: BundleState = BundleState.RUNNING,
 ) -> tuple[bytes, bytes]:
     remotes = dict.fromkeys(partitions, TopicName("A.t"))
-    return encode_assignment(
+    return encode_control(
         Assignment(
             index=index, epoch=_EPOCH, generation=generation, state=state, partitions=remotes
         )
@@ -109,7 +109,7 @@ def test_a_task_waits_for_the_assignment_that_its_leader_wrote_before_it_started
 def test_settings_that_came_while_the_task_connected_count() -> None:
     async def work() -> None:
         settings = LiveSettings(epoch=_EPOCH, byte_rate_limit=9, flush_interval_s=2.0, number=1)
-        follower = _Follower(encode_command(settings))
+        follower = _Follower(encode_control(settings))
         await follower.read()
         late: list[LiveSettings] = []
         follower.control.pace(late.append)
@@ -120,12 +120,12 @@ def test_settings_that_came_while_the_task_connected_count() -> None:
 
 def test_older_settings_and_shares_are_not_taken_over() -> None:
     def settings(number: int, limit: int) -> tuple[bytes, bytes]:
-        return encode_command(
+        return encode_control(
             LiveSettings(epoch=_EPOCH, byte_rate_limit=limit, flush_interval_s=1.0, number=number)
         )
 
     def shares(number: int, portion: float) -> tuple[bytes, bytes]:
-        return encode_division(
+        return encode_control(
             RateDivision(epoch=_EPOCH, portions={0: portion, 1: 1 - portion}, number=number)
         )
 

@@ -9,9 +9,10 @@ from typing import cast
 import pytest
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
-from flows.source.forward.batch import CONTROL, TRANSACTIONAL, split
 from flows.source.forward.overlap import Overlap
-from flows.source.forward.recode import DecodedRecord, each_record, keyed_body
+from flows.source.forward.recode import each_record
+from flows.source.forward.record_batch import CONTROL, TRANSACTIONAL, split
+from flows.source.forward.record_body import DecodedRecord, keyed_body
 from flows.source.forward.remote_tails import Tails
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import PartitionSender
@@ -91,8 +92,12 @@ class _Bench:
 
     def __init__(self, target: _Target, partitions: int = 1) -> None:
         self.target = target
-        lanes = [PartitionSender(_WHERE._replace(partition=number)) for number in range(partitions)]
-        self.partitions = {lane.target: MirroredPartition(lane.target, lane) for lane in lanes}
+        senders = [
+            PartitionSender(_WHERE._replace(partition=number)) for number in range(partitions)
+        ]
+        self.partitions = {
+            sender.target: MirroredPartition(sender.target, sender) for sender in senders
+        }
         self.first = self.partitions[_WHERE]
         self._supplied = asyncio.Event()
         client = cast("WireClient", target)
@@ -104,7 +109,8 @@ class _Bench:
 
     async def _held(self, records: Iterable[DecodedRecord]) -> int:
         found = await self.tails.find(dict.fromkeys(self.partitions, 0))
-        self.first.overlap = overlap = found[_WHERE]
+        overlap = found[_WHERE]
+        self.first.fetch.compare_with(overlap)
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(self.tails.run(), name="tails")
             for record in records:
@@ -113,7 +119,7 @@ class _Bench:
                     await self._supplied.wait()
                 if not overlap.holds_next(record):
                     break
-            self.first.overlap = None
+            self.first.fetch.compare_with(None)
             await asyncio.sleep(_LONG_S)  # in virtual time
             reading.cancel()
         return overlap.passed

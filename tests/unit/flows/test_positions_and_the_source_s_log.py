@@ -14,6 +14,7 @@ import pytest
 from flows.source.fetch.position_check import PositionValidator
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.remote_state import RemoteState
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
@@ -24,8 +25,7 @@ from mm2.kafka.wire.requests.list_offsets import EARLIEST
 from mm2.kafka.wire.requests.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
-from mm2.protocol.bundle_spec import FetchSpec, GapSpec
-from tests.support.specs import sample_spec
+from tests.support.specs import data_settings, gap_settings, sample_spec
 
 _WHERE = TopicPartition(TopicName("t"), 0)
 _OLD, _NEW = UUID(int=1), UUID(int=2)
@@ -64,17 +64,22 @@ class _Source:
 
 
 class _Bench:
-    def __init__(self, *, reset: str = "earliest", fails: bool = False) -> None:
+    def __init__(
+        self, *, reset: str = "earliest", fails: bool = False, read_committed: bool = True
+    ) -> None:
         self.source = _Source()
         self.forgotten: list[TopicPartition] = []
-        self.partition = MirroredPartition(_WHERE, PartitionSender(_WHERE), is_remote_there=True)
+        self.partition = MirroredPartition(
+            _WHERE, PartitionSender(_WHERE), remote=RemoteState(is_there=True)
+        )
         spec = sample_spec(
-            gaps=GapSpec(fails=fails),
+            gaps=gap_settings(fail_on_source_gap=fails),
+            data=data_settings(reset=reset, read_committed=read_committed),
         )
         gaps = Gaps(spec, Writer("B", {}), now_ms=lambda: 1_000, wake=lambda: None)
-        self.settler = PositionValidator(
+        self.validator = PositionValidator(
             client=cast("WireClient", self.source),
-            spec=FetchSpec(reset=reset, read_committed=True),
+            spec=spec,
             gaps=gaps,
             now_ms=lambda: 1_000,
             forget=self.forgotten.append,
@@ -86,25 +91,25 @@ class _Bench:
         self.partition.continue_from(offset, known)
 
     def settle(self) -> bool:
-        self.partition.pause_until = 0
-        asyncio.run(self.settler.validate([self.partition]))
-        return self.partition.is_settled
+        self.partition.fetch.resume()
+        asyncio.run(self.validator.validate([self.partition]))
+        return self.partition.validation.is_valid
 
     def out_of_range(self) -> None:
-        self.partition.is_settled = True
-        asyncio.run(self.settler.out_of_range(self.partition))
+        self.partition.validation.is_valid = True
+        asyncio.run(self.validator.out_of_range(self.partition))
 
     @property
     def kinds(self) -> list[str]:
-        return [report.kind for report in self.partition.gaps.values()]
+        return [report.kind for report in self.partition.gaps.reports]
 
 
 def test_a_position_that_fits_is_settled_and_left_alone() -> None:
     bench = _Bench()
     bench.at(9)
     assert bench.settle()
-    assert (bench.partition.position, bench.partition.committed) == (10, 9)
-    assert bench.partition.settled_epoch == 3
+    assert (bench.partition.fetch.position, bench.partition.progress.committed) == (10, 9)
+    assert bench.partition.validation.checked_epoch == 3
     assert bench.source.asked == [3]
     assert bench.settle()
     assert bench.source.asked == [3], "settled once"
@@ -115,8 +120,8 @@ def test_what_was_not_known_of_a_position_is_learned_and_stored() -> None:
     bench.at(9, topic_id=None, leader_epoch=-1)
     assert bench.settle()
     assert bench.source.asked == []
-    assert bench.partition.topic_id == _OLD
-    assert bench.partition.committed is None
+    assert bench.partition.validation.topic_id == _OLD
+    assert bench.partition.progress.committed is None
 
 
 @pytest.mark.parametrize(("reset", "position"), [("earliest", 4), ("latest", 20)])
@@ -124,7 +129,7 @@ def test_without_a_position_it_begins_as_the_user_says(reset: str, position: int
     bench = _Bench(reset=reset)
     bench.source.start = 4
     assert bench.settle()
-    assert bench.partition.position == position
+    assert bench.partition.fetch.position == position
     assert bench.partition.catching_up.caught_up_ms == 1_000
 
 
@@ -141,9 +146,9 @@ def test_a_recreated_topic_begins_at_its_start_whatever_the_reset(reset: str) ->
     bench.source.topic_id, bench.source.epoch_end = _NEW, 2
     assert bench.settle()
     assert bench.kinds == ["topic-recreated"]
-    assert (bench.partition.position, bench.partition.mirrored) == (0, -1)
+    assert (bench.partition.fetch.position, bench.partition.progress.mirrored) == (0, -1)
     assert bench.partition.lineage.topic_id == _NEW
-    assert bench.partition.leader_epoch == -1
+    assert bench.partition.fetch.leader_epoch == -1
     assert bench.forgotten == [_WHERE]
 
 
@@ -152,10 +157,10 @@ def test_a_broker_that_has_not_heard_of_the_new_topic_is_not_believed() -> None:
     bench.at(9)
     bench.source.topic_id = _NEW
     assert bench.settle()
-    bench.partition.is_settled = False
+    bench.partition.validation.invalidate()
     bench.source.topic_id = _OLD
     assert not bench.settle()
-    assert bench.partition.topic_id == _NEW
+    assert bench.partition.validation.topic_id == _NEW
     bench.source.topic_id = _NEW
     assert bench.settle()
     assert bench.forgotten == [_WHERE]
@@ -168,9 +173,9 @@ def test_it_goes_back_only_with_nothing_under_way(uncommitted: int, error: str |
     bench = _Bench(fails=True)
     bench.at(9)
     bench.source.topic_id = _NEW
-    bench.partition.uncommitted = uncommitted
+    bench.partition.progress.uncommitted = uncommitted
     assert not bench.settle()
-    assert bench.partition.position == 10
+    assert bench.partition.fetch.position == 10
     assert bench.partition.error == error
 
 
@@ -180,8 +185,8 @@ def test_a_truncated_log_is_continued_where_our_epoch_ends() -> None:
     bench.source.leader_epoch, bench.source.epoch_end = 5, 7
     assert bench.settle()
     assert bench.kinds == ["log-truncated"]
-    assert (bench.partition.position, bench.partition.diverged) == (7, 3)
-    assert bench.partition.settled_epoch == 5
+    assert (bench.partition.fetch.position, bench.partition.gaps.diverged) == (7, 3)
+    assert bench.partition.validation.checked_epoch == 5
 
 
 def test_without_an_answer_about_the_epoch_it_is_asked_again() -> None:
@@ -209,16 +214,16 @@ def test_without_a_leader_it_waits_and_says_so() -> None:
     bench.at(9)
     bench.source.leader = -1
     assert not bench.settle()
-    assert bench.partition.lane.last_error == "the source answers LEADER_NOT_AVAILABLE"
+    assert bench.partition.sender.last_error == "the source answers LEADER_NOT_AVAILABLE"
     bench.source.leader = 1
     assert bench.settle()
-    assert bench.partition.lane.last_error is None
+    assert bench.partition.sender.last_error is None
 
 
 def test_without_the_remote_topic_it_is_not_settled() -> None:
     bench = _Bench()
     bench.at(9)
-    bench.partition.is_remote_there = False
+    bench.partition.remote.block()
     assert not bench.settle()
 
 
@@ -234,7 +239,7 @@ def test_a_batch_of_a_later_leader_waits_until_its_leadership_is_known() -> None
     bench = _Bench()
     bench.at(9)
     assert bench.settle()
-    bench.partition.is_settled, bench.partition.surprise = False, 4
+    bench.partition.validation.reject(4)
     assert not bench.settle()
     bench.source.leader_epoch = 4
     assert bench.settle()
@@ -246,7 +251,7 @@ def test_a_batch_of_an_earlier_leader_in_a_log_that_fits_is_taken() -> None:
     bench = _Bench()
     bench.at(9)
     assert bench.settle()
-    bench.partition.is_settled, bench.partition.surprise = False, 2
+    bench.partition.validation.reject(2)
     assert bench.settle()
     assert bench.partition.follows(2)
 
@@ -269,7 +274,7 @@ def test_a_position_outside_of_the_log_goes_on_inside(
     bench.source.epoch_error = Code.CLUSTER_AUTHORIZATION_FAILED
     bench.out_of_range()
     assert bench.kinds == [kind]
-    assert bench.partition.position == position
+    assert bench.partition.fetch.position == position
 
 
 @pytest.mark.parametrize("is_stored", [False, True])
@@ -280,7 +285,7 @@ def test_an_id_that_was_only_assumed_does_not_make_a_shorter_topic_the_same(
     bench.at(999, topic_id=_NEW if is_stored else None, leader_epoch=-1)
     bench.source.topic_id = _NEW
     bench.out_of_range()
-    assert bench.partition.position == 0
+    assert bench.partition.fetch.position == 0
 
 
 def _faster(bench: _Bench, asked: str, position: int, *, is_settled: bool, after: int = 0) -> None:
@@ -290,7 +295,8 @@ def _faster(bench: _Bench, asked: str, position: int, *, is_settled: bool, after
     async def slow(*args: object, **kwargs: object) -> object:
         answer = await ask(*args, **kwargs)
         if next(questions) == after:
-            bench.partition.position, bench.partition.is_settled = position, is_settled
+            bench.partition.fetch.move_to(position)
+            bench.partition.validation.is_valid = is_settled
         return answer
 
     setattr(bench.source, asked, slow)
@@ -306,14 +312,14 @@ def test_late_answers_do_not_concern_a_partition_that_went_on(
     bench.source.epoch_end = 7
     _faster(bench, asked, 15, is_settled=is_settled)
     bench.settle()
-    assert (bench.partition.position, bench.kinds) == (15, [])
+    assert (bench.partition.fetch.position, bench.kinds) == (15, [])
 
 
 def test_a_partition_that_was_located_meanwhile_is_not_located_again() -> None:
     bench = _Bench(reset="latest")
     _faster(bench, "list_offsets", 15, is_settled=True)
     bench.settle()
-    assert bench.partition.position == 15
+    assert bench.partition.fetch.position == 15
 
 
 @pytest.mark.parametrize(("position", "is_settled"), [(15, True), (30, False)])
@@ -324,14 +330,14 @@ def test_a_position_that_was_judged_meanwhile_is_not_judged_again(
     bench.at(29, leader_epoch=-1)
     _faster(bench, "list_offsets", position, is_settled=is_settled, after=1)
     bench.out_of_range()
-    assert (bench.partition.position, bench.kinds) == (position, [])
+    assert (bench.partition.fetch.position, bench.kinds) == (position, [])
 
 
 def test_a_position_inside_of_the_log_after_all_stays() -> None:
     bench = _Bench()
     bench.at(9)
     bench.out_of_range()
-    assert (bench.partition.position, bench.kinds) == (10, [])
+    assert (bench.partition.fetch.position, bench.kinds) == (10, [])
 
 
 def test_outside_of_the_log_it_stops_if_the_user_says_so() -> None:
@@ -339,26 +345,37 @@ def test_outside_of_the_log_it_stops_if_the_user_says_so() -> None:
     bench.at(29, leader_epoch=-1)
     bench.out_of_range()
     assert bench.partition.error == "position 30 is outside of the log, 0 to 20"
-    assert bench.partition.position == 30
+    assert bench.partition.fetch.position == 30
 
 
 def test_what_is_under_way_is_waited_for_before_a_position_is_judged() -> None:
     bench = _Bench()
     bench.at(29, leader_epoch=-1)
-    bench.partition.uncommitted = 1
+    bench.partition.progress.uncommitted = 1
     bench.out_of_range()
-    assert (bench.partition.position, bench.kinds) == (30, [])
+    assert (bench.partition.fetch.position, bench.kinds) == (30, [])
 
 
 def test_a_transaction_that_was_reported_is_over_when_the_log_moves_on() -> None:
     bench = _Bench(fails=True)
     bench.at(9)
     pinned, data = bench.partition.pinned, memoryview(b"")
-    bench.settler.observe(bench.partition, FetchedPartition("t", 0, 0, 20, 10, 0, (), data))
+    bench.validator.observe(bench.partition, FetchedPartition("t", 0, 0, 20, 10, 0, (), data))
     gap = pinned.overdue(after_s=-1, now_s=1e12)
     assert gap is not None
-    assert bench.settler._gaps.found(bench.partition, gap), "it never stops a partition"
-    assert [report.is_open for report in bench.partition.gaps.values()] == [True]
-    bench.settler.observe(bench.partition, FetchedPartition("t", 0, 0, 20, 20, 0, (), data))
-    assert [report.is_open for report in bench.partition.gaps.values()] == [False]
+    assert bench.validator._gaps.found(bench.partition, gap), "it never stops a partition"
+    assert [report.is_open for report in bench.partition.gaps.reports] == [True]
+    bench.validator.observe(bench.partition, FetchedPartition("t", 0, 0, 20, 20, 0, (), data))
+    assert [report.is_open for report in bench.partition.gaps.reports] == [False]
     assert bench.partition.error is None
+
+
+@pytest.mark.parametrize("read_committed", [True, False])
+@pytest.mark.parametrize(("stable", "is_held_back"), [(10, True), (20, False), (-1, False)])
+def test_what_a_transaction_holds_back_is_seen_in_any_isolation_level(
+    stable: int, *, is_held_back: bool, read_committed: bool
+) -> None:
+    bench = _Bench(read_committed=read_committed)
+    answer = FetchedPartition("t", 0, 0, 20, stable, 0, (), memoryview(b""))
+    bench.validator.observe(bench.partition, answer)
+    assert (bench.partition.pinned.age_s(1e12) > 0) is is_held_back

@@ -60,9 +60,9 @@ def _where(number: int) -> TopicPartition:
 
 
 def _mirrored(number: int = 0, *, runs: int = 0, full: int = 64) -> MirroredPartition:
-    mirrored = MirroredPartition(_where(number), PartitionSender(_where(number)))
-    mirrored.runs = RunTracker(full=full)
-    mirrored.runs.begin(0)
+    tracker = RunTracker(full=full)
+    tracker.begin(0)
+    mirrored = MirroredPartition(_where(number), PartitionSender(_where(number)), runs=tracker)
     for n in range(runs):
         _copied(mirrored, n)
     return mirrored
@@ -72,7 +72,7 @@ def _copied(mirrored: MirroredPartition, number: int) -> None:
     """One record behind a gap."""
     assert mirrored.runs is not None
     mirrored.runs.add(Run(2 * number, number, 1), _LOGS)
-    mirrored.mirrored = 2 * number
+    mirrored.progress.reach(2 * number)
 
 
 def _runs(topic: Writer, *partitions: MirroredPartition) -> RunPublisher:
@@ -257,7 +257,7 @@ def test_it_is_said_that_runs_were_given_up_but_not_all_the_time() -> None:
                 for each in range(300 * n, 300 * (n + 1)):
                     _copied(mirrored, each)
             publishing.cancel()
-        return [each["runs"] for each in logs if each["event"] == "offset_runs.given_up"]
+        return [each["runs"] for each in logs if each["event"] == "offset_runs.dropped"]
 
     first, later = run(script())
     assert first == 300 - 257

@@ -8,10 +8,10 @@ from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.source.forward.batch import CONTROL, TRANSACTIONAL
 from flows.source.forward.overlap import Overlap
+from flows.source.forward.record_batch import CONTROL, TRANSACTIONAL
 from tests.support.batches import Plain, write_batch
-from tests.support.intake import IntakeBench
+from tests.support.forwarding import IntakeBench
 
 
 def _batch(values: list[int], first: int, *, codec: int = 0) -> bytes:
@@ -45,20 +45,20 @@ class _Passing:
         self.bench = IntakeBench(read_committed=read_committed)
         self.partition = self.bench.partition
         last = first + step * len(values)
-        self.partition.overlap = Overlap(range(first, last), 1 << 20, lambda: None)
+        self.partition.fetch.compare_with(Overlap(range(first, last), 1 << 20, lambda: None))
 
     def take(self, *batches: bytes, aborted: tuple[tuple[int, int], ...] = ()) -> None:
         """Has the source fetched once, and the same again when more of the tail was read."""
         self._read_on()
         self.bench.take(*batches, aborted=aborted)
-        while self.partition.waits_for_tail:
+        while self.partition.fetch.waits_for_tail:
             self._read_on()
             self.bench.take(*batches, aborted=aborted)
 
     def _read_on(self) -> None:
-        while self.partition.overlap is not None and self.partition.waits_for_tail:
+        while self.partition.fetch.overlap is not None and self.partition.fetch.waits_for_tail:
             data = self._fetches.pop(0) if self._fetches else b""
-            asyncio.run(self.partition.overlap.read_on(memoryview(data)))
+            asyncio.run(self.partition.fetch.overlap.read_on(memoryview(data)))
 
 
 _BATCHES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_size=1, max_size=6)
@@ -86,13 +86,13 @@ def test_exactly_the_common_beginning_is_passed_by(
         first += len(batch)
     passing = _Passing(tail, 100, step=step, at_once=of_tail)
     bench = passing.bench
-    bench.partition.remote_end = 100
+    bench.partition.remote.reach(100)
     for answer in [data] if at_once else [[each] for each in data]:
         passing.take(*answer)
     assert [int(value or b"") for value in bench.values] == everything[common:]
-    assert bench.partition.mirrored == (common - 1 if common else -1)
-    assert bench.partition.remote_end == (100 + step * (common - 1) + 1 if common else 100)
-    assert bench.partition.position == len(everything)
+    assert bench.partition.progress.mirrored == (common - 1 if common else -1)
+    assert bench.partition.remote.end == (100 + step * (common - 1) + 1 if common else 100)
+    assert bench.partition.fetch.position == len(everything)
 
 
 def test_what_no_consumer_sees_is_not_compared() -> None:
@@ -123,7 +123,7 @@ def test_a_damaged_batch_is_not_passed_by() -> None:
     damaged = bytearray(_batch([2], 1))
     damaged[-1] ^= 1
     passing.take(_batch([1], 0), bytes(damaged))
-    assert (bench.partition.position, bench.partition.corrupt) == (1, 1)
+    assert (bench.partition.fetch.position, bench.partition.fetch.failed_reads) == (1, 1)
     passing.take(_batch([2, 3], 1))
     assert bench.values == [b"3"]
 
@@ -131,10 +131,10 @@ def test_a_damaged_batch_is_not_passed_by() -> None:
 def test_nothing_is_sent_while_more_of_the_tail_is_to_be_read() -> None:
     passing = _Passing([1, 2], at_once=1)
     passing.bench.take(_batch([1, 2, 3], 0))
-    assert passing.partition.position == 0
-    asyncio.run(passing.partition.overlap.read_on(memoryview(_batch([1], 0))))  # type: ignore[union-attr]
+    assert passing.partition.fetch.position == 0
+    asyncio.run(passing.partition.fetch.overlap.read_on(memoryview(_batch([1], 0))))  # type: ignore[union-attr]
     passing.bench.take(_batch([1, 2, 3], 0))
-    assert (passing.partition.position, passing.partition.mirrored) == (1, 0)
+    assert (passing.partition.fetch.position, passing.partition.progress.mirrored) == (1, 0)
     assert not passing.bench.sent
 
 

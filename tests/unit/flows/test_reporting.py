@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from operator import attrgetter
 from typing import cast
 
 import pytest
 
+from flows.source.fetch.fetch_state import FetchState
 from flows.source.mirrored_partition import MirroredPartition
+from flows.source.monitor.remote_state import FoundGaps
+from flows.source.partition_report import partition_report
 from flows.source.send.send_queue import PartitionSender
 from flows.source.task_reporter import TaskReporter
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.positions.source_gaps import GapKind
 from mm2.kafka.writer import Writer
 from mm2.protocol.progress_records import (
     GapReport,
@@ -46,7 +51,8 @@ class _Bench:
     def __init__(self) -> None:
         where = [TopicPartition(TopicName("t"), number) for number in range(2)]
         self.partitions = {
-            each: MirroredPartition(each, PartitionSender(each), position=0) for each in where
+            each: MirroredPartition(each, PartitionSender(each), fetch=FetchState(position=0))
+            for each in where
         }
         self.one = self.partitions[where[0]]
         self.topic = _Topic()
@@ -83,18 +89,18 @@ class _Bench:
 
 
 _CHANGES = {
-    "records": 1,
-    "bytes": 1,
-    "mirrored": 1,
-    "end": 1,
-    "broker": 1,
-    "latency_ms": 1,
-    "lost": 1,
-    "diverged": 1,
-    "skipped": 1,
+    "progress.records": 1,
+    "progress.bytes": 1,
+    "progress.mirrored": 1,
+    "fetch.end": 1,
+    "fetch.broker": 1,
+    "progress.latency_ms": 1,
+    "gaps.lost": 1,
+    "gaps.diverged": 1,
+    "progress.skipped": 1,
     "error": "why",
-    "gaps": {_GAP.kind: _GAP},
-    "lane": PartitionSender(TopicPartition(TopicName("t"), 0), last_error="why"),
+    "gaps": FoundGaps({GapKind.TOMBSTONES_EXPIRED: _GAP}),
+    "sender": PartitionSender(TopicPartition(TopicName("t"), 0), last_error="why"),
 }
 
 
@@ -103,20 +109,21 @@ def test_what_changed_is_told_and_nothing_else(name: str) -> None:
     bench = _Bench()
     assert len(bench.report()) == 2
     assert bench.report() == []
-    before = bench.one.progress()
-    setattr(bench.one, name, _CHANGES[name])
-    after = bench.one.progress()
+    before = partition_report(bench.one, bench.now_ms)
+    *part, field = name.split(".")
+    setattr(attrgetter(*part)(bench.one) if part else bench.one, field, _CHANGES[name])
+    after = partition_report(bench.one, bench.now_ms)
     assert after != before
     assert bench.report() == [after]
 
 
 def test_lag_that_only_the_position_or_what_is_under_way_changes_is_told() -> None:
     bench = _Bench()
-    bench.one.end, bench.one.uncommitted = 10, 1
+    bench.one.fetch.end, bench.one.progress.uncommitted = 10, 1
     bench.report()
-    bench.one.position = 4
+    bench.one.fetch.move_to(4)
     bench.report()
-    bench.one.uncommitted = 0
+    bench.one.progress.uncommitted = 0
     assert [told.lag for told in bench.report()] == [6]
 
 
@@ -137,7 +144,7 @@ def test_news_are_told_each_second() -> None:
     bench = _Bench()
 
     def copy(second: int) -> None:
-        bench.one.records = second + 1
+        bench.one.progress.records = second + 1
 
     assert bench.reported(5, copy) == [0, 1, 2, 3, 4, 5]
 
@@ -147,7 +154,9 @@ def _many(*, idle: int = 900) -> _Bench:
     bench = _Bench()
     for number in range(2, 2 + idle):
         where = TopicPartition(TopicName("t"), number)
-        bench.partitions[where] = MirroredPartition(where, PartitionSender(where), position=0)
+        bench.partitions[where] = MirroredPartition(
+            where, PartitionSender(where), fetch=FetchState(position=0)
+        )
     bench.report()
     assert bench.report() == []
     return bench
@@ -155,27 +164,45 @@ def _many(*, idle: int = 900) -> _Bench:
 
 def test_of_thousands_of_partitions_what_happens_is_told_at_once() -> None:
     bench = _many()
-    bench.one.end = bench.one.queued = 1
+    bench.one.fetch.end = bench.one.progress.queued = 1
     bench.reporter.touched(bench.one)
     assert [told.end for told in bench.report()] == [1]
     bench.report()
-    bench.one.records, bench.one.queued = 1, 0
+    bench.one.progress.records, bench.one.progress.queued = 1, 0
     assert [told.records for told in bench.report()] == [1], "it was under way"
 
 
 def test_of_thousands_of_partitions_one_that_was_given_up_is_not_told_of() -> None:
     bench = _many()
-    bench.one.end = 1
+    bench.one.fetch.end = 1
     bench.reporter.touched(bench.one)
     del bench.partitions[bench.one.source]
     assert bench.report() == []
+
+
+def test_thousands_of_active_partitions_take_turns_and_trouble_comes_first() -> None:
+    bench = _many(idle=7)
+    told: list[list[PartitionProgress]] = []
+    for second in range(1, 6):
+        bench.now_ms += 1_000
+        for partition in bench.partitions.values():
+            partition.progress.records += 1
+            bench.reporter.touched(partition)
+        if second == 3:
+            bench.one.error = "why"
+        asyncio.run(bench.reporter.report(most=4))
+        told.append(bench.topic.take())
+    assert [len(each) for each in told] == [4] * 5
+    assert "why" in [each.error for each in told[2]]
+    others = {each.source for report in told for each in report} | {bench.one.source}
+    assert others == bench.partitions.keys()
 
 
 @pytest.mark.parametrize("passes_ms", [5_000, -3_600_000])
 def test_thousands_of_partitions_are_all_looked_at_now_and_then(passes_ms: int) -> None:
     """The clock is the machine's, which may be set back."""
     bench = _many()
-    bench.one.end = 1
+    bench.one.fetch.end = 1
     assert bench.report() == []
     bench.now_ms += passes_ms
     assert [told.end for told in bench.report()] == [1]

@@ -15,15 +15,21 @@ from flows.source.forward.remote_tails import Tails
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.topic_monitor import TopicMonitor
 from flows.source.publish.translation_publisher import TranslationPublisher
+from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import OutgoingBatch, PartitionSender
+from flows.source.send.send_queue import PartitionSender
 from flows.source.task_reporter import TaskReporter
+from flows.source.transform.target_routes import Routes
+from flows.source.transform.topic_transforms import TopicTransforms
+from mm2.config.connector_settings import UNCHANGED
+from mm2.core.latency import LatencySeries
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.command_records import LiveSettings
 from mm2.protocol.control_records import Assignment, BundleState
+from tests.support.configs import A_TO_B
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
@@ -38,6 +44,7 @@ class _SlowCommitter:
 
     def __init__(self) -> None:
         self.committed: list[MirroredPartition] = []
+        self.times = LatencySeries()
 
     def keep_pace(self, settings: LiveSettings) -> None:
         del settings
@@ -48,8 +55,8 @@ class _SlowCommitter:
     async def run(self) -> None:
         pass
 
-    async def abort(self, lane: PartitionSender) -> None:
-        del lane
+    async def abort(self, sender: PartitionSender) -> None:
+        del sender
 
     async def commit(self, partitions: Iterable[MirroredPartition]) -> int:
         await asyncio.sleep(1)
@@ -71,17 +78,19 @@ def _assigned(partition: MirroredPartition, committer: _SlowCommitter) -> Assign
         tails=cast("Tails", None),
         watch=cast("TopicMonitor", None),
         reporter=cast("TaskReporter", SimpleNamespace(wake=lambda: None)),
-        maps=TranslationPublisher(
+        translation=TranslationPublisher(
             sample_spec(), None, {}, source=client, target=client, producer_epoch=1
         ),
-        tolerance=cast("ErrorPolicy", None),
+        error_policy=cast("ErrorPolicy", None),
+        transforms=TopicTransforms(A_TO_B, UNCHANGED),
+        routes=cast("Routes", None),
     )
 
 
 def test_a_stop_waits_until_what_is_given_up_is_committed() -> None:
     partition, committer = MirroredPartition(_SOURCE, PartitionSender(_TARGET)), _SlowCommitter()
     partition.continue_from(9, Lineage())
-    partition.records, partition.bytes = 7, 70
+    partition.progress.records, partition.progress.bytes = 7, 70
     assigned = _assigned(partition, committer)
 
     async def give_up_and_stop() -> None:

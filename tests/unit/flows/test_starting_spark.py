@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from threading import Event
 
@@ -34,6 +35,26 @@ class _Jvm(Jvm):
 
     def end(self, *, within_s: float = 0.0) -> None:
         self.ends.set()
+
+
+class _EndedJvm(Jvm):
+    """One that has ended, and has printed something."""
+
+    def __init__(self, *lines: str) -> None:
+        self.chatter = deque(lines)
+        self._listener = None
+
+
+def test_the_error_of_a_jvm_that_ends_names_its_cause() -> None:
+    jvm = _EndedJvm(
+        'Exception in thread "main" java.lang.ExceptionInInitializerError',
+        "\tat org.apache.spark.deploy.SparkSubmit.main(SparkSubmit.scala)",
+        "Caused by: java.net.UnknownHostException: me: me: Name or service not known",
+        "\t... 10 more",
+        "Caused by: java.net.UnknownHostException: me: Name or service not known",
+    )
+    assert jvm.last_words() == "java.net.UnknownHostException: me: Name or service not known"
+    assert _EndedJvm('Exception in thread "main" a.B: c').last_words() == "a.B: c"
 
 
 async def _start_and_give_up(jvm: _Jvm) -> SparkEngine:

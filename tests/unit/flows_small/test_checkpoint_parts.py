@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from flows.checkpoint.checkpoint_store import CheckpointStore, Due, last_checkpoints
-from flows.checkpoint.deleted_groups import DeletedGroups
+from flows.checkpoint.checkpoint_store import CheckpointStore, DeletedGroups, Due, last_checkpoints
 from flows.checkpoint.emission import CheckpointSelector
 from flows.checkpoint.followed_groups import absent, followed
 from flows.checkpoint.translation_followers import feed
 from mm2.checkpoints.group_offset_writer import interference, is_active, is_idle
 from mm2.core.filters import build_group_filter, build_topic_filter
-from mm2.core.mirror_records import Checkpoint, OffsetSync
+from mm2.core.internal_records import Checkpoint, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import CommittedOffset, Renaming

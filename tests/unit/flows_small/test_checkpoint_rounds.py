@@ -9,13 +9,12 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from flows.checkpoint.checkpoint_store import CheckpointStore, Due, load_checkpoints
-from flows.checkpoint.deleted_groups import DeletedGroups
+from flows.checkpoint.checkpoint_store import CheckpointStore, DeletedGroups, Due, load_checkpoints
 from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.config.connector_settings import CheckpointSettings
 from mm2.core.filters import build_group_filter, build_topic_filter
-from mm2.core.mirror_records import Checkpoint, OffsetSync
+from mm2.core.internal_records import Checkpoint, OffsetSync
 from mm2.core.model import GroupId
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import Renaming
@@ -184,6 +183,19 @@ def test_a_group_whose_offsets_cannot_be_listed_is_left_out_this_time() -> None:
     source.failing = set()
     run(rounds.round())
     assert [each.checkpoint.group for each in sent.records] == [G2, G1]
+
+
+def test_rounds_that_go_well_are_told_to_those_who_look_closely() -> None:
+    """They come at every interval, and would hide what else a log has."""
+    source, store = FakeGroups("A"), CheckpointStore()
+    source.put(G1, {at("t"): 10})
+    groups = following(source)
+    groups.current = frozenset({G1})
+    rounds, _ = emission(source, groups, store, OffsetSync(at("t"), 10, 5))
+    with capture_logs() as events:
+        run(rounds.round())
+    assert {each["log_level"] for each in events} == {"debug"}
+    assert events[-1]["event"] == "checkpoint.emitted"
 
 
 def test_what_cannot_be_written_is_written_in_the_next_round() -> None:

@@ -8,7 +8,7 @@ from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.emission import CheckpointSelector, Emission
 from flows.checkpoint.group_offset_sync import GroupOffsetSync, StoreNotes
 from mm2.core.filters import build_topic_filter
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import Renaming
@@ -64,12 +64,12 @@ class Flow:
             groups=groups,
             choice=choice,
             outbox=self,
-            until_told=self.until_told,
+            until_caught_up=self.until_caught_up,
         )
         notes = StoreNotes(self.store, self.emission.one_at_a_time, self.write)
         self._sync = GroupOffsetSync(self.target, groups, self.store, notes=notes)
 
-    async def until_told(self) -> bool:
+    async def until_caught_up(self) -> bool:
         return self.is_told
 
     async def write(self) -> int:
@@ -130,7 +130,7 @@ def test_a_group_that_has_read_on_the_target_does_not_follow_back() -> None:
     run(flow.emission.round())
     flow.here(20)
     assert flow.synced() == 80
-    assert flow.last.target_commit == TargetCommit(Order.EARLIER, (80,), is_settled=True)
+    assert flow.last.target_commit == TargetCommit(Order.EARLIER, (80,), is_confirmed=True)
 
 
 def test_of_what_changes_at_once_on_both_sides_nothing_is_overruled() -> None:

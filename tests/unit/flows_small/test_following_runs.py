@@ -10,7 +10,7 @@ import pytest
 
 from flows.checkpoint.checkpoint_store import sync_store
 from flows.checkpoint.translation_followers import RunFollower, SyncFollower
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import RunStore

@@ -16,10 +16,10 @@ from structlog.testing import capture_logs
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.recreated_topics import LOOK_EVERY_S, RecreatedTopics, TrackedFlow
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
-from mm2.core.failover.group_lag import upstream_partition
-from mm2.core.mirror_records import Checkpoint, OffsetSync
+from mm2.core.internal_records import Checkpoint, OffsetSync
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
+from mm2.core.translation.checkpoint_rules import upstream_partition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
@@ -76,7 +76,7 @@ class World:
         return Checkpoint(GroupId("g"), where, 30, 20, "m", exact=True)
 
     def look(self) -> int:
-        return asyncio.run(self.recreated.look())
+        return asyncio.run(self.recreated.check())
 
     def due(self) -> list[tuple[str, int, int]]:
         return [
@@ -104,9 +104,7 @@ def test_when_a_copy_is_made_anew_its_checkpoints_start_over_at_once(tmp_path: P
     with capture_logs() as events:
         assert world.look() == 1
     assert world.due() == [("A.t", 0, 0)]
-    assert [(each["event"], each["topics"]) for each in events] == [
-        ("checkpoint.started_over", ["t"])
-    ]
+    assert [(each["event"], each["topics"]) for each in events] == [("checkpoint.reset", ["t"])]
     assert world.translation.explain(WHERE, 30) is None, "all that is known is of the former one"
     assert world.look() == 0
     world.tell(SECOND, WHERE)
@@ -141,7 +139,7 @@ def test_checkpoints_of_topics_made_anew_while_nobody_looked_start_over_though_r
         for topic, logs in (("A.t", former), ("A.u", current))
     )
     recreated = RecreatedTopics([replace(world.flow, is_back=is_back)], store)
-    assert asyncio.run(recreated.look()) == 1
+    assert asyncio.run(recreated.check()) == 1
     (due,) = (each.checkpoint for each in store.unsent())
     assert due.logs == (Logs(SECOND, FIRST) if is_back else Logs(FIRST, SECOND))
     assert [due] == [
@@ -153,7 +151,7 @@ def test_checkpoints_of_topics_made_anew_while_nobody_looked_start_over_though_r
             exact=False,
         )
     ]
-    assert asyncio.run(recreated.look()) == 0
+    assert asyncio.run(recreated.check()) == 0
 
 
 def test_a_cluster_that_is_away_or_a_deleted_topic_is_no_other_topic(tmp_path: Path) -> None:

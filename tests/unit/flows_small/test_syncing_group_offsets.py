@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.translation.runs import Logs
 from mm2.kafka.group_model import Group, GroupState, GroupType
 from tests.support.fake_groups import FakeGroups

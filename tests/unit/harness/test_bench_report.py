@@ -57,3 +57,11 @@ def test_the_terminal_shows_both_and_their_ratio() -> None:
     console.print(table(LZ4))
     (line,) = [line for line in console.export_text().splitlines() if "records/s" in line]
     assert [word for word in line.split() if word[0].isdigit()] == ["900", "300", "3.00"]
+
+
+def test_the_terminal_says_which_of_javas_tools_it_was() -> None:
+    headings = [
+        str(table(Outcome(benchmark=name, row="", title="", numbers=LZ4.numbers)).columns[2].header)
+        for name in ("throughput", "legacy")
+    ]
+    assert headings == ["Java MirrorMaker 4.3.0", "Java MirrorMaker 3.9.1"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from mm2.demo.demo_view import line
+from mm2.demo.flow_numbers import FlowNumbers
+from mm2.demo.record_comparison import Verification
 from mm2.protocol.progress_records import BundleProgress, PartitionProgress
 from tests.harness.bench.throughput import numbers_of
-from tests.harness.demo.flows import FlowNumbers
-from tests.harness.demo.verify import Verification
-from tests.harness.demo.view import line
 from tests.support.configs import A_TO_B
 
 
@@ -39,6 +39,13 @@ def test_errors_and_silence_show() -> None:
     assert numbers.errors == ["t-0: no"]
     assert not numbers.is_silent(2.0)
     assert numbers.is_silent(60.0)
+
+
+def test_records_with_old_timestamps_do_not_count_as_late() -> None:
+    numbers = FlowNumbers(A_TO_B)
+    old = PartitionProgress(topic="shapes", partition=0, remote="A.shapes", latency_ms=3_600_000)
+    numbers.add(_report(_partition(latency_ms=7), old), 1.0)
+    assert numbers.latency_ms == 7
 
 
 def test_a_line_says_it_all() -> None:

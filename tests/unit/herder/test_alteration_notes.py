@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mm2.config.flow_config import FlowConfig
-from mm2.herder.control.config_alteration import alteration
+from mm2.config.overrides import alteration
 from tests.support.configs import flow_of
 
 _NONE = "the flow gets no {} until the process is started with more"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 from mm2.core.policy import build_policy
@@ -36,8 +37,8 @@ def test_the_rack_and_how_often_to_ask_for_a_better_replica_are_the_consumers(
     tmp_path: Path,
 ) -> None:
     spec = _spec(tmp_path, "A.consumer.client.rack = east\nA.consumer.metadata.max.age.ms = 5000\n")
-    assert (spec.fetch.rack, spec.fetch.replica_lease_s) == ("east", 5.0)
-    assert (_spec(tmp_path).fetch.rack, _spec(tmp_path).fetch.replica_lease_s) == ("", 300.0)
+    assert (spec.rack, spec.replica_lease_s) == ("east", 5.0)
+    assert (_spec(tmp_path).rack, _spec(tmp_path).replica_lease_s) == ("", 300.0)
 
 
 def test_runs_go_where_offset_syncs_go(tmp_path: Path) -> None:
@@ -64,8 +65,9 @@ def test_runs_are_off_where_they_or_offset_syncs_are(tmp_path: Path) -> None:
 
 def test_limits_are_those_of_the_file(tmp_path: Path) -> None:
     spec = _spec(tmp_path, "A->B.flow.byte.rate.limit = 1000\nB.producer.buffer.memory = 9000000\n")
-    assert (spec.byte_rate_limit, spec.buffer_memory) == (1000, 9_000_000)
+    assert (spec.byte_rate_limit, spec.data.buffer_memory) == (1000, 9_000_000)
     assert _spec(tmp_path).byte_rate_limit == -1
+    assert _spec(tmp_path, "A->B.flow.byte.rate.limit = 1.5MiB\n").byte_rate_limit == 1_572_864
 
 
 def test_a_task_knows_which_of_its_settings_to_hide(tmp_path: Path) -> None:
@@ -79,3 +81,6 @@ def test_a_task_knows_which_of_its_settings_to_hide(tmp_path: Path) -> None:
     )
     (hidden,) = spec.hidden
     assert (hidden.text, hidden.shown) == ("svc-mirror", f"${{f:{tmp_path}/secrets:user}}")
+    carried = pickle.dumps(spec)
+    assert b"svc-mirror" in carried
+    assert b"not-of-this-task" not in carried, "settings of other clients stay with the driver"

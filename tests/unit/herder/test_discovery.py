@@ -212,17 +212,17 @@ def test_after_a_look_that_failed_the_next_one_finds_everything_new(side: str) -
 async def test_a_topic_must_be_missed_twice_before_its_partitions_are_revoked() -> None:
     """A broker that has just started may not know all topics; new ones count at once."""
     flow = _Flow({"orders": 1, "orders.gone": 1})
-    upkeep = TopicSync(flow.config, flow.clusters)
+    topics = TopicSync(flow.config, flow.clusters)
     told: list[tuple[int, set[str]]] = []
 
     async def assign(found: Assigned) -> None:
         told.append((len(flow.source.asked), {where.topic for where in found}))
 
     async def has_told(count: int) -> bool:
-        upkeep.look()
+        topics.refresh()
         return len(told) == count
 
-    task = asyncio.create_task(upkeep.run(assign))
+    task = asyncio.create_task(topics.run(assign))
     await eventually_async(lambda: has_told(1))
     del flow.source.topics["orders.gone"]
     flow.source.topics["orders.new"] = 1

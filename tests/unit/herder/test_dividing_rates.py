@@ -10,8 +10,9 @@ import pytest
 
 from mm2.errors import SchemaError
 from mm2.herder.bundles.rate_shares import RateShares
+from mm2.protocol.command_records import RateDivision
+from mm2.protocol.control_codec import decode_control, encode_control
 from mm2.protocol.progress_records import BundleProgress, PaceProgress, PartitionProgress
-from mm2.protocol.rate_records import RateDivision, decode_division, encode_division
 
 _IDLE = PartitionProgress(
     topic="t", partition=0, remote="A.t", records=0, bytes=0, position=0, end=0, lag=0
@@ -37,7 +38,7 @@ class _Tasks:
             for task, rate in enumerate(rates):
                 self._totals[task] += rate
                 partition = replace(_IDLE, partition=task, bytes=self._totals[task])
-                self.shares.take(
+                self.shares.observe(
                     BundleProgress(
                         bundle=task,
                         epoch=1,
@@ -50,7 +51,7 @@ class _Tasks:
                 )
 
     def look(self) -> None:
-        asyncio.run(self.shares.look())
+        asyncio.run(self.shares.evaluate())
 
 
 def test_a_task_that_is_held_back_gets_what_the_other_one_leaves() -> None:
@@ -75,9 +76,9 @@ def test_nothing_is_divided_that_has_no_limit_or_is_not_known() -> None:
 
 def test_the_division_is_a_record() -> None:
     division = RateDivision(epoch=7, portions={0: 0.9, 12: 0.1})
-    assert decode_division(*encode_division(division)) == division
-    assert decode_division(encode_division(division)[0], None) is None
-    assert decode_division(b"limit", b"{}") is None
+    assert decode_control(*encode_control(division)) == division
+    assert decode_control(encode_control(division)[0], None) is None
+    assert decode_control(b"limit", b"{}") is None
     for damaged in (b"{", b"{}", b'{"epoch":1,"portions":3}'):
         with pytest.raises(SchemaError):
-            decode_division(b"shares", damaged)
+            decode_control(b"shares", damaged)

@@ -15,7 +15,8 @@ from mm2.errors import NotAuthorized
 from mm2.herder.bundles.task_fencing import end_earlier_tasks
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
-from mm2.protocol.control_records import Assignment, BundleState, decode
+from mm2.protocol.control_codec import decode_control
+from mm2.protocol.control_records import Assignment, BundleState
 from tests.support.configs import config_of
 
 _SOURCE = TopicPartition(TopicName("t"), 2)
@@ -54,7 +55,7 @@ class _Control:
         self.bundles = {each.index: each for each in assignments}
 
     async def send(self, _topic: str, key: bytes, value: bytes, *, partition: int) -> int:
-        entry = decode(key, value)
+        entry = decode_control(key, value)
         assert isinstance(entry, Assignment)
         self.bundles[entry.index] = entry
         return partition

@@ -12,7 +12,8 @@ from mm2.herder.election.flow_leading import FlowLeading
 from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.kafka.logs.records import Record
-from mm2.protocol.control_records import Lease, encode_lease
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import Lease
 
 
 async def _work(_term: LeadershipTerm, _group: asyncio.TaskGroup) -> None:
@@ -20,7 +21,7 @@ async def _work(_term: LeadershipTerm, _group: asyncio.TaskGroup) -> None:
 
 
 def _lease(owner: str, digest: str) -> Record:
-    key, value = encode_lease(Lease(epoch=1, owner=owner, lasts_ms=10_000, digest=digest))
+    key, value = encode_control(Lease(epoch=1, owner=owner, lasts_ms=10_000, digest=digest))
     return Record(topic="control", partition=0, offset=0, timestamp_ms=0, key=key, value=value)
 
 
@@ -34,12 +35,12 @@ async def test_only_of_a_leader_that_is_heard_after_the_past_has_been_read(tmp_p
     leading = FlowLeading(
         config,
         node="n",
-        share=NodeAssignments(could=frozenset()),
+        share=NodeAssignments(eligible=frozenset()),
         work=_work,
         stopping=asyncio.Event(),
     )
-    board = leading._board
-    with board.subscribe_entries(leading._heard), capture_logs() as logged:
+    board = leading._control_topic
+    with board.subscribe_entries(leading._control_record), capture_logs() as logged:
         for former in ("x", "y", "z"):
             board._take(_lease(former, f"file of {former}"))
         assert logged == []

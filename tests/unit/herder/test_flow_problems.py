@@ -21,7 +21,7 @@ from mm2.protocol.progress_records import GapReport
 _TASK: Final = TaskView(task=0, state=RunState.RUNNING, worker_id="n", generation=7)
 _SOURCE: Final = ConnectorView(
     name="MirrorSourceConnector",
-    wanted=RunState.RUNNING,
+    target_state=RunState.RUNNING,
     state=RunState.RUNNING,
     worker_id="n",
     generation=7,
@@ -81,7 +81,7 @@ def test_what_has_not_started_or_not_stopped_is_counted() -> None:
     view = _with(state=RunState.UNASSIGNED)
     assert problems_of(view) == ["MirrorSourceConnector: 1 of 2 tasks have not started"]
     assert not view.is_as_wanted
-    stopping = replace(_SOURCE, wanted=RunState.STOPPED)
+    stopping = replace(_SOURCE, target_state=RunState.STOPPED)
     view = replace(_VIEW, connectors=(stopping, _BEATS))
     assert problems_of(view) == ["MirrorSourceConnector is to be STOPPED"]
     assert not view.is_as_wanted
@@ -97,7 +97,7 @@ def test_heartbeats_that_have_ended_are_said() -> None:
     assert problems_of(replace(_VIEW, heartbeat_ms=30_000)) == [
         "the last heartbeat is 1 min 10 s old"
     ]
-    paused = replace(_BEATS, wanted=RunState.PAUSED, state=RunState.PAUSED, tasks=())
+    paused = replace(_BEATS, target_state=RunState.PAUSED, state=RunState.PAUSED, tasks=())
     view = replace(_VIEW, heartbeat_ms=30_000, connectors=(_SOURCE, paused))
     assert problems_of(view) == []
     assert view.is_as_wanted

@@ -12,7 +12,8 @@ from mm2.herder.election.liveness import active_tasks, all_tasks_ended, describe
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
-from mm2.protocol.command_records import ConnectorState, DesiredConnectorState, encode_command
+from mm2.protocol.command_records import ConnectorState, DesiredConnectorState
+from mm2.protocol.control_codec import encode_control
 from mm2.protocol.control_records import (
     Assignment,
     BundleState,
@@ -20,9 +21,6 @@ from mm2.protocol.control_records import (
     FlowState,
     Lease,
     LeaseState,
-    encode_assignment,
-    encode_desired_state,
-    encode_lease,
 )
 from mm2.protocol.member_metadata import encode_member
 from mm2.protocol.progress_records import BundleProgress, decode_progress, encode_progress
@@ -41,12 +39,7 @@ class _Flow:
             self.assign(index, epoch)
         self.lease()
         for each in wanted:
-            encoded = (
-                encode_desired_state(each)
-                if isinstance(each, DesiredFlowState)
-                else encode_command(each)
-            )
-            self.control(encoded)
+            self.control(encode_control(each))
 
     def control(self, entry: tuple[bytes, bytes], at_ms: int = NOW) -> None:
         self.snapshot.apply_control(_record(entry, at_ms))
@@ -60,12 +53,12 @@ class _Flow:
             state=BundleState.RUNNING,
             partitions={where: TopicName("A.t")},
         )
-        self.control(encode_assignment(assignment))
+        self.control(encode_control(assignment))
 
     def lease(self, epoch: int = 2, *, released: bool = False, at_ms: int = NOW) -> None:
         state = LeaseState.RELEASED if released else LeaseState.LEADING
         lease = Lease(epoch=epoch, owner="n", state=state, lasts_ms=10_000)
-        self.control(encode_lease(lease), at_ms)
+        self.control(encode_control(lease), at_ms)
 
     def say(self, *words: tuple[int, bool], epoch: int = 2, at_ms: int = NOW) -> None:
         for bundle, is_last in words:

@@ -22,7 +22,7 @@ _MEMBERS = st.builds(
     Member,
     node=st.text(),
     leads=st.dictionaries(st.text(), st.integers(0, 1 << 40)),
-    could=st.frozensets(st.text()),
+    eligible=st.frozensets(st.text()),
     release=st.text(),
     digest=st.text(),
     is_warm=st.booleans(),
@@ -51,7 +51,7 @@ def test_a_damaged_decision_is_none(data: bytes | None) -> None:
 
 
 def test_what_a_newer_release_adds_is_passed_over() -> None:
-    member = Member(node="n", leads={"A->B": 3}, could=frozenset({"A->B"}))
+    member = Member(node="n", leads={"A->B": 3}, eligible=frozenset({"A->B"}))
     fields = json.loads(encode_member(member))
     data = json.dumps({**fields, "version": 2, "moods": ["calm"]}).encode()
     assert decode_member(data, "id") == member

@@ -13,7 +13,8 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.control_records import Assignment, BundleState, decode
+from mm2.protocol.control_codec import decode_control
+from mm2.protocol.control_records import Assignment, BundleState
 from tests.support.runners import EndlessRunner
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
@@ -33,7 +34,7 @@ class _Topic(EndlessRunner):
         self.stopped = asyncio.Event()
 
     async def send(self, _topic: str, key: bytes, value: bytes, *, partition: int) -> int:
-        entry = decode(key, value)
+        entry = decode_control(key, value)
         assert isinstance(entry, Assignment)
         if entry.state is BundleState.STOPPED:
             self.stopped.set()
@@ -79,7 +80,7 @@ def test_an_overwritten_assignment_is_written_again(late: list[Assignment], time
             )
             await bundles.assign({_PARTITION: _REMOTE})
             for each in late:
-                bundles.heard(each)
+                bundles.assignment_read(each)
             await bundles.carried_out(0, 0)
             await topic.began.wait()
             await bundles.stop()

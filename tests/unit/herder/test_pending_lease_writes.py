@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mm2.core.leadership.leadership_events import Claim, Release, Renew
-from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
+from mm2.herder.election.pending_lease import LeaseWrite, PendingLeaseWrite
 
 
 @pytest.mark.parametrize("waiting", [Release(3), Claim(3)])
-async def test_a_renewal_takes_the_place_of_nothing_weightier(waiting: LeaseWord) -> None:
+async def test_a_renewal_takes_the_place_of_nothing_weightier(waiting: LeaseWrite) -> None:
     slot = PendingLeaseWrite()
     slot.put(waiting)
     slot.put(Renew(2))
@@ -17,7 +17,7 @@ async def test_a_renewal_takes_the_place_of_nothing_weightier(waiting: LeaseWord
 
 
 @pytest.mark.parametrize("later", [Release(3), Claim(3)])
-async def test_what_comes_later_makes_a_renewal_needless(later: LeaseWord) -> None:
+async def test_what_comes_later_makes_a_renewal_needless(later: LeaseWrite) -> None:
     slot = PendingLeaseWrite()
     slot.put(Renew(2))
     slot.put(later)

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import pytest
 
+from mm2.core.leadership.placement import Member
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.topics.acls import AclBinding, AclOperation, AclPermission, PatternType
+from mm2.errors import SchemaError
 from mm2.protocol import checkpoint_progress as checkpoints
 from mm2.protocol import command_records as commands
 from mm2.protocol import control_records as control
 from mm2.protocol import heartbeat_progress as heartbeats
 from mm2.protocol import progress_records as progress
-from mm2.protocol import rate_records as rates
+from mm2.protocol.control_codec import ControlRecord, decode_control, encode_control
+from mm2.protocol.member_metadata import (
+    Decision,
+    decode_decision,
+    decode_member,
+    encode_decision,
+    encode_member,
+)
+from mm2.protocol.memory_records import (
+    AclMemory,
+    MemoryRecord,
+    MirroredTopics,
+    TopicMemory,
+    decode_memory,
+    encode_memory,
+)
 
 _LEASE = control.Lease(epoch=3, owner="nöde", time_ms=5, lasts_ms=7, digest="d", release="1.0")
 _ASSIGNMENT = control.Assignment(
@@ -63,11 +81,27 @@ _RESTART = commands.RestartCommand(connector="MirrorSourceConnector", task=2, id
 _SETTINGS = commands.LiveSettings(
     epoch=3, byte_rate_limit=-1, flush_interval_s=1.5, transaction_s=None, number=2
 )
-_DIVISION = rates.RateDivision(epoch=3, portions={1: 0.333333, 0: 0.6}, number=2)
+_DIVISION = commands.RateDivision(epoch=3, portions={1: 0.333333, 0: 0.6}, number=2)
+_TOPICS = TopicMemory(
+    mirrored=MirroredTopics(cluster="kö", topics=(TopicName("a"), TopicName("ö")))
+)
+_ACLS = AclMemory(
+    rules=(
+        AclBinding(
+            name="A.",
+            principal="User:y",
+            operation=AclOperation.DESCRIBE,
+            permission=AclPermission.DENY,
+            host="h",
+            pattern_type=PatternType.PREFIXED,
+        ),
+        AclBinding(name="A.ö", principal="User:x", operation=AclOperation.READ),
+    )
+)
 
 _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
     (
-        control.encode_lease(_LEASE),
+        encode_control(_LEASE),
         b"lease",
         (
             '{"version":1,"epoch":3,"owner":"nöde","state":"leading","time_ms":5,"l'
@@ -75,7 +109,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
         ),
     ),
     (
-        control.encode_assignment(_ASSIGNMENT),
+        encode_control(_ASSIGNMENT),
         b"bundle-4",
         (
             '{"version":1,"epoch":3,"generation":2,"state":"running","drained":true'
@@ -83,29 +117,29 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
             '"remote":"A.t","partitions":[0,1]}]}'
         ),
     ),
-    (control.encode_missing(_MISSING), b"missing-A.t", ('{"version":1,"epoch":3,"topic":"A.t"}')),
+    (encode_control(_MISSING), b"missing-A.t", ('{"version":1,"epoch":3,"topic":"A.t"}')),
     (
-        control.encode_desired_state(_FLOW),
+        encode_control(_FLOW),
         b"flow",
         ('{"version":1,"state":"stopped","reason":"größer","time_ms":5,"by":"failover"}'),
     ),
     (
-        commands.encode_command(_CONNECTOR),
+        encode_control(_CONNECTOR),
         b"connector-MirrorSourceConnector",
         ('{"version":1,"state":"paused","reason":"größer","time_ms":5}'),
     ),
     (
-        commands.encode_command(_ALTERATIONS),
+        encode_control(_ALTERATIONS),
         b"config",
         ('{"version":1,"changes":{"topics":"ö","groups":null},"time_ms":5}'),
     ),
     (
-        commands.encode_command(_RESTART),
+        encode_control(_RESTART),
         b"restart-MirrorSourceConnector",
         ('{"version":1,"task":2,"id":"x","time_ms":5}'),
     ),
     (
-        commands.encode_command(_SETTINGS),
+        encode_control(_SETTINGS),
         b"settings",
         (
             '{"version":1,"epoch":3,"byte_rate_limit":-1,"flush_interval_s":1.5,"tr'
@@ -113,7 +147,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
         ),
     ),
     (
-        rates.encode_division(_DIVISION),
+        encode_control(_DIVISION),
         b"shares",
         ('{"version":1,"epoch":3,"portions":{"1":0.3333,"0":0.6},"number":2}'),
     ),
@@ -123,11 +157,14 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
         (
             '{"version":1,"bundle":4,"epoch":3,"generation":2,"time_ms":5,"pid":9,"'
             'partitions":[{"topic":"t","partition":1,"remote":"A.t","records":2,"by'
-            'tes":0,"position":-1,"end":-1,"lag":0,"broker":1,"latency_ms":0,"lost"'
+            'tes":0,"position":-1,"end":-1,"start":-1,"lag":0,"broker":1,"latency_ms":0,"lost"'
             ':0,"diverged":0,"gaps":[{"kind":"records-expired","first":3,"end":5,"t'
             'ime_ms":7,"is_open":false}],"skipped":0,"error":"gr\\u00f6\\u00dfer","co'
-            'ntested":false}],"pace":{"byte_rate_limit":null,"source_throttled_ms":'
-            '0,"target_throttled_ms":0},"is_last":true}'
+            'ntested":false,"first":-1,"dead_letters":0,"pinned_since_ms":-1,"backfi'
+            'll":0,"age_ms":[],"replication_ms":[],"live_ms":[],"record_bytes":[]}],"'
+            'pace":{"byte_rate_limit":null,"source_throttled_ms":0,"target_throttle'
+            'd_ms":0},"load":{"buffer_bytes":0,"buffer_free_bytes":0,"active_record'
+            's":0,"commit_ms":[]},"is_last":true}'
         ),
     ),
     (
@@ -136,7 +173,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
         (
             '{"version":1,"time_ms":7,"groups":2,"other_types":["\\u00f6"],"active":'
             '["g"],"latencies":[{"group":"g","topic":"A.t","partition":1,"last_ms":'
-            '5,"min_ms":3,"max_ms":9,"avg_ms":4.5}]}'
+            '5,"min_ms":3,"max_ms":9,"avg_ms":4.5,"exact":false}]}'
         ),
     ),
     (
@@ -155,6 +192,21 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
             '":3,"end":5,"time_ms":7,"is_open":false}'
         ),
     ),
+    (
+        encode_memory(_TOPICS),
+        b"memory-topics",
+        '{"version":1,"document":{"cluster":"k\\u00f6","topics":["a","\\u00f6"]}}',
+    ),
+    (
+        encode_memory(_ACLS),
+        b"memory-acls",
+        (
+            '{"version":1,"document":[{"name":"A.","principal":"User:y","operation":"DESCRIBE",'
+            '"permission":"DENY","host":"h","resource_type":"TOPIC","pattern_type":"PREFIXED"},'
+            '{"name":"A.\\u00f6","principal":"User:x","operation":"READ","permission":"ALLOW",'
+            '"host":"*","resource_type":"TOPIC","pattern_type":"LITERAL"}]}'
+        ),
+    ),
 )
 
 
@@ -163,3 +215,48 @@ def test_records_are_written_as_before(
     written: tuple[bytes, bytes], key: bytes, value: str
 ) -> None:
     assert written == (key, value.encode())
+
+
+@pytest.mark.parametrize(
+    "record",
+    [_LEASE, _ASSIGNMENT, _MISSING, _FLOW, _CONNECTOR, _ALTERATIONS, _RESTART, _SETTINGS],
+    ids=lambda record: type(record).__name__,
+)
+def test_each_kind_of_control_record_is_told_by_its_key(record: ControlRecord) -> None:
+    assert decode_control(*encode_control(record)) == record
+
+
+@pytest.mark.parametrize("record", [_TOPICS, _ACLS], ids=lambda record: type(record).__name__)
+def test_what_a_leader_remembers_is_read_again(record: MemoryRecord) -> None:
+    _, value = encode_memory(record)
+    assert decode_memory(type(record), value) == record
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"{}", b'{"document":7}', b'{"document":[{"name":"t"}]}', b'{"document":["t"]}', b"\0"],
+)
+def test_memory_that_is_damaged_is_an_error(value: bytes) -> None:
+    with pytest.raises(SchemaError, match="control record 'memory-acls' cannot be read"):
+        decode_memory(AclMemory, value)
+
+
+def test_what_members_of_a_group_tell_each_other_is_written_as_before() -> None:
+    member = Member(
+        node="nöde/B",
+        leads={"B->A": 0, "A->B": 7},
+        eligible=frozenset({"B->A", "A->B"}),
+        release="1.0",
+        digest="d",
+        is_warm=False,
+    )
+    written = (
+        '{"version":1,"node":"nöde/B","release":"1.0","config":"d","leads":{"A->B":7,"B->A":0},'
+        '"could":["A->B","B->A"],"warm":false}'
+    ).encode()
+    assert encode_member(member) == written
+    assert decode_member(written, "id") == member
+    decided = Decision(leader="nöde/B", nodes={"x/B": "e", "nöde/B": "d"})
+    written = '{"version":1,"leader":"nöde/B","nodes":{"x/B":"e","nöde/B":"d"}}'.encode()
+    assert encode_decision(decided) == written
+    assert decode_decision(written) == decided

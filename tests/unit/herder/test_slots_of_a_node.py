@@ -34,7 +34,7 @@ def test_a_bundle_that_waits_long_is_told_of_and_begins_as_soon_as_another_ends(
     async def work() -> None:
         slots, flow = Slots(1), _Flow()
         own, ends = flow.join(slots), asyncio.Event()
-        assert own.want(2) == 1
+        assert own.request(2) == 1
         first = asyncio.create_task(_hold(own, 0, ends))
         second = asyncio.create_task(_hold(own, 1, ends))
         with capture_logs() as logs:
@@ -55,13 +55,13 @@ def test_a_bundle_that_waits_long_is_told_of_and_begins_as_soon_as_another_ends(
 def test_flows_are_told_when_their_share_changes_and_not_when_they_ask_themselves() -> None:
     slots, one, other = Slots(4), _Flow(), _Flow()
     first, second = one.join(slots), other.join(slots)
-    assert first.want(4) == 4
-    assert second.want(4) == 2
-    assert first.want(4) == 2
+    assert first.request(4) == 4
+    assert second.request(4) == 2
+    assert first.request(4) == 2
     assert (one.changes, other.changes) == (1, 0)
     first.leave()
     assert (one.changes, other.changes) == (1, 1)
-    assert second.want(4) == 4
+    assert second.request(4) == 4
 
 
 def test_a_flow_wants_no_more_slots_than_it_has_partitions_and_gets_one_with_its_first() -> None:
@@ -94,7 +94,7 @@ def test_who_is_cut_off_while_it_waits_holds_nothing() -> None:
     async def work() -> None:
         slots = Slots(1)
         own, ends = _Flow().join(slots), asyncio.Event()
-        own.want(1)
+        own.request(1)
         first = asyncio.create_task(_hold(own, 0, ends))
         await asyncio.sleep(1)
         second = asyncio.create_task(_hold(own, 1, ends))
@@ -112,9 +112,41 @@ def test_where_there_is_no_end_of_slots_all_get_what_they_want() -> None:
     async def work() -> None:
         slots, flow = Slots(None), _Flow()
         own = flow.join(slots)
-        assert own.want(5000) == 5000
+        assert own.request(5000) == 5000
         async with own.acquire(0), own.acquire(1):
             own.leave()
         assert (flow.changes, flow.refused) == (0, [])
 
     run(work())
+
+
+def test_flows_follow_the_slots_that_a_cluster_has() -> None:
+    slots, one, other = Slots(None), _Flow(), _Flow()
+    first, second = one.join(slots), other.join(slots)
+    assert (first.request(3), second.request(3)) == (3, 3)
+    slots.narrow(4)
+    assert (one.changes, other.changes) == (1, 1)
+    assert (first.request(3), second.request(3)) == (2, 2)
+    slots.widen()
+    assert first.request(3) + second.request(3) == 5
+
+
+def test_slots_of_a_cluster_never_fall_below_one_and_grow_only_as_far_as_flows_need() -> None:
+    slots, flow = Slots(None), _Flow()
+    own = flow.join(slots)
+    own.request(2)
+    assert not slots.are_short()
+    slots.narrow(0)
+    assert own.request(2) == 1
+    assert slots.are_short()
+    for _ in range(3):
+        slots.widen()
+    assert own.request(2) == 2
+    assert not slots.are_short()
+
+
+def test_as_many_running_tasks_as_slots_change_nothing() -> None:
+    slots, flow = Slots(None), _Flow()
+    flow.join(slots).request(2)
+    slots.narrow(2)
+    assert flow.changes == 0

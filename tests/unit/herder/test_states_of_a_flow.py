@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mm2.core.connect.status_records import ActiveTopic, RunState, TopicKey, encode_topic
+from mm2.core.connect.status_records import ActiveTopic, RunState, TopicKey, encode_status
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.view_builder import build_view
 from mm2.protocol.checkpoint_progress import CheckpointProgress, encode_checkpoint_progress
@@ -123,7 +123,7 @@ def test_heartbeats_groups_and_topics_are_shown(flow: SeenFlow) -> None:
     flow.snapshot.apply_progress(flow.record(*encode_heartbeats(beats)))
     checkpoints = CheckpointProgress(time_ms=NOW, groups=3)
     flow.snapshot.apply_progress(flow.record(*encode_checkpoint_progress(checkpoints)))
-    active = encode_topic(TopicKey(SOURCE, "A.t"), ActiveTopic(task=0, discovered_ms=1))
+    active = encode_status(TopicKey(SOURCE, "A.t"), ActiveTopic(task=0, discovered_ms=1))
     flow.snapshot.apply_status(flow.record(*active))
     view = flow.view()
     assert (view.heartbeat_ms, view.groups) == (NOW - 5, 3)
@@ -149,3 +149,12 @@ def test_a_part_of_a_flow_has_only_its_connector() -> None:
     assert [each.name for each in build_view(config, FlowSnapshot(), NOW).connectors] == [
         CHECKPOINT
     ]
+
+
+def test_a_view_tells_how_fast_the_lag_grows_and_how_large_records_are() -> None:
+    flow = SeenFlow()
+    for second, lag in ((1, 100), (2, 200)):
+        copied = place(0, lag=lag, start=5, end=1000, records=10 * second, bytes=300 * second)
+        flow.report(0, copied, at_ms=NOW + 1000 * second)
+    (first, *_) = flow.view(NOW + 2000).partitions
+    assert (first.start, first.lag_per_s, first.record_bytes) == (5, 100.0, 30.0)

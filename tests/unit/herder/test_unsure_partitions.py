@@ -13,7 +13,8 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.control_records import Assignment, decode
+from mm2.protocol.control_codec import decode_control
+from mm2.protocol.control_records import Assignment
 from tests.support.runners import EndlessRunner
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
@@ -40,7 +41,7 @@ class _Runner(EndlessRunner):
             await asyncio.get_running_loop().create_future()
 
     async def send(self, _topic: str, key: bytes, value: bytes, *, partition: int) -> int:
-        entry = decode(key, value)
+        entry = decode_control(key, value)
         assert isinstance(entry, Assignment)
         self.last = entry
         return partition

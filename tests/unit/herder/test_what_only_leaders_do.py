@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 import pytest
 
+from mm2.core.connect.config_records import TargetState
+from mm2.core.connect.status_records import StatusChange
 from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.election.leadership_term import LeadershipTerm
-from mm2.herder.status.status_diff import StatusDiff, Written
 from mm2.herder.status.status_keeper import StatusKeeper
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.writer import Writer
@@ -18,7 +19,11 @@ from tests.support.configs import flow_of
 
 def _term() -> LeadershipTerm:
     return LeadershipTerm(
-        ControlTopicState("B", {}, "control"), Writer("B", {}), epoch=1, advance=lambda: None
+        flow_of(),
+        ControlTopicState("B", {}, "control"),
+        Writer("B", {}),
+        epoch=1,
+        advance=lambda: None,
     )
 
 
@@ -70,36 +75,33 @@ async def test_nothing_begins_in_doubt() -> None:
     assert work.begun == 0
 
 
-class _Store:
-    """Where it stands what connectors do, of which there is nothing yet."""
+class _Entries:
+    """A status topic without entries."""
 
-    is_there = True
+    is_enabled, target = True, TargetState.STARTED
 
     def __init__(self) -> None:
         self.writes = 0
 
-    async def look(self, snapshot: FlowSnapshot) -> None:
-        """Nothing is to be done."""
+    async def load(self, snapshot: FlowSnapshot) -> None:
+        """Nothing is to be read."""
 
-    def last_words(self, snapshot: FlowSnapshot, ledger: StatusDiff) -> Iterable[Written]:
-        return ()
-
-    async def write(self, snapshot: FlowSnapshot, records: Iterable[Written]) -> None:
+    async def write(self, snapshot: FlowSnapshot, changes: Iterable[StatusChange]) -> None:
         self.writes += 1
 
     async def close(self) -> None:
         """Nothing is open."""
 
 
-@pytest.mark.parametrize(("is_in_doubt", "writes"), [(False, 1), (True, 0)])
+@pytest.mark.parametrize(("is_suspended", "writes"), [(False, 1), (True, 0)])
 async def test_the_last_words_of_a_term_in_doubt_are_not_written(
-    is_in_doubt: bool, writes: int
+    is_suspended: bool, writes: int
 ) -> None:
     """Others may lead already, or the target does not answer: a stop would wait for it."""
-    term, store = _term(), _Store()
-    keeper = StatusKeeper(flow_of, store, owner="n", worker_id="n")
+    term, entries = _term(), _Entries()
+    keeper = StatusKeeper(flow_of, lambda _: entries, owner="n", worker_id="n")
 
     async with asyncio.TaskGroup() as group, keeper.writing(term, group):
-        if is_in_doubt:
+        if is_suspended:
             term.suspend()
-    assert store.writes == writes
+    assert entries.writes == writes

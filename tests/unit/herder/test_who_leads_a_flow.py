@@ -11,7 +11,8 @@ from mm2.core.leadership.placement import Member
 from mm2.herder.view.flow_views import NodeView
 from mm2.herder.view.view_builder import own_connectors
 from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
-from mm2.protocol.control_records import Lease, LeaseState, encode_lease
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import Lease, LeaseState
 from mm2.protocol.member_metadata import encode_member
 from tests.support.seen_flow import CHECKPOINT, NOW, SOURCE, SeenFlow
 
@@ -30,22 +31,24 @@ def test_nobody_leads_once_the_leader_is_silent(flow: SeenFlow) -> None:
 
 
 def test_reports_of_an_earlier_leader_are_no_sign_of_life(flow: SeenFlow) -> None:
-    flow.control(*encode_lease(Lease(epoch=8, owner="m")))
+    flow.control(*encode_control(Lease(epoch=8, owner="m")))
     flow.report(0, at_ms=NOW + 60_000, epoch=7)
     assert not flow.view(NOW + 60_000).is_led
 
 
 def test_an_older_lease_that_comes_late_does_not_count(flow: SeenFlow) -> None:
-    flow.control(*encode_lease(Lease(epoch=6, owner="old")))
+    flow.control(*encode_control(Lease(epoch=6, owner="old")))
     leader = flow.view().leader
     assert leader is not None
     assert leader.worker_id == "n"
 
 
 def test_what_its_own_process_knows_is_for_the_leader_to_say(flow: SeenFlow) -> None:
-    flow.snapshot.failures[TaskKey(SOURCE, 1)] = "the JVM is gone"
-    flow.snapshot.failures[ConnectorKey(CHECKPOINT)] = "no answer"
-    source, checkpoint, _ = own_connectors(flow.config, flow.snapshot, NOW)
+    failures: dict[ConnectorKey | TaskKey, str] = {
+        TaskKey(SOURCE, 1): "the JVM is gone",
+        ConnectorKey(CHECKPOINT): "no answer",
+    }
+    source, checkpoint, _ = own_connectors(flow.config, flow.snapshot, NOW, failures)
     assert (source.tasks[1].state, source.tasks[1].trace) == (RunState.FAILED, "the JVM is gone")
     assert (checkpoint.state, checkpoint.trace) == (RunState.FAILED, "no answer")
 
@@ -58,7 +61,7 @@ def test_the_leaders_word_counts_while_it_leads(flow: SeenFlow) -> None:
     assert flow.connector().tasks[0].trace == "why"
     assert flow.connector(CHECKPOINT).state is RunState.FAILED
     assert flow.states(NOW + 60_000) == ["UNASSIGNED"] * 3
-    assert own_connectors(flow.config, flow.snapshot, NOW)[0].tasks[0].state is RunState.RUNNING
+    assert own_connectors(flow.config, flow.snapshot, NOW, {})[0].tasks[0].state is RunState.RUNNING
 
 
 def test_a_connector_of_the_leaders_that_our_file_does_not_have_is_shown(flow: SeenFlow) -> None:
@@ -100,7 +103,7 @@ def _group(*nodes: str, state: GroupState = GroupState.STABLE) -> GroupMembers:
 
 def test_nodes_are_shown_with_what_they_say_of_themselves(flow: SeenFlow) -> None:
     lease = Lease(epoch=7, owner="n", lasts_ms=10_000, digest="of n")
-    flow.control(*encode_lease(lease))
+    flow.control(*encode_control(lease))
     flow.snapshot.members = _group("n", "m")
     view = flow.view()
     n = NodeView(node="n", host="10.0.0.1", release="0.2", config_digest="of n", leads=True)
@@ -124,20 +127,20 @@ def test_nodes_are_shown_with_what_they_say_of_themselves(flow: SeenFlow) -> Non
 def test_the_broker_knows_who_lives_and_else_the_lease_tells(
     flow: SeenFlow, group: GroupMembers, age_ms: int, *, is_alive: bool
 ) -> None:
-    flow.control(*encode_lease(Lease(epoch=7, owner="n", lasts_ms=10_000)))
+    flow.control(*encode_control(Lease(epoch=7, owner="n", lasts_ms=10_000)))
     flow.snapshot.members = group
     assert flow.view(NOW + age_ms).is_led is is_alive
 
 
 def test_a_leader_that_has_released_the_flow_does_not_lead(flow: SeenFlow) -> None:
     lease = Lease(epoch=7, owner="n", lasts_ms=10_000, state=LeaseState.RELEASED)
-    flow.control(*encode_lease(lease))
+    flow.control(*encode_control(lease))
     flow.snapshot.members = _group("n")
     assert not flow.view().is_led
 
 
 def test_tasks_that_outlive_their_leader_are_no_sign_of_it(flow: SeenFlow) -> None:
-    flow.control(*encode_lease(Lease(epoch=7, owner="n", lasts_ms=10_000)))
+    flow.control(*encode_control(Lease(epoch=7, owner="n", lasts_ms=10_000)))
     flow.report(0, at_ms=NOW + 10_000)
     view = flow.view(NOW + 11_000)
     assert view.leader is not None

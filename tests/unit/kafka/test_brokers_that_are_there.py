@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from mm2.kafka.reachability import all_ports_closed
-from tests.support.layout import free_ports
+from mm2.demo.broker_settings import free_ports
+from mm2.kafka.flow_clusters import all_ports_closed
 
 
 async def test_where_all_addresses_refuse_connections_nobody_listens() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mm2.core.model import TopicName
+from mm2.demo.broker_settings import HOST
 from mm2.kafka.admin import Admin
 from tests.support.fenced_broker import LED, fenced_broker
-from tests.support.layout import HOST
 
 
 async def test_topics_of_older_brokers_exist_without_ids() -> None:

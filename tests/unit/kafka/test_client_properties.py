@@ -94,7 +94,8 @@ def test_other_addresses_are_refused(text: str) -> None:
         bootstrap_servers({"bootstrap.servers": text})
 
 
-def test_the_protocol_is_read_in_any_case_c010() -> None:
+def test_the_protocol_is_read_in_any_case() -> None:
+    """C010."""
     properties = {
         **_BASE,
         "security.protocol": "Sasl_Plaintext",
@@ -105,7 +106,8 @@ def test_the_protocol_is_read_in_any_case_c010() -> None:
     assert aiokafka_settings(properties)["sasl_plain_username"] == "u"
 
 
-def test_an_unknown_protocol_is_refused_c009() -> None:
+def test_an_unknown_protocol_is_refused() -> None:
+    """C009."""
     with pytest.raises(ConfigError, match=r"security.protocol=ABC"):
         aiokafka_settings({**_BASE, "security.protocol": "abc"})
 

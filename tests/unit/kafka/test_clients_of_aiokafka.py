@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
+from mm2.demo.broker_settings import HOST
 from mm2.kafka.connecting import connected
 from tests.support.fenced_broker import fenced_broker
-from tests.support.layout import HOST
 
 
 @pytest.mark.parametrize("kind", [AIOKafkaConsumer, AIOKafkaProducer])

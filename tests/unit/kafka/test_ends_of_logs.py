@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 
 from mm2.core.model import TopicName, TopicPartition
+from mm2.demo.broker_settings import HOST
 from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
 from mm2.kafka.group_admin import OffsetAt
 from tests.support.eventually import eventually_async
 from tests.support.fenced_broker import END, LED, FencedBroker, fenced_broker
-from tests.support.layout import HOST
 
 _LED, _OTHER = (TopicPartition(TopicName(LED), number) for number in (0, 1))
 _NOBODY = -1
@@ -28,7 +28,7 @@ def _admin(broker: FencedBroker, *leaders: int) -> Admin:
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for some of the answers only does so for a moment."""
-    monkeypatch.setattr("mm2.kafka.logs.log_ends._SOON_S", 0.05)
+    monkeypatch.setattr("mm2.kafka.logs.log_ends._SOON_S", 0.5)
 
 
 async def test_who_can_do_without_some_is_told_of_the_others() -> None:

@@ -34,6 +34,7 @@ def test_consumers_tell_what_they_were_given_and_what_their_assignor_says() -> N
                 host="/10.0.0.1",
                 user_data=b"mine",
                 assigned=tuple(TopicPartition(TopicName("t"), n) for n in (0, 2)),
+                subscribed=(TopicName("t"),),
             ),
             GroupMember(member_id="m-2", client_id="n", host="/h"),
         ),

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import pytest
 
+from mm2.demo.broker_settings import HOST
 from mm2.errors import Unavailable
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.wire.requests.metadata import MetadataRequest
 from tests.support.fenced_broker import HELD, FencedBroker, fenced_broker
-from tests.support.layout import HOST
 
 _NOBODY = 1
 """A port where nobody listens."""

@@ -15,8 +15,9 @@ from aiokafka.record.util import calc_crc32c
 from aiokafka.structs import TopicPartition
 from structlog.testing import capture_logs
 
-from flows.source.forward.batch import rewrite_header
-from flows.source.forward.recode import DecodedRecord, encode, keyed_body
+from flows.source.forward.recode import encode
+from flows.source.forward.record_batch import rewrite_header
+from flows.source.forward.record_body import DecodedRecord, keyed_body
 from mm2.kafka.logs import odd_records
 from mm2.kafka.logs.odd_records import read_odd_records, too_large_passed_over
 from mm2.kafka.wire.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD, Compression

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mm2.driver.flows_of_file import load_flows
+from mm2.herder.view.followed_flows import FollowedFlows
 from mm2.rest.flow_connectors import FlowConnectors
-from mm2.rest.followed_flows import FlowViews
 from tests.support.rest import Client, interface
 
 
@@ -31,7 +31,7 @@ async def client(tmp_path: Path, silent: str) -> AsyncIterator[Client]:
     )
     flows = load_flows(file, None)
     async with asyncio.TaskGroup() as tasks:
-        views = FlowViews(tasks, idle_s=0)
+        views = FollowedFlows(tasks, idle_s=0)
         async with interface(FlowConnectors(lambda: flows, views)) as found:
             yield found
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from flows.spark.engine import with_redaction
+from flows.spark.archive import prune
+from flows.spark.context import with_redaction
 from flows.spark.installed import archive_of, java_launcher
 from flows.spark.jvm import DEFAULTS, direct_command, sparks_jars
 from mm2.config.text.expressions import RESOLVED
@@ -54,6 +56,27 @@ def test_an_archive_is_used_if_there_is_one() -> None:
     archive.parent.mkdir(parents=True)
     archive.touch()
     assert flag in (direct_command(dict(DEFAULTS)) or [])
+
+
+def test_only_archives_used_last_are_kept(tmp_path: Path) -> None:
+    for number in range(6):
+        (tmp_path / f"spark-{number}.jsa").touch()
+        os.utime(tmp_path / f"spark-{number}.jsa", (number, number))
+    (tmp_path / "kafka.jsa").touch()
+    prune(tmp_path)
+    kept = sorted(file.name for file in tmp_path.iterdir())
+    assert kept == ["kafka.jsa", *(f"spark-{number}.jsa" for number in range(2, 6))]
+
+
+def test_an_archive_in_use_is_marked_as_used() -> None:
+    java = java_launcher()
+    assert java is not None
+    archive = archive_of(java, sparks_jars())
+    archive.parent.mkdir(parents=True)
+    archive.touch()
+    os.utime(archive, (1, 1))
+    direct_command(dict(DEFAULTS))
+    assert archive.stat().st_mtime > 1
 
 
 def test_other_jars_have_an_archive_of_their_own(tmp_path: Path) -> None:

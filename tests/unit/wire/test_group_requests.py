@@ -5,6 +5,7 @@ Requests about many groups, against the client library's types for the newer enc
 from __future__ import annotations
 
 from io import BytesIO
+from typing import Any
 
 import pytest
 from aiokafka.errors import IncompatibleBrokerVersion
@@ -29,6 +30,7 @@ from mm2.kafka.wire.requests.describe_groups import (
     ConsumerGroupsResponse,
     ConsumerGroupsV0,
     DescribedGroup,
+    DescribedMember,
 )
 from mm2.kafka.wire.requests.find_coordinators import (
     CoordinatorFound,
@@ -238,7 +240,7 @@ _members = st.lists(
     ),
     _tags,
 )
-def test_groups_of_the_new_protocol_are_read_past_their_members(
+def test_groups_of_the_new_protocol_are_read_with_their_members(
     groups: list[tuple[int, str | None, str, str, int, int, str, list[object], int, object]],
     tags: dict[int, bytes],
 ) -> None:
@@ -275,5 +277,12 @@ def test_groups_of_the_new_protocol_are_read_past_their_members(
     schema = Schema(("throttle", Int32), ("groups", CompactArray(*group)), _TAGS)
     answer = ConsumerGroupsResponse.decode(schema.encode((0, groups, tags)))
     assert answer.groups == [
-        DescribedGroup(name, error, state, epoch) for error, _, name, state, epoch, *_ in groups
+        DescribedGroup(name, error, state, epoch, tuple(map(_described_member, members)))
+        for error, _, name, state, epoch, _, _, members, *_ in groups
     ]
+
+
+def _described_member(fields: Any) -> DescribedMember:
+    member_id, _, _, _, client_id, host, topics, _, assigned, *_ = fields
+    has = tuple((name, tuple(numbers)) for *_, name, numbers, _ in assigned)
+    return DescribedMember(member_id, client_id, host, tuple(topics), has)

@@ -1,0 +1,46 @@
+"""How commands show checks, and which exit status belongs to them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mm2.cli.check_rows import check_row, conclude, refusals
+from mm2.core.checks import Check
+
+GO = Check.go("origin", "g", "has no members")
+CAUTION = Check.caution("flow", "A->B", "is stopped", remedy="resume it")
+NO_GO = Check.no_go("copied", "t-0", "is not copied", remedy="does the flow run?")
+FORCIBLE = Check.no_go("copied", "t-1", "is not copied", cost="5 records are read again")
+
+
+def test_a_row_has_the_remedy_with_the_reason_and_no_cost_of_what_is_good() -> None:
+    rows = [tuple(check_row(each).values()) for each in (GO, CAUTION, NO_GO, FORCIBLE)]
+    assert rows == [
+        ("go", "origin", "g", "has no members", None),
+        ("caution", "flow", "A->B", "is stopped: resume it", ""),
+        ("no-go", "copied", "t-0", "is not copied: does the flow run?", None),
+        ("no-go", "copied", "t-1", "is not copied", "5 records are read again"),
+    ]
+
+
+def test_a_refusal_names_each_check_that_stops_and_what_forcing_costs() -> None:
+    checks = [GO, CAUTION, NO_GO, FORCIBLE]
+    assert list(refusals(checks, forced=False)) == [
+        "no-go: t-0: is not copied: does the flow run?.",
+        "no-go: t-1: is not copied. With --force: 5 records are read again.",
+    ]
+    assert list(refusals(checks, forced=True)) == ["no-go: t-0: is not copied: does the flow run?."]
+    assert list(refusals([CAUTION], forced=False)) == [
+        "no-go: there are cautions, and --strict was given."
+    ]
+
+
+def test_a_command_that_only_shows_something_ends_with_1_at_a_no_go(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    conclude([GO, CAUTION])
+    assert capsys.readouterr().err == "A->B: is stopped: resume it\n"
+    with pytest.raises(SystemExit) as ended:
+        conclude([CAUTION, FORCIBLE])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "A->B: is stopped: resume it\nt-1: is not copied\n"

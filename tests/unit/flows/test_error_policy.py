@@ -1,0 +1,127 @@
+"""What is decided about a batch that the target refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.forward.error_policy import ErrorPolicy
+from flows.source.forward.record_batch import HEADER_SIZE
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.outgoing_batch import OutgoingBatch, SendState
+from flows.source.send.producer import Producer
+from flows.source.send.send_queue import PartitionSender
+from mm2.config.connector_settings import ErrorSettings
+from mm2.core.model import TopicName, TopicPartition
+from mm2.kafka.wire.error_codes import Code
+from mm2.kafka.wire.identity import ProducerIdentity
+from mm2.kafka.wire.wire_client import WireClient
+from tests.support.batches import Plain, write_batch
+from tests.support.fake_broker import FakeCluster, Trouble
+from tests.support.specs import error_settings
+from tests.support.virtual_time import run
+
+_SOURCE = TopicPartition(TopicName("t"), 0)
+_TARGET = TopicPartition(TopicName("A.t"), 0)
+_BATCH = write_batch([Plain(offset=0, timestamp=3, key=b"k", value=b"v")])
+
+
+def _refused(
+    settings: ErrorSettings, code: int, data: bytes = _BATCH, *, count: int = 1
+) -> tuple[SendState, MirroredPartition]:
+    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
+    partition.fetch.move_to(9)
+    cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
+    producer = Producer(
+        flow="A->B", client=cast("WireClient", cluster), identity=ProducerIdentity(5, 1)
+    )
+    tolerance = ErrorPolicy(
+        settings,
+        task=0,
+        producer=producer,
+        budget=MemoryBudget(1 << 20),
+        partitions={_SOURCE: partition},
+        changed=lambda: None,
+    )
+    batch = OutgoingBatch(bytearray(data), 0, range(8, 8 + count), 3, len(data))
+    return tolerance.refused(partition, partition.sender, batch, code), partition
+
+
+async def test_without_tolerance_the_partition_stops_and_tries_again_later() -> None:
+    verdict, partition = _refused(error_settings(), Code.INVALID_RECORD)
+    assert verdict is SendState.STOP
+    reason = "the target refuses the record at offset 8 for good: INVALID_RECORD"
+    assert (partition.error, partition.retry_at is None) == (reason, False)
+
+
+@pytest.mark.parametrize("code", [Code.UNSUPPORTED_COMPRESSION_TYPE, 44])
+async def test_what_is_no_records_fault_stops_even_a_tolerant_partition(code: int) -> None:
+    verdict, partition = _refused(error_settings(tolerates=True), code)
+    assert verdict is SendState.STOP
+    assert "refuses the batch at offset 8" in (partition.error or "")
+
+
+async def test_a_refused_record_is_tried_again_for_as_long_as_asked() -> None:
+    verdict, partition = _refused(
+        error_settings(tolerates=True, retry_timeout=None), Code.INVALID_TIMESTAMP
+    )
+    assert (verdict, partition.error) == (SendState.RETRY, None)
+
+
+async def test_a_skipped_record_is_logged_with_its_contents_only_if_asked() -> None:
+    with capture_logs() as plain:
+        _refused(error_settings(tolerates=True), Code.INVALID_RECORD)
+    with capture_logs() as full:
+        _refused(error_settings(tolerates=True, logs_messages=True), Code.INVALID_RECORD)
+    (event,), (told,) = plain, full
+    assert (event["event"], event["upstream_offset"]) == ("source.record_skipped", 8)
+    assert "key" not in event
+    assert (told["key"], told["value"], told["timestamp_ms"]) == ("b'k'", "b'v'", 3)
+
+
+@pytest.mark.parametrize("cut", [4, 1_000])
+async def test_a_refused_batch_that_cannot_be_read_is_skipped_as_its_bytes(cut: int) -> None:
+    start = max(HEADER_SIZE, len(_BATCH) - cut)
+    data = _BATCH[:start] + b"\xff" * (len(_BATCH) - start)
+    with capture_logs() as logged:
+        verdict, partition = _refused(
+            error_settings(tolerates=True, logs_messages=True), Code.CORRUPT_MESSAGE, data, count=3
+        )
+    (event,) = logged
+    assert (verdict, partition.error) == (SendState.WAIT, None)
+    assert event["upstream_offset"] == 8
+    assert event["value"] == repr(data)
+
+
+def test_stopped_partitions_try_again_when_their_time_has_come_unless_they_were_given_up() -> None:
+    async def script() -> list[str | None]:
+        there, gone = (
+            MirroredPartition(TopicPartition(TopicName("t"), number), PartitionSender(_TARGET))
+            for number in range(2)
+        )
+        partitions = {there.source: there, gone.source: gone}
+        tolerance = ErrorPolicy(
+            error_settings(retry_delay=timedelta(0)),
+            task=0,
+            producer=cast("Producer", None),
+            budget=MemoryBudget(1 << 20),
+            partitions=partitions,
+            changed=lambda: None,
+        )
+        running = asyncio.create_task(tolerance.run())
+        errors = []
+        for reason in ("once", "again"):
+            for partition in (there, gone):
+                tolerance.stop(partition, reason)
+            partitions.pop(gone.source, None)
+            await asyncio.sleep(60)
+            errors += [there.error, gone.error]
+        running.cancel()
+        return errors
+
+    assert run(script()) == [None, "once", None, "again"]

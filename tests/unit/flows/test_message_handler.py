@@ -1,0 +1,92 @@
+"""What may be a message handler, and what it may return."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.source.forward.record_body import fields_of, key_of
+from flows.source.transform.message_handler import (
+    WrongRecords,
+    body_of,
+    handled,
+    load_handler,
+    unchanged,
+)
+from mm2.core.handled_records import SourceRecord, TargetRecord
+from mm2.errors import ConfigError
+
+RECORD = SourceRecord(
+    topic="t",
+    partition=1,
+    offset=5,
+    timestamp=9,
+    key=b"k",
+    value=None,
+    headers=(("h", b"x"), ("none", None), ("\udcff", b"")),
+)
+
+
+class Renames:
+    prefix = ""
+
+    def init(self, args: str) -> None:
+        self.prefix = args
+
+    def handle(self, record: SourceRecord) -> list[TargetRecord]:
+        return [TargetRecord(topic=self.prefix + record.topic, key=record.key, value=b"new")]
+
+
+async def waits(record: SourceRecord) -> list[SourceRecord]:
+    return [record, record]
+
+
+def drops(record: SourceRecord) -> list[SourceRecord]:
+    del record
+    return []
+
+
+def forgets(record: SourceRecord) -> None:
+    del record
+
+
+HERE = __name__
+
+
+async def test_a_class_is_initialised_with_the_arguments() -> None:
+    (found,) = await handled(load_handler(f"{HERE}:Renames", "copy."), RECORD)
+    assert (found.topic, found.value) == ("copy.t", b"new")
+
+
+async def test_functions_may_wait_and_may_drop() -> None:
+    assert await handled(load_handler(f"{HERE}:waits", None), RECORD) == [RECORD, RECORD]
+    assert await handled(load_handler(f"{HERE}.drops", None), RECORD) == []
+
+
+async def test_without_a_handler_a_record_stays_as_it_is() -> None:
+    assert await handled(unchanged, RECORD) == [RECORD]
+
+
+async def test_what_is_no_list_of_records_is_an_error() -> None:
+    with pytest.raises(WrongRecords, match="must return a list of records, not NoneType"):
+        await handled(load_handler(f"{HERE}:forgets", None), RECORD)
+    with pytest.raises(WrongRecords, match="returned a str"):
+        await handled(lambda _: ["x"], RECORD)  # type: ignore[list-item]  # the mistake of a user
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("no.such.module:Class", "ModuleNotFoundError"),
+        (f"{HERE}:Missing", "AttributeError"),
+        (f"{HERE}:HERE", "neither a class nor a function"),
+    ],
+)
+def test_what_cannot_be_loaded_is_named(path: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason) as caught:
+        load_handler(path, None)
+    assert path in caught.value.message
+
+
+def test_key_value_and_headers_survive_being_taken_apart() -> None:
+    assert key_of(body_of(RECORD)) == RECORD.key
+    assert fields_of(body_of(RECORD)) == (RECORD.key, RECORD.value, RECORD.headers)

@@ -1,0 +1,126 @@
+"""Ways to topics of the target that a transform names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import pytest
+
+from flows.source.transform.message_handler import WrongRecords
+from flows.source.transform.target_routes import Routes
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.topics.topic_plan import CreateTopic
+from mm2.errors import ClusterError, Unavailable
+from mm2.kafka.admin import Admin
+from mm2.kafka.client_errors import Refused
+from mm2.kafka.wire.wire_client import WireClient
+from tests.support.virtual_time import run
+
+LIKE = TopicName("t")
+NEW = TopicPartition(TopicName("new"), 0)
+
+
+class _Target:
+    """A cluster whose brokers may not know what others have created."""
+
+    alias = "B"
+
+    def __init__(self) -> None:
+        self.tracked: frozenset[str] = frozenset()
+        self.there = {"A.t": 3}
+        self.is_stale = False
+        self.creations = 0
+        self.failure: ClusterError | None = None
+        self.known: dict[str, int] = {}
+
+    async def track(self, topics: Iterable[str]) -> None:
+        self.tracked = frozenset(topics)
+        await asyncio.sleep(0.01)
+        self.known = {} if self.is_stale else dict(self.there)
+        self.known = {name: count for name, count in self.known.items() if name in self.tracked}
+
+    def partitions_of(self, name: str) -> int:
+        return 3 if name == LIKE else self.known.get(name, 0)
+
+    async def create_topics(
+        self, wanted: Sequence[CreateTopic]
+    ) -> dict[TopicName, ClusterError | None]:
+        self.creations += 1
+        await asyncio.sleep(0.3)
+        if self.failure is None:
+            self.there |= {each.name: each.partitions for each in wanted}
+        return {each.name: self.failure for each in wanted}
+
+
+def _routes(target: _Target) -> Routes:
+    client = cast("WireClient", target)
+    admin = cast("Admin", target)
+    return Routes(source=client, target=client, admin=admin, replication_factor=1)
+
+
+def test_topics_that_are_tracked_meanwhile_leave_the_one_that_is_created() -> None:
+    async def script() -> None:
+        target = _Target()
+        routes = _routes(target)
+        finding = asyncio.create_task(routes.sender(NEW, LIKE))
+        await asyncio.sleep(0.1)
+        await target.track({"A.t", *routes.topics})
+        assert (await finding).target == NEW
+        assert target.known["new"] == 3
+
+    run(script())
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_topic_that_brokers_do_not_know_any_more_is_no_fault_of_the_record(
+    is_deleted: bool,
+) -> None:
+    async def script() -> None:
+        target = _Target()
+        routes = _routes(target)
+        await routes.sender(NEW, LIKE)
+        target.is_stale = not is_deleted
+        if is_deleted:
+            del target.there["new"]
+        await target.track(target.tracked)
+        if is_deleted:
+            assert (await routes.sender(NEW, LIKE)).target == NEW
+            assert target.creations == 2
+            return
+        with pytest.raises(Unavailable, match="partitions of new are not known yet"):
+            await routes.sender(NEW, LIKE)
+        target.is_stale = False
+        assert (await routes.sender(NEW, LIKE)).target == NEW
+
+    run(script())
+
+
+@pytest.mark.parametrize("name", ["a b", "", "..", "x" * 250, "A.t.\udcff", None])
+def test_a_name_that_no_topic_can_have_is_the_records_error(name: str) -> None:
+    """And is not asked for: the client could not even write some of them."""
+
+    async def script() -> frozenset[str]:
+        target = _Target()
+        with pytest.raises(WrongRecords, match="no topic can have the name"):
+            await _routes(target).sender(TopicPartition(TopicName(name), 0), LIKE)
+        return target.tracked
+
+    assert run(script()) == frozenset()
+
+
+def test_a_topic_that_the_target_refuses_is_not_tracked() -> None:
+    async def script() -> None:
+        target = _Target()
+        routes = _routes(target)
+        for code, error in (
+            ("INVALID_TOPIC_EXCEPTION", WrongRecords),
+            ("POLICY_VIOLATION", ClusterError),
+        ):
+            target.failure = Refused("B", "no", code)
+            with pytest.raises(error):
+                await routes.sender(NEW, LIKE)
+            assert routes.topics == set()
+
+    run(script())

@@ -1,0 +1,108 @@
+"""Connect's transforms say which topics leave the byte path, and work behind a message handler."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from flows.source.transform.message_handler import handled
+from flows.source.transform.topic_transforms import TopicTransforms
+from mm2.config.connector_settings import TransformSettings
+from mm2.core.handled_records import SourceRecord, TargetRecord
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from tests.support.transform_chains import record
+
+_FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+_PAYMENTS = TopicName("payments")
+_REMOTE = TopicName("A.payments")
+_MARK = {
+    "transforms": "mark",
+    "transforms.mark.type": "InsertHeader",
+    "transforms.mark.header": "h",
+    "transforms.mark.value.literal": "x",
+}
+_ONLY_PAYMENTS = {
+    "transforms.mark.predicate": "p",
+    "predicates": "p",
+    "predicates.p.type": "TopicNameMatches",
+    "predicates.p.pattern": r"A\.payments",
+}
+_DROP_TOMBSTONES = {
+    "transforms": "drop",
+    "transforms.drop.type": "Filter",
+    "transforms.drop.predicate": "p",
+    "predicates": "p",
+    "predicates.p.type": "RecordIsTombstone",
+}
+_MASK = {
+    "transforms": "mask",
+    "transforms.mask.type": "MaskField$Value",
+    "transforms.mask.fields": "f",
+}
+_HANDLERS = "tests.support.user_handlers"
+
+
+def _transforms(settings: TransformSettings) -> TopicTransforms:
+    return TopicTransforms(_FLOW, settings)
+
+
+def _becomes(
+    settings: TransformSettings, before: SourceRecord
+) -> list[SourceRecord | TargetRecord]:
+    handle = _transforms(settings).of(_PAYMENTS, _REMOTE)
+    assert handle is not None
+    return list(asyncio.run(handled(handle, before)))
+
+
+def test_without_transforms_no_topic_leaves_the_byte_path() -> None:
+    assert _transforms(TransformSettings()).of(_PAYMENTS, _REMOTE) is None
+
+
+def test_a_topic_that_all_predicates_exclude_stays_on_the_byte_path() -> None:
+    transforms = _transforms(TransformSettings(connect={**_MARK, **_ONLY_PAYMENTS}))
+    assert transforms.of(_PAYMENTS, _REMOTE) is not None
+    assert transforms.of(TopicName("orders"), TopicName("A.orders")) is None
+
+
+def test_predicates_see_the_name_of_the_copy() -> None:
+    transforms = _transforms(TransformSettings(connect={**_MARK, **_ONLY_PAYMENTS}))
+    assert transforms.of(TopicName("A.payments"), TopicName("B.A.payments")) is None
+
+
+@pytest.mark.parametrize("topic", ["heartbeats", "B.heartbeats"])
+def test_copies_of_heartbeats_are_not_read_as_json(topic: str) -> None:
+    source, remote = TopicName(topic), TopicName(f"A.{topic}")
+    assert _transforms(TransformSettings(connect=_MASK)).of(source, remote) is None
+    assert _transforms(TransformSettings(connect=_MARK)).of(source, remote) is not None
+
+
+def test_a_topic_with_a_name_that_only_ends_like_heartbeats_is() -> None:
+    transforms = _transforms(TransformSettings(connect=_MASK))
+    assert transforms.of(TopicName("myheartbeats"), TopicName("A.myheartbeats")) is not None
+
+
+def test_a_record_becomes_one_or_none() -> None:
+    settings = TransformSettings(connect=_DROP_TOMBSTONES)
+    assert _becomes(settings, before := record()) == [before]
+    assert _becomes(settings, record(value=None)) == []
+
+
+@pytest.mark.parametrize("handler", ["fan_out", "fan_out_later"])
+def test_transforms_are_applied_to_all_that_a_handler_returns(handler: str) -> None:
+    settings = TransformSettings(handler=f"{_HANDLERS}:{handler}", connect=_MARK)
+    found = _becomes(settings, record(value=b"3"))
+    assert found == [record(value=b"3.%d" % n, headers=(("h", b"x"),)) for n in range(3)]
+
+
+def test_a_record_to_send_keeps_its_partition_and_time_in_a_transform() -> None:
+    settings = TransformSettings(handler=f"{_HANDLERS}:to_send", connect=_MARK)
+    (found,) = _becomes(settings, record(value=b"5"))
+    assert found == TargetRecord(
+        topic="A.t", key=b"k", value=b"5", partition=None, timestamp=5, headers=(("h", b"x"),)
+    )
+
+
+def test_a_record_to_send_may_be_dropped() -> None:
+    settings = TransformSettings(handler=f"{_HANDLERS}:to_send", connect=_DROP_TOMBSTONES)
+    assert _becomes(settings, record(value=None)) == []

@@ -1,0 +1,131 @@
+"""What processes log, how much of it, and in which form."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+import structlog
+
+from mm2 import __version__
+from mm2.telemetry.levels import LogLevels
+from mm2.telemetry.logs import configure_logs, configure_task_logs
+
+log = structlog.get_logger()
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _logged(stream: io.StringIO) -> str:
+    configure_logs(stream)
+    log.debug("flow.assigned", partitions=1)
+    log.info("flow.assigned", flow="A->B", partitions=2)
+    log.warning("flow.held", flow="A->B")
+    return stream.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MM2_LOG_LEVEL", raising=False)
+    monkeypatch.delenv("MM2_LOG_FORMAT", raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def test_a_terminal_shows_a_sentence_about_each_event() -> None:
+    first, second = _logged(_Terminal()).splitlines()
+    assert "Partitions were given to bundles (flow.assigned)" in first
+    assert "flow=A->B partitions=2" in first
+    assert "An operator has stopped the flow (flow.held)" in second
+    assert "it waits until" not in second
+
+
+def test_an_event_without_a_sentence_keeps_its_name() -> None:
+    stream = _Terminal()
+    configure_logs(stream)
+    log.info("unknown.event")
+    assert "unknown.event" in stream.getvalue()
+
+
+def test_a_field_that_is_called_name_is_shown() -> None:
+    stream = _Terminal()
+    configure_logs(stream)
+    log.info("flow.assigned", name="filter")
+    assert "(flow.assigned) name=filter" in " ".join(stream.getvalue().split())
+
+
+def test_anything_else_than_a_terminal_gets_json() -> None:
+    events = [json.loads(line) for line in _logged(io.StringIO()).splitlines()]
+    assert [each["event"] for each in events] == ["flow.assigned", "flow.held"]
+
+
+@pytest.mark.parametrize(
+    ("format_", "stream", "is_json"),
+    [("json", _Terminal(), True), ("console", io.StringIO(), False)],
+)
+def test_the_environment_chooses_the_format(
+    monkeypatch: pytest.MonkeyPatch, format_: str, stream: io.StringIO, *, is_json: bool
+) -> None:
+    monkeypatch.setenv("MM2_LOG_FORMAT", format_)
+    assert _logged(stream).startswith("{") is is_json
+
+
+@pytest.mark.parametrize(("level", "lines"), [("debug", 3), ("INFO", 2), ("warning", 1)])
+def test_the_environment_chooses_the_level(
+    monkeypatch: pytest.MonkeyPatch, level: str, lines: int
+) -> None:
+    monkeypatch.setenv("MM2_LOG_LEVEL", level)
+    assert len(_logged(io.StringIO()).splitlines()) == lines
+
+
+def test_tasks_log_from_the_level_of_the_environment_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MM2_LOG_LEVEL", "warning")
+    configure_task_logs()
+    log.info("source.started", partitions=2)
+    log.warning("source.throttled", partition=2)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["event"] == "source.throttled"
+
+
+def test_levels_over_rest_begin_with_that_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MM2_LOG_LEVEL", "warning")
+    levels = LogLevels()
+    assert [level.name for level in levels.all().values()] == ["WARN"]
+
+
+_PROGRAMS = ("connect_mirror_maker", "connect_distributed", "connect_standalone")
+
+
+@pytest.mark.parametrize("program", [*_PROGRAMS, "kafka_mirror_maker"])
+def test_programs_say_their_version(program: str) -> None:
+    done = _run(program, "--version")
+    assert (done.returncode, done.stdout) == (0, f"mm2 {__version__}\n")
+
+
+@pytest.mark.parametrize("program", _PROGRAMS)
+def test_programs_refuse_other_levels(program: str) -> None:
+    done = _run(program, "--log-level", "loud", __file__)
+    assert done.returncode != 0
+    assert "loud" in done.stderr
+    assert "warning" in done.stderr
+
+
+def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MM2_LOG_FORMAT", "xml")
+    done = _run("connect_mirror_maker", __file__)
+    assert done.returncode == 255
+    assert "MM2_LOG_FORMAT=xml: it must be one of auto, console, json" in done.stderr
+
+
+def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", f"mm2.cli.{program}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
