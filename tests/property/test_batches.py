@@ -11,7 +11,7 @@ from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBat
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flows.source.forward.batch import (
+from flows.source.forward.record_batch import (
     DELETE_HORIZON,
     LOG_APPEND_TIME,
     TRANSACTIONAL,
@@ -61,7 +61,7 @@ def _client_view(data: bytes | bytearray) -> list[tuple[object, ...]]:
 
 
 @given(rows=_rows, codec=st.integers(0, 4), transactional=st.booleans(), stamp=_stamps)
-def test_a_restamped_batch_holds_the_same_records_for_a_client(
+def test_a_batch_with_another_header_holds_the_same_records_for_a_client(
     rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
     codec: int,
     transactional: bool,

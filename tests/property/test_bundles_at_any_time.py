@@ -21,9 +21,11 @@ from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartit
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.control_records import Assignment, BundleState, decode
+from mm2.protocol.control_codec import decode_control
+from mm2.protocol.control_records import Assignment, BundleState
 from mm2.slot_allocation import FlowSlots, Slots
 from tests.support.runners import EndlessRunner
+from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 
 _ALL = [TopicPartition(TopicName(topic), number) for topic in "ab" for number in range(4)]
@@ -53,7 +55,7 @@ class _Target(EndlessRunner):
     problems: list[str] = field(default_factory=list)
 
     async def send(self, _topic: str, key: bytes, value: bytes, *, partition: int) -> int:
-        entry = decode(key, value)
+        entry = decode_control(key, value)
         assert isinstance(entry, Assignment)
         await asyncio.sleep(self.random.random() / 10)
         self.records.append(entry)
@@ -274,7 +276,7 @@ def test_flows_with_few_slots_copy_all_they_have_and_never_run_more_bundles_than
                         await asyncio.sleep(what)
             await asyncio.sleep(_SETTLED_S)
             here = [flow for flow in flows if flow]
-            granted = [flow.share.want(flow.wanted) for flow in here]
+            granted = [flow.share.request(flow.wanted) for flow in here]
             assert [len(flow.target.running) for flow in here] == granted
             for flow in (flow for flow, number in zip(here, granted, strict=True) if number):
                 assert flow.target.copied().keys() == set(_ALL)
@@ -306,14 +308,4 @@ def _bundles(
 
 
 def _spec(index: int) -> BundleSpec:
-    return BundleSpec(
-        flow=_FLOW,
-        index=index,
-        epoch=1,
-        source={},
-        target={},
-        transactional_id="",
-        offsets_topic="",
-        control_topic="control",
-        progress_topic="",
-    )
+    return sample_spec(flow=_FLOW, index=index, control_topic="control")

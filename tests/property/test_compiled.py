@@ -9,8 +9,8 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flows.source.forward.batch import split
 from flows.source.forward.recode import recode_bytes
+from flows.source.forward.record_batch import split
 from mm2.kafka.wire.compiled import compile_now, reencode
 from mm2.kafka.wire.compression import UNCOMPRESSED
 from tests.support.batches import Plain, read_header, write_batch

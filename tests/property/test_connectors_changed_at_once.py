@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from mm2.connect.config_state import ConfigState, Replacing, replacing
-from mm2.core.connect.config_records import Base, ConnectorConfig, Entry, TargetState, WantedState
+from mm2.core.connect.config_records import (
+    Base,
+    ConnectorConfig,
+    ConnectorTarget,
+    Entry,
+    TargetState,
+)
 
 _NAME = "m"
 _WORKERS = st.integers(0, 2)
@@ -116,7 +122,7 @@ class Workers(RuleBasedStateMachine):
 
     @rule(worker=_WORKERS, value=_VALUES, state=_STATES)
     def create(self, worker: int, value: int, state: TargetState) -> None:
-        entries: list[Entry] = [WantedState(_NAME, state)]
+        entries: list[Entry] = [ConnectorTarget(_NAME, state)]
         self.begin(worker, ConnectorConfig(_NAME, {"v": str(value)}), entries, is_new=True)
 
     def begin(
@@ -140,11 +146,11 @@ class Workers(RuleBasedStateMachine):
     @rule(state=_STATES)
     def steer(self, state: TargetState) -> None:
         """Somebody pauses, stops or resumes it, whatever its configuration is."""
-        self.log.append((WantedState(_NAME, state), None))
+        self.log.append((ConnectorTarget(_NAME, state), None))
 
     @rule()
     def delete(self) -> None:
-        self.log += [(ConnectorConfig(_NAME, None), None), (WantedState(_NAME, None), None)]
+        self.log += [(ConnectorConfig(_NAME, None), None), (ConnectorTarget(_NAME, None), None)]
 
     def teardown(self) -> None:
         for _ in range(_ROUNDS):
@@ -175,7 +181,7 @@ class Workers(RuleBasedStateMachine):
             if not change.answer:
                 assert all(before == after for before, after in moves)
                 continue
-            wanted = [each.state for each in change.entries if isinstance(each, WantedState)]
+            wanted = [each.state for each in change.entries if isinstance(each, ConnectorTarget)]
             # Whoever was overtaken by a pause and then by a deletion has written it again.
             assert any(
                 before[0] in (change.before, change.new.config)
@@ -198,7 +204,7 @@ class Workers(RuleBasedStateMachine):
 
 
 def _state(contents: ConfigState) -> _State:
-    return contents.configs.get(_NAME), contents.wanted.get(_NAME)
+    return contents.configs.get(_NAME), contents.targets.get(_NAME)
 
 
 def _states(log: Sequence[_Written]) -> Iterable[_State]:
@@ -214,7 +220,7 @@ def _compacted(log: Sequence[_Written], cut: int) -> Iterable[tuple[int, Entry, 
     """What is left when of all before an offset only the last about each thing is kept."""
     last = {type(entry): at for at, (entry, _) in enumerate(log[:cut])}
     for at, (entry, base) in enumerate(log):
-        is_tombstone = entry in (ConnectorConfig(_NAME, None), WantedState(_NAME, None))
+        is_tombstone = entry in (ConnectorConfig(_NAME, None), ConnectorTarget(_NAME, None))
         if at >= cut or (last[type(entry)] == at and not is_tombstone):
             yield at, entry, base
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync import OffsetSyncQueue, PartitionState
 from mm2.core.translation.offset_sync_store import SLOTS, OffsetSyncStore, invariant_b, invariant_c

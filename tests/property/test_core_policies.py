@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mm2.core.filters import build_topic_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.policy import build_policy
-from mm2.core.topics.topology import is_cycle, should_replicate_topic
+from mm2.core.topics.cycle_detection import is_cycle, should_replicate_topic
 
 ALIASES = st.text("abc-", min_size=1, max_size=4).map(ClusterAlias)
 TOPICS = st.text("abcxyz_-", min_size=1, max_size=8).map(TopicName)

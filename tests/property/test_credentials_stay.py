@@ -22,12 +22,11 @@ from mm2.config.keys.keys_clients import CLIENT_KINDS
 from mm2.config.keys.keys_mm2 import SPELLINGS
 from mm2.config.keys.keys_security import CLIENT_NAMES
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.overrides import apply_valid_overrides
+from mm2.config.overrides import alteration, apply_valid_overrides
 from mm2.connect.connector import read_connector
 from mm2.connect.worker_config import WorkerConfig
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
-from mm2.herder.control.config_alteration import alteration
 
 FLOW: Final = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
 LOGIN: Final = {

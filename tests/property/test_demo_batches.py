@@ -9,13 +9,13 @@ from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.harness.demo.batches import CODECS, Record, decode, encode
-from tests.harness.demo.traffic import shapes
+from mm2.demo.demo_traffic import shapes
+from mm2.demo.raw_batches import CODECS, RawRecord, decode, encode
 
 _BLOBS = st.none() | st.binary(max_size=40)
 _TIMES = st.integers(0, 1 << 42)
 _RECORDS = st.builds(
-    Record,
+    RawRecord,
     key=_BLOBS,
     value=_BLOBS,
     headers=st.lists(st.tuples(st.binary(max_size=8), _BLOBS), max_size=3).map(tuple),
@@ -23,17 +23,17 @@ _RECORDS = st.builds(
 )
 
 
-def _as_read(records: list[Record], codec: str) -> list[Record]:
+def _as_read(records: list[RawRecord], codec: str) -> list[RawRecord]:
     return [dataclasses.replace(r, offset=n, codec=codec) for n, r in enumerate(records)]
 
 
 @given(st.lists(_RECORDS, min_size=1, max_size=5), st.sampled_from(CODECS))
-def test_what_is_encoded_is_decoded_alike(records: list[Record], codec: str) -> None:
+def test_what_is_encoded_is_decoded_alike(records: list[RawRecord], codec: str) -> None:
     assert list(decode(encode(records, codec))) == _as_read(records, codec)
 
 
 @given(st.lists(_RECORDS, min_size=1, max_size=5), st.sampled_from(CODECS))
-def test_aiokafka_reads_what_is_encoded(records: list[Record], codec: str) -> None:
+def test_aiokafka_reads_what_is_encoded(records: list[RawRecord], codec: str) -> None:
     plain = [dataclasses.replace(record, headers=()) for record in records]
     batch = DefaultRecordBatch(encode(plain, codec))
     assert batch.validate_crc()
@@ -67,12 +67,12 @@ def test_the_shapes_survive_every_codec(codec: str) -> None:
 
 
 def test_a_batch_cut_off_is_left_for_the_next_fetch() -> None:
-    whole = encode([Record(value=b"1")], "none")
+    whole = encode([RawRecord(value=b"1")], "none")
     assert len(list(decode(whole + whole[:-1]))) == 1
 
 
 def test_a_damaged_batch_is_refused() -> None:
-    damaged = bytearray(encode([Record(value=b"value")], "none"))
+    damaged = bytearray(encode([RawRecord(value=b"value")], "none"))
     damaged[-3] ^= 1
     with pytest.raises(ValueError, match="damaged"):
         list(decode(bytes(damaged)))

@@ -103,7 +103,7 @@ class Sessions(RuleBasedStateMachine):
     def want(self, partition: TopicPartition, offset: int, number: int | None) -> None:
         """A partition is wanted, or moves, perhaps to another topic of that name."""
         self.wanted[partition] = offset, _id(partition.topic, number)
-        self.session.want(partition, *self.wanted[partition])
+        self.session.fetch(partition, *self.wanted[partition])
 
     @rule(number=st.integers(1, 3))
     def learn(self, number: int) -> None:
@@ -185,14 +185,14 @@ def test_an_idle_session_says_nothing() -> None:
     session, broker = FetchSession(_MOST), _Broker()
     partitions = [TopicPartition(TopicName("t"), n) for n in range(3)]
     for partition in partitions:
-        session.want(partition, 0)
+        session.fetch(partition, 0)
     whole = session.next()
     assert whole.topics == {"t": [(0, 0, _MOST), (1, 0, _MOST), (2, 0, _MOST)]}
     session.answered(broker.fetch(whole)[0])
-    session.want(partitions[1], 0)
+    session.fetch(partitions[1], 0)
     assert session.next() == SessionStep(8, 1, {}, {})
     session.answered(FetchAnswer(0, 0, 8, ()))
-    session.want(partitions[1], 5)
+    session.fetch(partitions[1], 5)
     session.drop(partitions[2])
     assert session.next() == SessionStep(8, 2, {"t": [(1, 5, _MOST)]}, {"t": [2]})
 
@@ -200,10 +200,10 @@ def test_an_idle_session_says_nothing() -> None:
 def test_without_a_session_a_partition_that_had_data_goes_last() -> None:
     session = FetchSession(_MOST)
     for number in range(3):
-        session.want(TopicPartition(TopicName("t"), number), 0)
+        session.fetch(TopicPartition(TopicName("t"), number), 0)
     session.next()
     session.answered(FetchAnswer(0, 0, NO_SESSION, ()))
-    session.want(TopicPartition(TopicName("t"), 0), 9)
+    session.fetch(TopicPartition(TopicName("t"), 0), 9)
     order = [number for number, _, _ in session.next().topics["t"]]
     assert order == [1, 2, 0]
 
@@ -212,9 +212,9 @@ def test_a_topic_in_the_place_of_another_is_asked_for_by_its_own_id() -> None:
     session, broker = FetchSession(_MOST), _Broker()
     before, now = UUID(int=1), UUID(int=2)
     partition = TopicPartition(TopicName("t"), 0)
-    session.want(partition, 5, before)
+    session.fetch(partition, 5, before)
     session.answered(broker.fetch(session.next())[0])
-    session.want(partition, 0, now)
+    session.fetch(partition, 0, now)
     assert session.next() == SessionStep(8, 1, {now: [(0, 0, _MOST)]}, {before: [0]}, by_id=True)
     assert session.partition(now, 0) == partition
     assert session.partition(before, 0) is None
@@ -225,7 +225,7 @@ def test_a_broker_that_does_not_know_ids_is_asked_by_names_until_it_has_been_awa
     session, topic_id = FetchSession(_MOST), UUID(int=1)
     partition = TopicPartition(TopicName("t"), 0)
     by_name = SessionStep(NO_SESSION, 0, {"t": [(0, 5, _MOST)]}, {})
-    session.want(partition, 5, topic_id)
+    session.fetch(partition, 5, topic_id)
     assert session.next().by_id
     session.answered(None, takes_ids=False)
     assert session.next() == by_name

@@ -16,21 +16,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mm2.core.failover.group_facts import TargetOffset
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.failover.moving_group import MovingPartition
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import is_more_recent
 from mm2.core.translation.group_sync_rules import (
     Order,
     TargetCommit,
     compared,
+    confirmed,
     inverted,
     is_echo,
-    looked,
     may_be_given,
+    new_target_commit,
     order_of,
     seen,
-    settled,
 )
 from mm2.core.translation.offset_translation import MappedOffset
 
@@ -89,11 +89,13 @@ class Clusters:
         found = replace(found, exact=found.downstream_offset == upstream)
         is_news = is_more_recent(found, last)
         if last is not None and last.upstream_offset == upstream and not is_news:
-            self.told[side] = replace(last, target_commit=settled(last.target_commit))
+            self.told[side] = replace(last, target_commit=confirmed(last.target_commit))
             return
         current = self.offsets[1 - side]
         within()
-        target_commit = looked(last, upstream, current, inverted(opposite, upstream, current))
+        target_commit = new_target_commit(
+            last, upstream, current, inverted(opposite, upstream, current)
+        )
         if last is None:
             self.is_set_back[side] = _is_before(current, opposite)
         if is_news:
@@ -124,29 +126,29 @@ class Clusters:
                 last, target_commit=TargetCommit(Order.GIVEN, (last.downstream_offset,))
             )
 
-    def place(self, side: int, *, planned: bool) -> TargetOffset | None:
+    def place(self, side: int, *, planned: bool) -> MovingPartition | None:
         """Where a group goes on that moves away from a side."""
         last, opposite = self.told[side], self.told[1 - side]
         here, current = self.offsets[side], self.offsets[1 - side]
         if planned:
             if here is None:
                 return None
-            order, is_carried = compared(last, opposite, here, current)
+            order, is_synced = compared(last, opposite, here, current)
         elif last is None:
             return None
         else:
-            order, is_carried = order_of(last, current), False
+            order, is_synced = order_of(last, current), False
             here = last.downstream_offset
-        return TargetOffset(
+        return MovingPartition(
             origin=WHERE if planned else None,
             destination=WHERE,
             committed=here,
             translated=MappedOffset(here, exact=True),
-            current=current,
+            target_offset=current,
             start=0,
             end=10**9,
             order=order,
-            is_carried=is_carried,
+            is_synced=is_synced,
         )
 
 
@@ -201,21 +203,25 @@ def test_nobodys_later_commit_is_overruled_and_nothing_is_skipped(
         for side in (A, B) if both else (A,):
             place = world.place(side, planned=True)
             if place is not None and (
-                place.order is not Order.UNKNOWN or _is_before(place.current, world.told[1 - side])
+                place.order is not Order.UNKNOWN
+                or _is_before(place.target_offset, world.told[1 - side])
             ):
                 is_go = (
-                    place.current is None
-                    or place.current <= place.offset
+                    place.target_offset is None
+                    or place.target_offset <= place.new_offset
                     or place.may_go_back
-                    or place.stays
+                    or place.keeps_target_offset
                 )
-                assert not is_go or place.offset <= latest.offset, (place, world)
+                assert not is_go or place.new_offset <= latest.offset, (place, world)
                 if place.order is not Order.UNSURE and is_go:
-                    assert place.offset == latest.offset, (place, world)
+                    assert place.new_offset == latest.offset, (place, world)
         # Of the side that is lost, only what a checkpoint has told is known.
         place = world.place(A, planned=False)
         if place is not None:
             seen_here = [c for c in world.real[: world.known[A]] if c.side == A]
             there = [c for c in world.real if c.side == B]
             known = [c for c in world.real if c in (*seen_here[-1:], *there)]
-            assert place.offset <= known[-1].offset or place.order is Order.UNKNOWN, (place, world)
+            assert place.new_offset <= known[-1].offset or place.order is Order.UNKNOWN, (
+                place,
+                world,
+            )

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from flows.source.task_lease import TaskLease
 from mm2.core.leadership import leadership_events as events
 from mm2.core.leadership.state_machine import PATIENCE_MS, Leadership, Role
-from mm2.herder.election.pending_lease import LeaseWord, PendingLeaseWrite
+from mm2.herder.election.pending_lease import LeaseWrite, PendingLeaseWrite
 
 _NODES = 3
 _WHO = st.integers(0, _NODES - 1)
@@ -48,7 +48,7 @@ class Node:
     read: int = 0
     has_caught_up: bool = False
     slot: PendingLeaseWrite = field(default_factory=PendingLeaseWrite)
-    writing: LeaseWord | None = None
+    writing: LeaseWrite | None = None
     is_suspended: bool = False
     decisions: deque[events.Elected] = field(default_factory=deque)
     work: Work | None = None
@@ -250,7 +250,7 @@ class World(RuleBasedStateMachine):
                     self.start(who)
 
     def write_all(self, who: int) -> None:
-        while self.nodes[who].writing or self.nodes[who].slot._word is not None:
+        while self.nodes[who].writing or self.nodes[who].slot._pending is not None:
             self.write_lease(who)
 
     def teardown(self) -> None:

@@ -14,8 +14,9 @@ from typing import cast
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from flows.source.send.outgoing_batch import OutgoingBatch, SendState
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import MAX_IN_FLIGHT, OutgoingBatch, PartitionSender, SendState
+from flows.source.send.send_queue import MAX_IN_FLIGHT, PartitionSender
 from flows.source.send.send_recovery import SequenceLost
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import root_cause
@@ -35,13 +36,13 @@ _LAST_SEQUENCE = (1 << 31) - 1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """
-    What one lane sends.
+    What one sender sends.
 
     Attributes:
         batches: sizes of the records' values, batch by batch.
         pauses_ms: before each batch.
         bad: which record of all is refused for good, and how; None for none.
-        skips: whether the lane goes on without it.
+        skips: whether the sender goes on without it.
         merges: whether batches that wait may become one.
         node: that leads the partition at first.
         sequence: of the first record.
@@ -76,10 +77,10 @@ class Script:
 
 @dataclass(eq=False)
 class Sent:
-    """One lane in a run."""
+    """One sender in a run."""
 
     script: Script
-    lane: PartitionSender
+    sender: PartitionSender
     acked: list[OutgoingBatch] = field(default_factory=list)
     refusals: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
@@ -107,7 +108,7 @@ async def _copy(
     sent = [_sent(number, script) for number, script in enumerate(scripts)]
     upcoming = iter(troubles)
     cluster = FakeCluster(
-        [(each.lane.target, each.script.node) for each in sent],
+        [(each.sender.target, each.script.node) for each in sent],
         lambda: next(upcoming, Trouble.NONE),
     )
     for log in cluster.logs.values():
@@ -124,7 +125,7 @@ async def _copy(
     async with asyncio.TaskGroup() as group:
         for each in sent:
             group.create_task(_send(producer, each), name="sender")
-    flushed = asyncio.create_task(producer.flush(each.lane for each in sent), name="flush")
+    flushed = asyncio.create_task(producer.flush(each.sender for each in sent), name="flush")
     await asyncio.wait([flushed, running], return_when=asyncio.FIRST_COMPLETED)
     if running.done():
         flushed.cancel()
@@ -145,17 +146,17 @@ def _sent(number: int, script: Script) -> Sent:
 
 
 def _decide(producer: Producer, each: Sent) -> None:
-    """Has the lane go on without a refused record, or stop there."""
+    """Has the sender go on without a refused record, or stop there."""
 
     def refused(batch: OutgoingBatch, code: int) -> SendState:
         each.refusals.append(code)
         each.refused += batch.offsets
         if not each.script.skips:
             return SendState.STOP
-        asyncio.get_running_loop().call_later(0.05, producer.skip, each.lane, batch)
+        asyncio.get_running_loop().call_later(0.05, producer.skip, each.sender, batch)
         return SendState.WAIT
 
-    each.lane.on_refused = refused
+    each.sender.on_refused = refused
 
 
 async def _send(producer: Producer, each: Sent) -> None:
@@ -165,7 +166,7 @@ async def _send(producer: Producer, each: Sent) -> None:
         if each.refusals and not each.script.skips:
             return
         offsets = range(batch[0].offset, batch[-1].offset + 1)
-        producer.send(each.lane, write_batch(batch), offsets)
+        producer.send(each.sender, write_batch(batch), offsets)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -186,7 +187,7 @@ async def _send(producer: Producer, each: Sent) -> None:
     troubles=[],
     max_request=1 << 20,
 )
-# A lane is refused while it waits for a free request.
+# A sender is refused while it waits for a free request.
 @example(
     scripts=[Script(batches=((0,),) * 9, bad=(0, "poison")), Script(batches=((0,),) * 9)],
     troubles=[],
@@ -217,7 +218,7 @@ def test_every_record_is_appended_once_and_in_order_whatever_happens(
             raise
         return
     for each in sent:
-        log = cluster.logs[each.lane.target].records
+        log = cluster.logs[each.sender.target].records
         _check_records(each, log)
         _check_acknowledgements(each, log)
     assert cluster.most_in_flight <= MAX_IN_FLIGHT
@@ -237,7 +238,7 @@ def _check_records(each: Sent, log: list[Plain]) -> None:
         assert each.refused == [number]
     assert [r.content for r in log] == [r.content for r in expected]
     assert each.refusals == refusals
-    assert each.lane.is_idle
+    assert each.sender.is_idle
 
 
 def _check_acknowledgements(each: Sent, log: list[Plain]) -> None:
@@ -265,7 +266,7 @@ def test_a_broker_that_forgot_an_idle_producer_gets_its_next_batches_in_order(
     if troubles.count(Trouble.CORRUPT) > 3:
         troubles = [t for t in troubles if t != Trouble.CORRUPT]
     each, cluster = run(_copy_with_a_rest(script, first, troubles))
-    log = cluster.logs[each.lane.target].records
+    log = cluster.logs[each.sender.target].records
     _check_records(each, log)
     _check_acknowledgements(each, log)
 
@@ -275,7 +276,7 @@ async def _copy_with_a_rest(
 ) -> tuple[Sent, FakeCluster]:
     each = _sent(0, script)
     upcoming = iter([Trouble.NONE] * first + troubles)
-    cluster = FakeCluster([(each.lane.target, 0)], lambda: next(upcoming, Trouble.NONE))
+    cluster = FakeCluster([(each.sender.target, 0)], lambda: next(upcoming, Trouble.NONE))
     producer = Producer(
         flow="A->B",
         client=cast("WireClient", cluster),
@@ -285,12 +286,12 @@ async def _copy_with_a_rest(
     running = asyncio.create_task(producer.run(), name="producer")
     for number, batch in enumerate(script.records()):
         if number == first:
-            await producer.flush([each.lane])
+            await producer.flush([each.sender])
             await asyncio.sleep(5)
             cluster.forget_producers()
-        producer.send(each.lane, write_batch(batch), range(number, number + 1))
+        producer.send(each.sender, write_batch(batch), range(number, number + 1))
     await asyncio.wait(
-        [running, asyncio.create_task(producer.flush([each.lane]), name="flush")],
+        [running, asyncio.create_task(producer.flush([each.sender]), name="flush")],
         return_when=asyncio.FIRST_COMPLETED,
     )
     running.cancel()
@@ -300,4 +301,4 @@ async def _copy_with_a_rest(
 def test_a_target_that_is_short_of_replicas_for_hours_is_waited_for() -> None:
     script = Script(batches=((0,), (10,)))
     sent, cluster = run(_copy([script], [Trouble.NOT_ENOUGH_REPLICAS] * 1_200, 1 << 20))
-    _check_records(sent[0], cluster.logs[sent[0].lane.target].records)
+    _check_records(sent[0], cluster.logs[sent[0].sender.target].records)

@@ -14,18 +14,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
-from flows.source.forward.batch import DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, Batch, split
-from flows.source.forward.recode import (
-    Recoded,
-    first_of,
-    halve,
-    keyed_body,
-    read_varint,
-    recode,
-    recode_bytes,
-    records_of,
-    varint,
+from flows.source.forward.recode import Recoded, first_of, halve, recode, recode_bytes, records_of
+from flows.source.forward.record_batch import (
+    DELETE_HORIZON,
+    LOG_APPEND_TIME,
+    TRANSACTIONAL,
+    Batch,
+    split,
 )
+from flows.source.forward.record_body import keyed_body, read_varint, varint
 from mm2.kafka.wire.compression import UNCOMPRESSED, Compression, TooLarge
 from tests.support.batches import Headers, Plain, read_batch, read_header, write_batch, write_legacy
 

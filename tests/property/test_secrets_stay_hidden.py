@@ -18,9 +18,9 @@ _BESIDE: Final = st.text(st.sampled_from("\n\r\t !\"#$%&'()*+,-./:;<=>?@[\\]^_`{
 _SECRETS: Final = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters=_SHOWN), min_size=1
 ).filter(str.strip) | st.text("abu07\n\"'\\%-_ä", min_size=1, max_size=8).filter(str.strip)
-_PART: Final = st.text(st.characters(exclude_categories=["Cs"]), max_size=3) | st.text(
-    "abu07\n\"'\\%-_ä", max_size=3
-)
+_PART: Final = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=_SHOWN), max_size=3
+) | st.text("abu07\n\"'\\%-_ä", max_size=3)
 _WAYS: Final[dict[str, Callable[[str], str]]] = {
     "plain": str,
     "Python": repr,

@@ -57,10 +57,10 @@ class Ledger(RuleBasedStateMachine):
             self.shares[each] = self.ledger.share(each)
 
     @rule(flow=_flow, number=st.integers(1, 6))
-    def want(self, flow: str, number: int) -> None:
+    def request(self, flow: str, number: int) -> None:
         """A flow comes, or changes its mind."""
         self.here.add(flow)
-        self.told(flow, set(self.ledger.want(flow, number)))
+        self.told(flow, set(self.ledger.request(flow, number)))
 
     @rule(flow=_flow)
     def leave(self, flow: str) -> None:

@@ -16,16 +16,18 @@ from typing import cast
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flows.source.commit.position_commits import PositionsTopic, has_moved
+from flows.source.commit.positions_topic import PositionsTopic
 from flows.source.commit.transactional_commits import Transactions
 from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import Producer
-from flows.source.send.send_queue import OutgoingBatch, PartitionSender
+from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.positions.exactly_once import Boundary
-from mm2.core.positions.stored_positions import positions_of
+from mm2.core.positions.stored_positions import newest_records
 from mm2.errors import FlowError, root_cause
+from mm2.kafka.logs.records import Record
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import ExactlyOnceSpec
@@ -77,10 +79,10 @@ class _Task:
         mirrored = MirroredPartition(
             source, PartitionSender(TopicPartition(TopicName("t"), number))
         )
-        mirrored.position = 0
+        mirrored.fetch.move_to(0)
         if source in found:
-            mirrored.position = found[source] + 1
-            mirrored.mirrored = mirrored.committed = found[source]
+            mirrored.fetch.move_to(found[source] + 1)
+            mirrored.progress.restore(found[source])
 
         def appended(batch: OutgoingBatch) -> None:
             mirrored.landed(batch)
@@ -89,7 +91,7 @@ class _Task:
         def dropped(batches: Sequence[OutgoingBatch]) -> None:
             mirrored.dropped(batches)
 
-        mirrored.lane.on_ack, mirrored.lane.on_dropped = appended, dropped
+        mirrored.sender.on_ack, mirrored.sender.on_dropped = appended, dropped
         self.partitions[source] = mirrored
 
     def _settle(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
@@ -123,21 +125,22 @@ class _Task:
     def _is_done(self) -> bool:
         ends = zip(self._mirrored(), self._logs, strict=True)
         return all(
-            mirrored.mirrored == end - 1 and not has_moved(mirrored) for mirrored, end in ends
+            mirrored.progress.mirrored == end - 1 and not mirrored.progress.has_moved
+            for mirrored, end in ends
         )
 
     async def _fetch(self, mirrored: MirroredPartition) -> None:
         """Reads on, batch by batch, again what was dropped; passes markers over."""
         end = self._logs[mirrored.source.partition]
         while True:
-            at = mirrored.position or 0
+            at = mirrored.fetch.position or 0
             count = min(1 + at % 3, end - at)
             if count:
                 offsets = list(filter(_is_record, range(at, at + count)))
                 records = [Plain(offset=n, value=b"%d" % at) for n, at in enumerate(offsets)]
                 if records:
-                    self._producer.send(mirrored.lane, write_batch(records), offsets)
-                mirrored.position = at + count
+                    self._producer.send(mirrored.sender, write_batch(records), offsets)
+                mirrored.fetch.move_to(at + count)
                 mirrored.advance_past_skipped()
             await asyncio.sleep(0.01 + 0.02 * (at % 2))
 
@@ -149,11 +152,19 @@ def _is_record(offset: int) -> bool:
 
 def _positions(cluster: TransactionalCluster) -> dict[TopicPartition, int]:
     records = [
-        (record.key, record.value)
+        Record(
+            topic=_POSITIONS,
+            partition=number,
+            offset=at,
+            timestamp_ms=at,
+            key=record.key,
+            value=record.value,
+        )
         for number in range(2)
-        for record in cluster.committed(TopicPartition(_POSITIONS, number))
+        for at, record in enumerate(cluster.committed(TopicPartition(_POSITIONS, number)))
     ]
-    return positions_of(records, _A)
+    offsets = newest_records(records, _A).offsets
+    return {where: offset for where, offset in offsets.items() if offset is not None}
 
 
 async def _mirror(

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.source.fetch.fetch_linger import SELDOM, FetchLinger
+from flows.source.fetch.fetch_state import FetchState
 from flows.source.fetch.reading import NodeReading
 from flows.source.mirrored_partition import MirroredPartition
+from flows.source.monitor.remote_state import RemoteState
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.requests.fetch import FetchedPartition
@@ -37,7 +39,10 @@ class _World:
         self.lags = [ticks * _TICK_S for ticks in lags]
         where = TopicPartition(TopicName("t"), 0)
         self.partition = MirroredPartition(
-            where, PartitionSender(where), position=0, is_remote_there=True
+            where,
+            PartitionSender(where),
+            fetch=FetchState(position=0),
+            remote=RemoteState(is_there=True),
         )
         self.reading = NodeReading(1 << 20, lambda _: True)
         self.reading.assign([self.partition], 0, 0.0)
@@ -64,12 +69,13 @@ class _World:
         self.taken_at += [loop.time()] * (there - first)
         answer = FetchedPartition("t", 0, 0, there, there, 0, (), memoryview(b""))
         assert self.reading.answered(answer) is self.partition
-        self.partition.queued, self.partition.position = self.partition.queued + 1, there
+        self.partition.progress.enqueue(1)
+        self.partition.fetch.move_to(there)
         loop.call_later(self.lags[self.answers % len(self.lags)], self._acknowledge)
         self.answers += 1
 
     def _acknowledge(self) -> None:
-        self.partition.queued -= 1
+        self.partition.progress.enqueue(-1)
         self.freed.set()
 
 

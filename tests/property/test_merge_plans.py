@@ -11,18 +11,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flows.source.fetch.contiguous_batches import each_batch, slices
-from flows.source.forward.batch import (
+from flows.source.forward.merge_batches import MergePolicy
+from flows.source.forward.recode import recode, recode_bytes
+from flows.source.forward.record_batch import (
     CONTROL,
     DELETE_HORIZON,
     LOG_APPEND_TIME,
     TRANSACTIONAL,
     split,
 )
-from flows.source.forward.merge_batches import MergePolicy
-from flows.source.forward.recode import recode, recode_bytes
 from mm2.kafka.wire.compression import Compression
 from tests.support.batches import Plain, read_batch, read_header, write_batch, write_legacy
-from tests.support.intake import IntakeBench
+from tests.support.forwarding import IntakeBench
 
 _NOT_UTF8 = b"\xff\xfe"
 _bytes = st.sampled_from([None, b"", b"x", _NOT_UTF8, b"y" * 700])
@@ -185,8 +185,8 @@ def test_what_a_consumer_sees_is_sent_once_and_in_order(
     assert bench.partition.error is None
     assert [offset for batch in bench.sent for offset in batch] == [r.offset for r in expected]
     assert [r.content for r in bench.records] == [r.content for r in expected]
-    assert bench.partition.position == log.end
-    for batch in bench.lane.queue:
+    assert bench.partition.fetch.position == log.end
+    for batch in bench.sender.queue:
         header = read_header(batch.data)
         assert len(batch.offsets) == header.count == header.last_delta + 1 > 0
         assert not header.attributes & ~7
@@ -236,7 +236,7 @@ def test_a_damaged_batch_holds_up_only_what_follows_it(log: RandomLog, bit: int)
     damaged[start + under_checksum + bit % (len(target.data) - under_checksum)] ^= 1 << bit % 8
     bench = IntakeBench(0)
     bench.take(bytes(damaged))
-    assert bench.partition.corrupt == 1
+    assert bench.partition.fetch.failed_reads == 1
     whole = [batch.last_offset for batch in batches[:number]]
     everything = [r.offset for entry in log.entries for r in entry.records]
     assert [o for batch in bench.sent for o in batch] == [
@@ -244,7 +244,7 @@ def test_a_damaged_batch_holds_up_only_what_follows_it(log: RandomLog, bit: int)
     ]
     bench.take(log.data)
     assert [o for batch in bench.sent for o in batch] == everything
-    assert (bench.partition.position, bench.partition.corrupt) == (log.end, 0)
+    assert (bench.partition.fetch.position, bench.partition.fetch.failed_reads) == (log.end, 0)
 
 
 @example(codec=0, first=-1)
