@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from tests.support.layout import ROOT, KafkaMissing, java
-from tests.support.process import QUICK_START
+from mm2.demo.processes import QUICK_START, KafkaMissing, java
+from tests.support.layout import ROOT
 
 _SOURCE: Final = Path(__file__).parent / "java" / "SteersConnect.java"
 _JARS: Final = ROOT / "build" / "kafka" / "connect-client" / "libs"

@@ -14,10 +14,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from tests.support.layout import jars, java
-from tests.support.process import QUICK_START
+from mm2.demo.processes import QUICK_START, java
+from tests.support.layout import jars
 
-_SOURCE = Path(__file__).parent / "java" / "CoreAnswers.java"
+_FOLDER = Path(__file__).parent / "java"
+_SOURCES = [str(_FOLDER / name) for name in ("CoreAnswers.java", "TransformAnswers.java")]
 _MAIN = "org.apache.kafka.connect.mirror.CoreAnswers"
 
 
@@ -73,7 +74,7 @@ def _classes() -> TemporaryDirectory[str]:
     classpath = ":".join(map(str, jars()))
     compiler = str(Path(java()).with_name("javac"))
     subprocess.run(
-        [compiler, "-nowarn", "-proc:none", "-cp", classpath, "-d", folder.name, str(_SOURCE)],
+        [compiler, "-nowarn", "-proc:none", "-cp", classpath, "-d", folder.name, *_SOURCES],
         check=True,
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

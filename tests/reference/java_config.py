@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-from tests.support.layout import JARS, ROOT, java
-from tests.support.process import QUICK_START
+from mm2.demo.processes import QUICK_START, java
+from tests.support.layout import JARS, ROOT
 
 SOURCES = ROOT / "tests" / "reference" / "java"
 _MIRROR = "org.apache.kafka.connect.mirror"

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from tests.support.layout import JARS, java
-from tests.support.process import QUICK_START
+from mm2.demo.processes import QUICK_START, java
+from tests.support.layout import JARS
 
 _SOURCES: Final = Path(__file__).parent / "java"
 _WITHIN_S: Final = 60.0

@@ -30,6 +30,7 @@ from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.pages.config_dump import dump
 from mm2.config.text.properties import parse
 from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
+from mm2.demo.broker_settings import settings_text
 from mm2.errors import ConfigError
 from tests.reference.config_files import (
     CLUSTERS,
@@ -40,7 +41,6 @@ from tests.reference.config_files import (
     provider_lines,
 )
 from tests.reference.java_config import JavaConfig, java_config
-from tests.support.layout import render
 
 pytestmark = pytest.mark.reference
 
@@ -201,7 +201,7 @@ def test_clients_of_connectors_are_composed_as_by_java(
 ) -> None:
     """C071-C080, C102-C104."""
     properties = {**extra, **_CONNECTOR_VALUES, "offset-syncs.topic.location": location}
-    theirs = java.ask("c", render(properties).encode())
+    theirs = java.ask("c", settings_text(properties).encode())
     flow = SourceAndTarget(ClusterAlias("source1"), ClusterAlias("target2"))
     source = read_source(flow, _parsed(Definition.SOURCE, properties))
     checkpoint = read_checkpoint(flow, _parsed(Definition.CHECKPOINT, properties))

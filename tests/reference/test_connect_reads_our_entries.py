@@ -12,13 +12,18 @@ from mm2.config.text.properties import load
 from mm2.connect.config_state import ConfigState
 from mm2.connect.connector_store import TopicStore
 from mm2.connect.worker_config import WorkerConfig
-from mm2.core.connect.config_records import ConnectorConfig, TargetState, WantedState, decode_base
+from mm2.core.connect.config_records import (
+    ConnectorConfig,
+    ConnectorTarget,
+    TargetState,
+    decode_base,
+)
 from mm2.core.connect.status_records import RunState
+from mm2.demo.broker_settings import free_ports
 from mm2.kafka.logs.read_log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.connect import sample, statuses_of
 from tests.support.eventually import PATIENCE_S, eventually
-from tests.support.layout import free_ports
 from tests.support.mirror import Mirror
 from tests.support.process import java_command
 from tests.support.rest_client import RestClient
@@ -92,7 +97,7 @@ def test_connect_passes_over_what_our_entries_were_made_from(
     }
 
     async def make(store: TopicStore) -> None:
-        state = WantedState(unique, TargetState.STARTED)
+        state = ConnectorTarget(unique, TargetState.STARTED)
         assert await store.replace(None, ConnectorConfig(unique, connector), state)
         new = {**connector, "emit.heartbeats.interval.seconds": "2"}
         assert await store.replace(connector, ConnectorConfig(unique, new))

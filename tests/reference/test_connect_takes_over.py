@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
 from tests.support.connect import DISTRIBUTED, sample
 from tests.support.eventually import eventually
-from tests.support.layout import free_ports
 from tests.support.mirror import Mirror
 from tests.support.process import java_command
 from tests.support.raw import contents

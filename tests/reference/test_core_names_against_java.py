@@ -15,7 +15,7 @@ from mm2.core.filters import (
 )
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import ReplicationPolicy, build_policy
-from mm2.core.topics.topology import (
+from mm2.core.topics.cycle_detection import (
     count_hops,
     is_cycle,
     remote_topics,

@@ -15,7 +15,7 @@ from mm2.core.connect.offset_records import (
     encode_key,
     encode_offset,
 )
-from mm2.core.mirror_records import Checkpoint, Heartbeat, OffsetSync
+from mm2.core.internal_records import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
 from mm2.core.translation.offset_sync import PartitionState

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
 from mm2.client import remote_cluster_utils
+from mm2.core.internal_records import OffsetSync
 from mm2.core.java_regex import JavaPattern
-from mm2.core.mirror_records import OffsetSync
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, java_mirror, properties

@@ -10,12 +10,12 @@ import pytest
 
 from mm2.client import MirrorClient, remote_cluster_utils
 from mm2.client.mirror_client import Offsets
+from mm2.core.internal_records import Checkpoint
 from mm2.core.java_regex import JavaPattern
-from mm2.core.mirror_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.demo.processes import QUICK_START, java
 from tests.support.cluster import Cluster
-from tests.support.layout import JARS, java
-from tests.support.process import QUICK_START
+from tests.support.layout import JARS
 from tests.support.records import Sample, create_topic, produce
 
 pytestmark = [pytest.mark.broker, pytest.mark.reference]

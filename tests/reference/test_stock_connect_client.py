@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from mm2.core.connect.status_records import RunState
+from mm2.demo.broker_settings import free_ports
 from tests.reference.connect_client import ConnectClient, connect_client
 from tests.support.cluster import Cluster
 from tests.support.connect import distributed, sample, statuses_of
 from tests.support.eventually import eventually
-from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, create_topic, produce

@@ -60,6 +60,10 @@ public final class CoreAnswers {
                     return partition(question);
                 case "due":
                     return due(question);
+                case "transform":
+                    return TransformAnswers.transform(question);
+                case "predicate":
+                    return TransformAnswers.predicate(question);
                 case "store":
                     return store(question);
                 default:
