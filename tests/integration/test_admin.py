@@ -17,6 +17,7 @@ from mm2.core.topics.acls import AclBinding, AclOperation, AclPermission, Patter
 from mm2.core.topics.remote_configs import AlterConfig, ConfigOperation, ConfigSource
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic, TopicDescription
 from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.demo.broker_settings import free_ports
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import GroupInUse, Refused, SecurityDisabled, TopicExists
@@ -25,7 +26,6 @@ from mm2.kafka.group_model import Group, GroupState, GroupType
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually_async
 from tests.support.groups import PROTOCOLS
-from tests.support.layout import free_ports
 from tests.support.records import (
     Sample,
     commit_group,
@@ -101,7 +101,8 @@ async def test_kafkas_own_topics_are_listed_on_demand_only(
     assert "__consumer_offsets" not in await admin.list_topics()
 
 
-async def test_a_compacted_topic_is_created_once_c326_c327(admin: Admin, unique: str) -> None:
+async def test_a_compacted_topic_is_created_once(admin: Admin, unique: str) -> None:
+    """C326, C327."""
     create = partial(
         admin.create_internal_topic,
         unique,
@@ -117,7 +118,8 @@ async def test_a_compacted_topic_is_created_once_c326_c327(admin: Admin, unique:
     assert configs["cleanup.policy"].value == "compact"
 
 
-async def test_an_internal_topic_that_cannot_be_is_an_error_c329(admin: Admin, unique: str) -> None:
+async def test_an_internal_topic_that_cannot_be_is_an_error(admin: Admin, unique: str) -> None:
+    """C329."""
     with pytest.raises(Refused, match="INVALID_REPLICATION_FACTOR"):
         await admin.create_internal_topic(unique, partitions=1, replication_factor=7, configs={})
 
@@ -209,9 +211,10 @@ async def test_offsets_keep_their_metadata(admin: Admin, cluster_a: Cluster, uni
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_groups_tell_their_state_c300(
+async def test_groups_tell_their_state(
     admin: Admin, cluster_a: Cluster, unique: str, protocol: str
 ) -> None:
+    """C300."""
     create_topic(cluster_a.bootstrap, unique)
     idle, live = f"{unique}-idle", f"{unique}-live"
     commit_group(cluster_a.bootstrap, idle, {(unique, 0): 0})
@@ -271,7 +274,8 @@ async def test_nobody_there_is_unavailable_within_the_timeout() -> None:
     await admin.close()
 
 
-async def test_a_silent_cluster_is_unavailable_and_a_missing_authorizer_is_told_c190() -> None:
+async def test_a_silent_cluster_is_unavailable_and_a_missing_authorizer_is_told() -> None:
+    """C190."""
     with KafkaCluster("open", properties={"authorizer.class.name": ""}) as cluster:
         patient = Admin("S", {"bootstrap.servers": cluster.bootstrap})
         with pytest.raises(SecurityDisabled):

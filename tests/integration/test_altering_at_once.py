@@ -19,7 +19,7 @@ from mm2.herder.control.flow_commands import FlowCommands
 from mm2.kafka.flow_clusters import admin_clients
 from mm2.kafka.logs.read_log import Record, read_to_end
 from mm2.kafka.writer import Writer
-from mm2.protocol.command_records import CONFIG_KEY
+from mm2.protocol.control_codec import ALTERATIONS_KEY
 from mm2.protocol.desired_state import ControlBacklog
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
@@ -68,7 +68,7 @@ async def _said(config: FlowConfig) -> list[dict[str, object]]:
     """All that was ever altered, as it stands in the control topic."""
     consumer, topic = config.herder.client("consumer", "c"), config.herder.names.control_topic
     records = await read_to_end(config.flow.target, consumer, topic)
-    values = [each.value for each in records if each.key == CONFIG_KEY and each.value]
+    values = [each.value for each in records if each.key == ALTERATIONS_KEY and each.value]
     return [json.loads(value).get("changes") for value in values]
 
 
@@ -125,7 +125,7 @@ def test_what_a_newer_release_has_altered_is_not_altered_by_an_older_one(
                 properties = config.herder.client("producer", "p")
                 async with Writer(config.flow.target, properties) as writer:
                     topic = config.herder.names.control_topic
-                    await writer.send(topic, CONFIG_KEY, b'{"version":2}', partition=0)
+                    await writer.send(topic, ALTERATIONS_KEY, b'{"version":2}', partition=0)
 
             commands.meanwhile = by_a_newer_release
             for asked in (commands.alter({"topics": "t"}), commands.alter({}), commands.reset()):

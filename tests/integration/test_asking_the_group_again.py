@@ -25,7 +25,7 @@ class Counting:
         self.heard: list[bytes] = []
         self.membership: Membership
 
-    def says(self) -> bytes:
+    def subscription_user_data(self) -> bytes:
         return b"%d" % len(self.heard)
 
     def decide(self, said: Mapping[str, bytes]) -> tuple[str, bytes]:

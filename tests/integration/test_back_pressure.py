@@ -11,6 +11,7 @@ from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.records import Sample, consume, create_topic, produce
+from tests.support.specs import data_settings
 
 pytestmark = pytest.mark.broker
 
@@ -49,7 +50,7 @@ def test_memory_is_bounded_by_buffer_memory_while_the_target_stalls(
             target,
             unique,
             {topic_name: _PARTITIONS},
-            changes={"buffer_memory": _BUFFER},
+            data=data_settings(buffer_memory=_BUFFER),
         )
         with bench.detached() as task:
             process = psutil.Process(task.pid)

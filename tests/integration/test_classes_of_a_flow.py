@@ -27,7 +27,8 @@ from mm2.kafka.flow_clusters import admin_clients
 from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.command_records import Alterations, encode_command
+from mm2.protocol.command_records import Alterations
+from mm2.protocol.control_codec import encode_control
 from mm2.user_code import wait_closed
 from tests.support.cluster import Cluster
 from tests.support.counted_classes import WRITTEN_TO, Lives, lives, names
@@ -138,15 +139,14 @@ def test_an_alteration_closes_what_it_replaces_once_nobody_uses_it(
 
     async def work() -> None:
         board = ControlTopicState("B", {}, "control")
-        term = LeadershipTerm(board, Writer("B", {}), epoch=1, advance=lambda: None)
+        term = LeadershipTerm(config, board, Writer("B", {}), epoch=1, advance=lambda: None)
         with HeldClasses() as classes:
             flow = LeaderFlow(
-                config,
                 runner=_Nothing(),
                 heartbeats=run_heartbeats,
                 checkpoints=run_checkpoints,
                 term=term,
-                hear=lambda *_: None,
+                on_failure=lambda *_: None,
                 classes=classes,
             )
             running = asyncio.create_task(flow.run())
@@ -167,7 +167,7 @@ def test_an_alteration_closes_what_it_replaces_once_nobody_uses_it(
 
 
 def _alter(board: ControlTopicState, changes: Mapping[str, str]) -> None:
-    key, value = encode_command(Alterations(changes=dict(changes)))
+    key, value = encode_control(Alterations(changes=dict(changes)))
     board._take(
         Record(topic="control", partition=0, offset=0, timestamp_ms=0, key=key, value=value)
     )
@@ -188,12 +188,15 @@ def test_what_looks_at_topics_keeps_what_it_was_made_with(tmp_path: Path, writte
         async with admin_clients(config) as clusters:
             with HeldClasses(config) as classes:
                 term = LeadershipTerm(
+                    config,
                     ControlTopicState("B", {}, "control"),
                     Writer("B", {}),
                     epoch=1,
                     advance=lambda: None,
                 )
-                flow = SourceController(config, clusters, _Nothing(), term, hear=lambda *_: None)
+                flow = SourceController(
+                    config, clusters, _Nothing(), term, on_failure=lambda *_: None
+                )
                 classes.take(limited)
                 flow.reconfigure(limited, frozenset({Effect.SHARES}))
                 before = _of(written)
@@ -234,7 +237,7 @@ def test_a_mirror_closes_each_once_when_it_is_altered_and_stopped(
         consume(cluster_b.bootstrap, f"{source}.{first}", 5, timeout=100)
         command = [str(Path(sys.executable).with_name("mm2")), "flows", "alter"]
         both = f"topics={first}|{second}"
-        altering = subprocess.Popen([*command, str(mirror.file), both])
+        altering = subprocess.Popen([*command, str(mirror.file), both, "--execute"])
         assert altering.wait(100) == 0
         consume(cluster_b.bootstrap, f"{source}.{second}", 5, timeout=100)
         assert mirror.stop() == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.core.mirror_records import Checkpoint, Heartbeat
+from mm2.core.internal_records import Checkpoint, Heartbeat
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S

@@ -8,7 +8,7 @@ import pytest
 
 from mm2.connect.connector_store import TopicStore
 from mm2.connect.worker_config import WorkerConfig
-from mm2.core.connect.config_records import ConnectorConfig, Restart, TargetState, WantedState
+from mm2.core.connect.config_records import ConnectorConfig, ConnectorTarget, Restart, TargetState
 from mm2.errors import FatalError
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually_async
@@ -55,7 +55,7 @@ def test_of_two_workers_that_change_a_connector_at_once_the_first_is_right(
         before = None
         for number in range(5):
             configs = [{"name": "m", "by": f"{number}-{place}"} for place in (0, 1)]
-            state = WantedState("m", TargetState.PAUSED)
+            state = ConnectorTarget("m", TargetState.PAUSED)
             done = await asyncio.gather(
                 *(
                     store.replace(before, ConnectorConfig("m", config), state)

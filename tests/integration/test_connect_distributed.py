@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from mm2.core.connect.status_table import StatusTable
+from mm2.demo.broker_settings import free_ports
 from mm2.kafka.logs.read_log import read_to_end
 from tests.support.cluster import Cluster
 from tests.support.connect import distributed, sample
 from tests.support.eventually import eventually
-from tests.support.layout import free_ports
 from tests.support.mirror import Mirror
 from tests.support.records import Sample, committed, create_topic, produce
 from tests.support.rest_client import RestClient
+from tests.support.scrapes import Scrape
 from tests.support.topics import partition_counts
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -25,7 +26,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
 _POLICY = "connector.client.config.override.policy"
 _REFUSED = (
     ("producer.override.batch.size", "1000", f"not allowed: {_POLICY} is None"),
-    ("transforms", "mask", "would arrive as it is"),
+    ("transforms", "mask", "transforms.mask.type is missing"),
     ("value.converter", "org.apache.kafka.connect.json.JsonConverter", "copied as bytes"),
 )
 """Settings that the workers refuse, and what they say."""
@@ -135,6 +136,8 @@ def _shows(rest: RestClient, connector: _Connector) -> None:
     eventually(lambda: rest.ask("GET", "/connectors") == [name])
     eventually(connector.copied, until=lambda found: found == list(range(100)))
     eventually(lambda: rest.state(name) == "RUNNING")
+    page = eventually(lambda: rest.text("/", "text/html"), until=lambda found: "running" in found)
+    assert f'<span class="name">{name}</span>: ' in page
     eventually(lambda: connector.said() == {name: "RUNNING", f"{name}-0": "RUNNING"})
 
 
@@ -143,6 +146,13 @@ def _goes_on(heir: _Worker, connector: _Connector) -> None:
     eventually(connector.copied, until=lambda found: found == list(range(200)))
     # A task of the killed worker may have copied them, before it saw that it is alone.
     eventually(lambda: heir.has_led)
+    eventually(lambda: _counted(heir.rest) == 200)
+
+
+def _counted(rest: RestClient) -> float:
+    """Records that this worker says were copied, by all that ever led the connector."""
+    found = Scrape(rest.text("/metrics"))
+    return found.value("kafka_connect_mirror_mirrorsourceconnector_record_count")
 
 
 def _stops(rest: RestClient, connector: _Connector) -> None:

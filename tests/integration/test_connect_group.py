@@ -26,7 +26,7 @@ class _Stranger:
     def __init__(self) -> None:
         self.is_in = asyncio.Event()
 
-    def says(self) -> bytes:
+    def subscription_user_data(self) -> bytes:
         return b""
 
     def decide(self, said: Mapping[str, bytes]) -> tuple[str, bytes]:

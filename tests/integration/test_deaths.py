@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 
-from mm2.core.mirror_records import Heartbeat
+from mm2.core.internal_records import Heartbeat
 from mm2.core.model import ClusterAlias
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually

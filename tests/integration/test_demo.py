@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from tests.harness.demo.batches import CODECS, Record, encode
-from tests.harness.demo.raw import RawCluster
-from tests.harness.demo.run import demo_run
-from tests.harness.demo.traffic import shapes
-from tests.harness.demo.verify import Verification
+from mm2.demo.demo_traffic import shapes
+from mm2.demo.raw_batches import CODECS, RawRecord, encode
+from mm2.demo.raw_cluster import RawCluster
+from mm2.demo.record_comparison import Verification
+from tests.harness.demo_process import demo_run
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.records import create_topic
@@ -27,7 +27,7 @@ from tests.support.records import create_topic
 pytestmark = pytest.mark.broker
 
 NOW_MS = 1_700_000_000_000
-COMMAND = [sys.executable, "-m", "tests.harness.demo", "--free-ports"]
+COMMAND = [sys.executable, "-m", "mm2.cli.mm2", "demo", "--free-ports"]
 
 
 @pytest.mark.spark
@@ -76,7 +76,7 @@ async def test_a_record_that_differs_is_found(
     cluster_a: Cluster, cluster_b: Cluster, topic_name: str, name: str, value: object
 ) -> None:
     headers = ((b"h", None), (b"a", b"1"))
-    record = Record(key=b"", value=b"", headers=headers, timestamp_ms=NOW_MS)
+    record = RawRecord(key=b"", value=b"", headers=headers, timestamp_ms=NOW_MS)
     other = dataclasses.replace(record, **{name: value})  # type: ignore[arg-type]
     written, copied = {0: encode([record], "none")}, {0: encode([other], "none")}
     verification, _ = await _compared(cluster_a, cluster_b, topic_name, written, copied)
@@ -87,7 +87,7 @@ async def test_a_record_that_differs_is_found(
 async def test_another_codec_is_found(
     cluster_a: Cluster, cluster_b: Cluster, topic_name: str
 ) -> None:
-    record = Record(value=b"v" * 100, timestamp_ms=NOW_MS)
+    record = RawRecord(value=b"v" * 100, timestamp_ms=NOW_MS)
     written, copied = {0: encode([record], "lz4")}, {0: encode([record], "zstd")}
     verification, _ = await _compared(cluster_a, cluster_b, topic_name, written, copied)
     assert ["'lz4' became 'zstd'" in each for each in verification.differences] == [True]
@@ -96,7 +96,7 @@ async def test_another_codec_is_found(
 async def test_records_that_are_missing_or_too_many_are_found(
     cluster_a: Cluster, cluster_b: Cluster, topic_name: str
 ) -> None:
-    one = Record(value=b"1", timestamp_ms=NOW_MS)
+    one = RawRecord(value=b"1", timestamp_ms=NOW_MS)
     written = {0: encode([one, one], "none"), 1: encode([one], "none")}
     copied = {0: encode([one], "none"), 1: encode([one, one], "none")}
     verification, missing = await _compared(cluster_a, cluster_b, topic_name, written, copied)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.broker
 _STARTS_AND_HANGS = """
 import time
 from pathlib import Path
-from tests.support.process import Watched
+from mm2.demo.processes import Watched
 print(Watched(["sleep", "600"], Path("/dev/null")).pid, flush=True)
 time.sleep(600)
 """

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
-from tests.support.layout import free_ports
 from tests.support.records import Sample, create_topic, produce
 
 pytestmark = pytest.mark.broker

@@ -8,6 +8,7 @@ import asyncio
 import random
 from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import OFFSET_END
@@ -22,15 +23,14 @@ from flows.source.publish.run_cleanup import RunCleanup
 from flows.source.publish.run_publisher import RunPublisher
 from flows.source.send.send_queue import PartitionSender
 from mm2.client.load_translation import read_translation
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import Block, Run, Runs
 from mm2.kafka.logs.read_log import records_to_end
-from mm2.kafka.wire.compression import CODEC_NAMES, Compression
 from mm2.kafka.writer import Writer
-from mm2.protocol.bundle_spec import ErrorSpec, FetchSpec, OffsetSyncSpec
+from mm2.protocol.bundle_spec import OffsetSyncSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -42,6 +42,7 @@ from tests.support.records import (
     produce,
     produce_transaction,
 )
+from tests.support.specs import data_settings, error_settings
 
 pytestmark = pytest.mark.broker
 
@@ -52,7 +53,7 @@ _CLEANED_SOON = {
     "min.cleanable.dirty.ratio": "0.001",
     "max.compaction.lag.ms": "100",
 }
-_COMMITTED = FetchSpec(max_wait_ms=100, read_committed=True)
+_COMMITTED = data_settings(read_committed=True)
 
 
 def _bench(
@@ -72,7 +73,7 @@ def _bench(
         target,
         unique,
         {f"{unique}-t": 1},
-        fetch=_COMMITTED,
+        data=_COMMITTED,
         exactly_once=exactly_once,
         remote_configs={"max.message.bytes": str(max_bytes)},
     )
@@ -264,8 +265,8 @@ def test_gaps_of_compaction_recoding_and_skipped_records_are_told(
     topic, rng = _topic(bench), random.Random(17)
     bench.changes = {
         **bench.changes,
-        "compression": Compression(CODEC_NAMES.index("zstd")),
-        "errors": ErrorSpec(tolerates=True),
+        "data": replace(_COMMITTED, codec="zstd"),
+        "errors": error_settings(tolerates=True),
     }
 
     def cleaned() -> bool:

@@ -10,7 +10,7 @@ from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperatio
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from structlog.testing import capture_logs
 
-from flows.source.commit.group_retention import with_refresh
+from flows.source.commit.committer import with_refresh
 from mm2.core.model import GroupId
 from mm2.errors import NotAuthorized
 from mm2.kafka.admin import Admin

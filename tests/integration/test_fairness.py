@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.protocol.bundle_spec import FetchSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.records import Sample, create_topic, produce
+from tests.support.specs import data_settings
 
 pytestmark = pytest.mark.broker
 
@@ -42,9 +42,9 @@ def test_quiet_partitions_are_copied_while_busy_ones_have_a_backlog(
     create_topic(cluster_a.bootstrap, quiet, _QUIET)
     backlog = _fill(cluster_a, hot, 24)
     topics = {quiet: _QUIET, hot: _HOT}
-    fetch = FetchSpec(max_wait_ms=100, max_bytes=_MIB, max_partition_bytes=_MIB)
+    data = data_settings(fetch_max_bytes=_MIB, fetch_partition_bytes=_MIB)
     changes = {"byte_rate_limit": _MIB // 2}
-    bench = Bench(cluster_a, cluster_b, unique, topics, fetch=fetch, changes=changes)
+    bench = Bench(cluster_a, cluster_b, unique, topics, data, changes=changes)
     with bench.running():
         eventually(lambda: _copied(bench, hot))
         for round_ in range(1, 4):

@@ -6,13 +6,13 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from mm2.protocol.bundle_spec import FetchSpec, GapSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
@@ -20,6 +20,7 @@ from tests.support.gaps import MODES, expect_copied, gaps_of, kept_gaps, report_
 from tests.support.layout import major
 from tests.support.raw import log_of, records_in
 from tests.support.records import create_topic
+from tests.support.specs import data_settings, gap_settings
 
 pytestmark = pytest.mark.broker
 
@@ -136,9 +137,9 @@ def test_a_hanging_transaction_is_reported_while_it_holds_mirroring_back(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str
 ) -> None:
     create_topic(cluster_a.bootstrap, topic_name)
-    fetch = FetchSpec(max_wait_ms=100, read_committed=True)
-    gaps = GapSpec(look_every_s=0.3, hanging_after_s=0.5)
-    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, fetch, gaps=gaps)
+    data = data_settings(read_committed=True)
+    gaps = gap_settings(hanging_transaction=timedelta(seconds=0.5))
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, data, gaps=gaps)
     write_values(cluster_a, topic_name, b"0")
     settings = {"bootstrap.servers": cluster_a.bootstrap, "transactional.id": unique}
     producer = Producer(settings)
@@ -157,6 +158,27 @@ def test_a_hanging_transaction_is_reported_while_it_holds_mirroring_back(
             lambda: gaps_of(report_of(bench, topic_name, gap.kind), gap.kind)[0],
             until=lambda found: not found.is_open,
         )
+
+
+def test_an_open_transaction_is_told_of_by_a_copy_that_does_not_wait_for_it(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, topic_name: str
+) -> None:
+    create_topic(cluster_a.bootstrap, topic_name)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1})
+    settings = {"bootstrap.servers": cluster_a.bootstrap, "transactional.id": unique}
+    producer = Producer(settings)
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce(topic_name, b"0")
+    assert producer.flush(60) == 0
+    with bench.running():
+        expect_copied(bench, topic_name, [b"0"])
+        write_values(cluster_a, topic_name, b"1")
+        eventually(lambda: bench.progress()[topic_name, 0].pinned_since_ms > 0)
+        producer.commit_transaction(60)
+        write_values(cluster_a, topic_name, b"2")
+        eventually(lambda: bench.progress()[topic_name, 0].pinned_since_ms < 0)
+        assert bench.progress()[topic_name, 0].gaps == ()
 
 
 def test_falling_behind_a_compacted_topic_by_more_than_tombstones_stay_is_reported(

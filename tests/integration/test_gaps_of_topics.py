@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.protocol.bundle_spec import GapSpec
-from tests.support.bundle import WATCHING, Bench
+from mm2.config.connector_settings import GapSettings
+from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.gaps import (
@@ -20,20 +20,23 @@ from tests.support.gaps import (
 )
 from tests.support.raw import log_of, records_in
 from tests.support.records import create_topic
+from tests.support.specs import gap_settings
 from tests.support.topics import delete_topic, recreate_topic
 
 pytestmark = pytest.mark.broker
 
 
 def _two_topics(
-    source: Cluster, target: Cluster, unique: str, *, gaps: GapSpec = WATCHING
+    source: Cluster, target: Cluster, unique: str, *, gaps: GapSettings | None = None
 ) -> tuple[Bench, str, str]:
     """A flow of two topics, and their names; each has a record that is to be copied."""
     names = f"{unique}-1", f"{unique}-2"
     for name in names:
         create_topic(source.bootstrap, name)
         write_values(source, name, b"0")
-    return Bench(source, target, unique, dict.fromkeys(names, 1), gaps=gaps), *names
+    return Bench(
+        source, target, unique, dict.fromkeys(names, 1), gaps=gaps or gap_settings()
+    ), *names
 
 
 @MODES
@@ -59,7 +62,7 @@ def test_a_recreated_topic_is_copied_again_from_its_start(
         unique,
         {topic_name: 1},
         exactly_once=exactly_once,
-        gaps=GapSpec(look_every_s=3_600),
+        changes={"monitor_interval_s": 3_600.0},
     )
     old, new = [b"1", b"2", b"3"], [b"a", b"b", b"c", b"d", b"e"]
     with bench.running():

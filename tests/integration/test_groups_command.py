@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
+from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.layout import ROOT, free_ports
+from tests.support.layout import ROOT
 from tests.support.mirror import Mirror, properties
 from tests.support.records import Sample, commit_group, consume, create_topic, produce
 
@@ -81,6 +82,7 @@ def flow(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) ->
         "topics": unique,
         "groups": f"{unique}-.*",
         "emit.heartbeats.interval.seconds": "1",
+        "emit.checkpoints.interval.seconds": "1",
     }
     clusters = {source: cluster_a.bootstrap, target: cluster_b.bootstrap}
     file.write_text(properties(clusters, settings))
@@ -99,6 +101,9 @@ def test_groups_are_followed_from_both_clusters_and_from_the_target_alone(
             assert row["checkpoint_age_ms"] is not None
             assert row["mirror_lag"] == 0
             assert row["accuracy"] == "exact"
+            # Without the source, the last checkpoint is all that there is.
+            (checkpoint,) = flow.rows("checkpoints", "--group", flow.group)
+            assert checkpoint["accuracy"] == "exact"
             return row
 
         row = eventually(standing)

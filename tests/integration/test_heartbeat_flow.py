@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -138,3 +139,23 @@ async def test_a_flow_reports_how_old_heartbeats_are_that_come_in_through_it(
     ]
     assert [each.last_ms for each in report.ways] == [now_ms - 60_000, now_ms - 5_000]
     assert [each.last_ms + each.age_ms for each in report.ways] == [report.time_ms] * 2
+
+
+async def test_heartbeats_go_through_the_transforms_of_their_connector(
+    cluster_a: Cluster, cluster_b: Cluster, config: FlowConfig
+) -> None:
+    transforms = {
+        "transforms": "mark,mask",
+        "transforms.mark.type": "InsertHeader",
+        "transforms.mark.header": "h",
+        "transforms.mark.value.literal": "x",
+        "transforms.mask.type": "MaskField$Value",
+        "transforms.mask.fields": "f",
+    }
+    heartbeat = replace(config.heartbeat, properties={**config.heartbeat.properties, **transforms})
+    key = _text(config.flow.source) + _text(config.flow.target)
+    async with _beating(replace(config, heartbeat=heartbeat)):
+        found = await eventually_async(
+            lambda: asyncio.to_thread(_own, cluster_b.bootstrap, key), timeout=60
+        )
+    assert found[0].headers == (("h", b"x"),)

@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.mirror_records import Heartbeat
+from mm2.core.internal_records import Heartbeat
 from mm2.core.model import ClusterAlias
+from mm2.demo.broker_settings import free_ports
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
-from tests.support.layout import free_ports
 from tests.support.mirror import properties
 from tests.support.records import Sample, produce
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import Producer
 
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.records import consume, create_topic
+from tests.support.traffic import Traffic
 
 pytestmark = [pytest.mark.broker, pytest.mark.thorough, pytest.mark.timeout(600)]
 
@@ -25,37 +22,6 @@ _REPLICATED = {
     "broker.session.timeout.ms": "6000",
     "broker.heartbeat.interval.ms": "1000",
 }
-
-
-class _Traffic:
-    """An idempotent producer that writes 2,000 numbered records a second until it is stopped."""
-
-    def __init__(self, bootstrap: str, topic: str) -> None:
-        settings = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5}
-        self._producer = Producer({**settings, "delivery.timeout.ms": 300_000})
-        self._topic = topic
-        self._stop = threading.Event()
-        self.sent = 0
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        thread = threading.Thread(target=self._write)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._stop.set()
-            thread.join()
-        assert self._producer.flush(120) == 0
-
-    def _write(self) -> None:
-        while not self._stop.wait(0.01):
-            for number in range(self.sent, self.sent + 20):
-                self._producer.produce(
-                    self._topic, value=b"%d" % number, partition=number % _PARTITIONS
-                )
-            self._producer.poll(0)
-            self.sent += 20
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -73,7 +39,7 @@ def test_killed_brokers_lose_repeat_and_reorder_nothing(
             {unique: _PARTITIONS},
             replication_factor=factors[target.name],
         )
-        traffic = _Traffic(source.bootstrap, unique)
+        traffic = Traffic(source.bootstrap, {unique: _PARTITIONS})
         with bench.running():
             with traffic.running():
                 for turn in range(_KILLS):
@@ -81,7 +47,8 @@ def test_killed_brokers_lose_repeat_and_reorder_nothing(
                     replicated.kill(turn)
                     time.sleep(_DOWN_S)
                     replicated.restart(turn)
-            copied = consume(target.bootstrap, bench.remote(unique), traffic.sent, timeout=120)
+            sent = traffic.sent[unique]
+            copied = consume(target.bootstrap, bench.remote(unique), sent, timeout=120)
         for number in range(_PARTITIONS):
             mine = [int(s.value or b"") for s in copied if s.partition == number]
-            assert mine == list(range(number, traffic.sent, _PARTITIONS))
+            assert mine == list(range(number, sent, _PARTITIONS))

@@ -11,8 +11,9 @@ from functools import partial
 
 import pytest
 
-from flows.source.forward.batch import rewrite_header
-from flows.source.forward.recode import DecodedRecord, encode, keyed_body
+from flows.source.forward.recode import encode
+from flows.source.forward.record_batch import rewrite_header
+from flows.source.forward.record_body import DecodedRecord, keyed_body
 from flows.source.send.producer_id import renew_transactional_id
 from flows.source.source_task import _run
 from mm2.config.flow_config import FlowConfig, flow_config
@@ -27,7 +28,8 @@ from mm2.kafka.wire.identity import ProducerIdentity, producer_identity
 from mm2.kafka.wire.transactional_producer import TransactionLost
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.control_records import Assignment, BundleState, encode_assignment
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import Assignment, BundleState
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually, eventually_async
@@ -172,7 +174,7 @@ def _tell(bench: Bench, index: int, generation: int, state: BundleState, *topics
         state=state,
         partitions=remotes,
     )
-    bench.tell(*encode_assignment(assignment))
+    bench.tell(*encode_control(assignment))
 
 
 def _work(spec: BundleSpec) -> Mapping[str, int]:

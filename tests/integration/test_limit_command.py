@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
-from mm2.protocol.command_records import Alterations, decode_command
+from mm2.protocol.command_records import Alterations
+from mm2.protocol.control_codec import decode_control
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
 from tests.support.records import everything
@@ -29,12 +30,13 @@ def test_a_limit_is_an_alteration_and_not_another_thing_beside_it(
         return CliRunner().invoke(main, ["flows", words[0], str(file), *words[1:]]).exit_code
 
     assert run("limit", "soon") == run("limit", "-5") == run("limit", "0") == 2
-    assert run("limit", "1000") == run("limit", "none") == 0
-    assert run("alter", "flow.byte.rate.limit=2000") == 0
+    assert run("limit", "999") == 0
+    assert run("limit", "1000", "--execute") == run("limit", "none", "--execute") == 0
+    assert run("alter", "flow.byte.rate.limit=2000", "--execute") == 0
     # There is nothing to give back the second time.
-    assert run("limit", "default") == run("limit", "default") == 0
+    assert run("limit", "default", "--execute") == run("limit", "default", "--execute") == 0
     written = [
-        decode_command(record.key, record.value)
+        decode_control(record.key, record.value)
         for record in everything(cluster_b.bootstrap, control)
     ]
     limits = [each.changes for each in written if isinstance(each, Alterations)]

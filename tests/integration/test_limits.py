@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from mm2.protocol.bundle_spec import FetchSpec
-from mm2.protocol.command_records import LiveSettings, encode_command
+from mm2.protocol.command_records import LiveSettings, RateDivision
+from mm2.protocol.control_codec import encode_control
 from mm2.protocol.progress_records import PaceProgress
-from mm2.protocol.rate_records import RateDivision, encode_division
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.quotas import set_quota
 from tests.support.raw import contents
 from tests.support.records import Sample, consume, create_topic, produce
+from tests.support.specs import data_settings
 
 pytestmark = pytest.mark.broker
 
@@ -52,18 +52,18 @@ def test_a_limit_is_kept_and_changes_while_the_task_runs(
         assert time.monotonic() - started > 3
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT)
         half = RateDivision(epoch=bench.epoch, portions={0: 0.5})
-        bench.tell(*encode_division(half))
+        bench.tell(*encode_control(half))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT / 2)
-        bench.tell(*encode_division(replace(half, portions={0: 1.0})))
+        bench.tell(*encode_control(replace(half, portions={0: 1.0})))
         settings = LiveSettings(epoch=bench.epoch, byte_rate_limit=_LIMIT // 64, flush_interval_s=1)
-        bench.tell(*encode_command(settings))
+        bench.tell(*encode_control(settings))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT // 64)
         _fill(cluster_a, topic_name, 16)
         # Would take 17 minutes.
-        bench.tell(*encode_command(replace(settings, byte_rate_limit=-1)))
+        bench.tell(*encode_control(replace(settings, byte_rate_limit=-1)))
         consume(cluster_b.bootstrap, bench.remote(topic_name), 64 + 256)
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit is None)
-        bench.tell(*encode_command(replace(settings, byte_rate_limit=_LIMIT)))
+        bench.tell(*encode_control(replace(settings, byte_rate_limit=_LIMIT)))
         eventually(lambda: _pace(bench), until=lambda pace: pace.byte_rate_limit == _LIMIT)
 
 
@@ -90,7 +90,7 @@ def test_a_quota_by_client_id_is_honoured_and_no_request_fails_over_it(  # noqa:
         cluster_b,
         unique,
         {topic_name: 1},
-        fetch=FetchSpec(max_wait_ms=100, max_bytes=_MIB),
+        data=data_settings(fetch_max_bytes=_MIB),
         client_ids=client_ids,
     )
     with bench.running():

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from mm2.protocol.command_records import Alterations, encode_command
+from mm2.protocol.command_records import Alterations
+from mm2.protocol.control_codec import encode_control
 from tests.harness.bench.probes import Arrivals, Source, percentiles
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -89,7 +90,7 @@ def test_untouched_partitions_do_not_stop_while_settings_change(
     control = Producer({"bootstrap.servers": cluster_b.bootstrap})
 
     def alter(**changes: str) -> None:
-        key, value = encode_command(Alterations(changes=changes))
+        key, value = encode_control(Alterations(changes=changes))
         control.produce(f"mm2-control.{alias}.internal", value, key, partition=0)
         assert control.flush(60) == 0
 

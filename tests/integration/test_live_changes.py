@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
 from mm2.cli.mm2 import main
-from mm2.protocol.control_records import Assignment, BundleState, decode
+from mm2.protocol.control_codec import decode_control
+from mm2.protocol.control_records import Assignment, BundleState
 from mm2.protocol.progress_records import BundleProgress, decode_progress, is_of_bundle
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -107,7 +108,7 @@ class _Flow:
     def assignments(self) -> dict[int, Assignment]:
         """The last one of each bundle of the last leader."""
         log = log_of(self.target.bootstrap, f"mm2-control.{self.alias}.internal")
-        entries = [decode(each.key, each.value) for each in records_in(log)]
+        entries = [decode_control(each.key, each.value) for each in records_in(log)]
         found = [each for each in entries if isinstance(each, Assignment)]
         last = max(each.epoch for each in found)
         return {each.index: each for each in found if each.epoch == last}
@@ -172,21 +173,21 @@ def test_a_running_mirror_is_changed_and_what_is_not_concerned_goes_on(
 
 
 def _nothing_wrong_is_taken(flow: _Flow) -> None:
-    result = flow.run("alter", "topics=(", "tasks.max=some", "topcs=x")
+    result = flow.run("alter", "topics=(", "tasks.max=some", "topcs=x", "--execute")
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 3, result.stderr
     assert flow.shown()["altered"] is None
 
 
 def _topics_come(flow: _Flow) -> None:
-    told = flow.ok("alter", f"topics={flow.steady},{flow.other}", "--dry-run")
+    told = flow.ok("alter", f"topics={flow.steady},{flow.other}")
     assert "would change: topics" in told
-    flow.ok("alter", f"topics={flow.steady},{flow.other}")
+    flow.ok("alter", f"topics={flow.steady},{flow.other}", "--execute")
     assert [s.value for s in flow.copied(flow.other, 1)] == [b"1"]
 
 
 def _tasks_take_over(flow: _Flow) -> None:
-    flow.ok("alter", f"flow.byte.rate.limit={_RATE}", "offset.flush.interval.ms=100")
+    flow.ok("alter", f"flow.byte.rate.limit={_RATE}", "offset.flush.interval.ms=100", "--execute")
     eventually(
         lambda: {each.pace.byte_rate_limit for each in flow.reports()[-2:]},
         until=lambda rates: rates == {_RATE / 2},
@@ -195,7 +196,7 @@ def _tasks_take_over(flow: _Flow) -> None:
 
 def _tasks_have_no_slot(flow: _Flow, mirror: Mirror) -> None:
     """It is said, and nothing is given to a task that could not start."""
-    told = flow.ok("alter", "tasks.max=3")
+    told = flow.ok("alter", "tasks.max=3", "--execute")
     assert "runs 2 tasks of all flows" in told
     eventually(lambda: "spark.too_narrow" in mirror.text())
     assert {n for found in flow.holders().values() for n in found} == {0, 1}
@@ -203,7 +204,7 @@ def _tasks_have_no_slot(flow: _Flow, mirror: Mirror) -> None:
 
 def _tasks_become_fewer(flow: _Flow) -> None:
     assert {n for found in flow.holders().values() for n in found} == {0, 1}
-    flow.ok("alter", "tasks.max=1")
+    flow.ok("alter", "tasks.max=1", "--execute")
     eventually(
         flow.assignments,
         until=lambda found: len(found[0].partitions) == 3 and found[1].state is BundleState.STOPPED,
@@ -211,7 +212,7 @@ def _tasks_become_fewer(flow: _Flow) -> None:
 
 
 def _tasks_start_anew(flow: _Flow, mirror: Mirror) -> None:
-    flow.ok("alter", "producer.override.max.request.size=2000000")
+    flow.ok("alter", "producer.override.max.request.size=2000000", "--execute")
     eventually(lambda: "bundle.restarted" in mirror.text())
     flow.ok("restart", "--connector", "MirrorSourceConnector", "--task", "0")
     eventually(lambda: mirror.text().count("bundle.restarted") == 2)
@@ -223,7 +224,7 @@ def _the_file_counts_again(flow: _Flow, mirror: Mirror) -> None:
     mirror.file.write_text(f"{text}{flow.name}.topics = (\n{flow.name}.tasks.max = x\n")
     mirror.process.send_signal(signal.SIGHUP)
     eventually(lambda: "config.rejected" in mirror.text())
-    flow.ok("alter", "--reset-all")
+    flow.ok("alter", "--reset-all", "--execute")
     eventually(lambda: flow.holders().keys(), until=lambda topics: topics == {flow.steady})
     way_back = f"T->{flow.alias}"
     right = text.replace(f"topics = {flow.steady}", f"topics = {flow.other}")

@@ -12,14 +12,8 @@ from subprocess import Popen, TimeoutExpired
 import pytest
 
 from mm2.core.leadership.state_machine import RENEW_MS
-from mm2.protocol.control_records import (
-    BundleState,
-    DesiredFlowState,
-    FlowState,
-    Lease,
-    encode_desired_state,
-    encode_lease,
-)
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import BundleState, DesiredFlowState, FlowState, Lease
 from mm2.protocol.progress_records import BundleProgress
 from tests.support.batches import CODECS, Plain, write_batch
 from tests.support.bundle import Bench
@@ -144,14 +138,14 @@ def test_a_task_that_slept_while_its_flow_was_stopped_leaves_its_positions_alone
         _await(cluster_b, remote, 10)
         eventually(lambda: _positions(cluster_b, unique), until=lambda found: found[-1:] == [9])
         lease = Lease(epoch=bench.epoch, owner="n", lasts_ms=4_000)
-        bench.tell(*encode_lease(lease))
+        bench.tell(*encode_control(lease))
         write(cluster_a.bootstrap, topic_name, _numbered(10, 10))
         bench.command(BundleState.RUNNING)
         eventually(partial(_renewed, bench, lease), until=lambda report: report.generation == 2)
         freeze(frozen.pid)
         time.sleep(4.5)  # The lease is told by the clock of the machine.
         before = _positions(cluster_b, unique)
-        bench.tell(*encode_desired_state(DesiredFlowState(state=FlowState.STOPPED)))
+        bench.tell(*encode_control(DesiredFlowState(state=FlowState.STOPPED)))
         frozen.send_signal(signal.SIGCONT)
         assert _status_of_led(bench, lease, frozen) != 0, "it says that it did not drain"
     assert _positions(cluster_b, unique) == before
@@ -159,7 +153,7 @@ def test_a_task_that_slept_while_its_flow_was_stopped_leaves_its_positions_alone
 
 def _renewed(bench: Bench, lease: Lease) -> BundleProgress:
     """The last report of a task whose leader renews its lease at each look."""
-    bench.tell(*encode_lease(lease))
+    bench.tell(*encode_control(lease))
     return bench.reports()[-1]
 
 
@@ -167,7 +161,7 @@ def _status_of_led(bench: Bench, lease: Lease, task: Popen[bytes]) -> int | None
     """How a task ends whose leader is there: renewals at their distance would make it go on."""
 
     def status() -> int | None:
-        bench.tell(*encode_lease(lease))
+        bench.tell(*encode_control(lease))
         with suppress(TimeoutExpired):
             return task.wait(RENEW_MS / 1_000)
         return None

@@ -22,7 +22,7 @@ from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
 from flows.checkpoint.outbox import CheckpointOutbox
 from mm2.core.filters import build_group_filter, build_topic_filter
-from mm2.core.mirror_records import OffsetSync
+from mm2.core.internal_records import OffsetSync
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.checkpoint_rules import CommittedOffset, Renaming

@@ -11,14 +11,14 @@ import pytest
 
 from mm2.client import MirrorClient, blocking, remote_cluster_utils
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
+from mm2.core.internal_records import Checkpoint, Heartbeat
 from mm2.core.java_regex import JavaPattern
-from mm2.core.mirror_records import Checkpoint, Heartbeat
 from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.demo.broker_settings import free_ports
 from mm2.errors import InvalidArgument, Unavailable
 from mm2.kafka.client_errors import UnknownTopic
 from tests.support.cluster import Cluster
-from tests.support.layout import free_ports
 from tests.support.records import Sample, create_topic, produce, produce_transaction
 
 pytestmark = pytest.mark.broker

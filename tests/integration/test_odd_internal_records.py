@@ -9,7 +9,8 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
-from flows.source.forward.recode import DecodedRecord, encode, keyed_body
+from flows.source.forward.recode import encode
+from flows.source.forward.record_body import DecodedRecord, keyed_body
 from mm2.cli.mm2 import main
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import ClusterError

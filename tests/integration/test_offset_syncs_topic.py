@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties

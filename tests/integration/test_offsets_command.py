@@ -18,11 +18,11 @@ from mm2.cli.mm2 import main
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
 from mm2.core.translation.checkpoint_rules import CommittedOffset
+from mm2.demo.broker_settings import free_ports
 from mm2.kafka.admin import Admin
 from mm2.protocol.progress_records import BundleProgress, encode_progress
 from tests.support.cluster import Cluster
 from tests.support.groups import join_as_connect_worker
-from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, commit_group, consume, create_topic, produce
@@ -83,7 +83,7 @@ def flow(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) ->
 def test_positions_are_moved_shown_and_deleted(flow: _Flow, tmp_path: Path) -> None:
     """C196-C204, before the flow has ever run."""
     assert flow.positions() == {}
-    shown = flow.ok("alter", "--topic", flow.topic, "--to-offset", "4", "--dry-run")
+    shown = flow.ok("alter", "--topic", flow.topic, "--to-offset", "4")
     assert [line.split() for line in shown.splitlines()] == [
         ["TOPIC", "PARTITION", "POSITION", "NEW", "NEXT"],
         [flow.topic, "0", "-", "3", "4"],

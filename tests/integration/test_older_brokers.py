@@ -10,9 +10,10 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from mm2.demo.kafka_jars import KAFKA_VERSION
 from tests.support.cluster import KafkaCluster, running
 from tests.support.eventually import eventually
-from tests.support.layout import KAFKA_VERSION, OLDER_VERSION
+from tests.support.layout import OLDER_VERSION
 from tests.support.mirror import Mirror, properties
 from tests.support.records import (
     CODECS,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from mm2.protocol.bundle_spec import FetchSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
@@ -52,8 +51,8 @@ def test_partitions_are_read_in_our_rack_and_elsewhere_when_its_broker_is_gone(
     create_topic(two_racks.bootstrap, topic_name, _PARTITIONS, replication_factor=3)
     produce(two_racks.bootstrap, topic_name, _samples(0))
     assert len(_leaders(two_racks, topic_name)) > 1, "some are led in other racks"
-    fetch = FetchSpec(max_wait_ms=100, rack="west")
-    bench = Bench(two_racks, cluster_b, unique, {topic_name: _PARTITIONS}, fetch=fetch)
+    topics = {topic_name: _PARTITIONS}
+    bench = Bench(two_racks, cluster_b, unique, topics, consumer={"client.rack": "west"})
     remote = bench.remote(topic_name)
     with bench.running():
         consume(cluster_b.bootstrap, remote, 40)

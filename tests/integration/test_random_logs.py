@@ -19,13 +19,13 @@ from confluent_kafka.admin._resource import ResourceType
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from mm2.kafka.wire.compression import Compression
-from mm2.protocol.bundle_spec import FetchSpec
+from mm2.kafka.wire.compression import CODEC_NAMES
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.raw import log_of
 from tests.support.records import CODECS, DEADLINE_S, create_topic, ends, everything
+from tests.support.specs import data_settings
 
 pytestmark = pytest.mark.broker
 
@@ -188,13 +188,13 @@ def _check(source: Cluster, target: Cluster, seed: int, *, read_committed: bool)
     author.write(120)
     author.end_all()
     _clean(source, author)
-    fetch = FetchSpec(
-        max_wait_ms=50,
-        max_partition_bytes=random.choice((300, 5_000, 1 << 20)),
+    data = data_settings(
+        fetch_wait_ms=50,
+        fetch_partition_bytes=random.choice((300, 5_000, 1 << 20)),
         read_committed=read_committed,
+        codec=random.choice((None, None, random.choice(CODEC_NAMES))),
     )
-    changes = {"compression": random.choice((None, None, Compression(random.randrange(5))))}
-    bench = Bench(source, target, unique, dict.fromkeys(topics, 1), fetch, changes=changes)
+    bench = Bench(source, target, unique, dict.fromkeys(topics, 1), data)
     with bench.running():
         author.write(30)
     author.write(20)

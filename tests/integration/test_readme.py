@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.harness.bench.outcome import JAVA, OURS, load
-from tests.harness.demo.run import demo_run
+from tests.harness.demo_process import demo_run
 from tests.support.cluster import Cluster
-from tests.support.eventually import PATIENCE_S
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.layout import ROOT
 from tests.support.mirror import QUICK, Mirror
 from tests.support.records import Sample, consume, create_topic, produce
@@ -25,10 +25,13 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 BIN = Path(sys.executable).parent
 
 DEMO = "./scripts/demo"
+CLUSTERS = ".venv/bin/mm2 demo --clusters-only"
 DEMO_ONCE = "./scripts/demo --once"
 BENCH = "./scripts/bench all --json bench.json"
 VALIDATE = ".venv/bin/mm2 config validate mm2.properties"
 MIRROR = ".venv/bin/connect-mirror-maker mm2.properties"
+_CLUSTERS_STARTED_AT = 4
+"""Commands of the tutorial between the demo's start and that of clusters without a mirror."""
 
 
 def _blocks(page: Path, language: str) -> list[str]:
@@ -44,9 +47,13 @@ def test_the_readme_shows_no_command_that_is_not_run_here() -> None:
 
 
 def test_the_tutorial_shows_no_command_that_is_not_run_here() -> None:
-    first, *tools, validate, mirror = _commands(TUTORIAL)
-    assert [first, validate, mirror] == [DEMO, VALIDATE, MIRROR]
-    assert len([tool for tool in tools if "org.apache.kafka.tools." in tool]) == len(tools) == 4
+    first, *shown = _commands(TUTORIAL)
+    assert first == DEMO
+    assert shown[_CLUSTERS_STARTED_AT] == CLUSTERS
+    assert MIRROR in shown
+    tools = [line for line in shown if "org.apache.kafka.tools." in line]
+    ours = [line for line in shown if line.startswith(".venv/bin/mm2 ")]
+    assert (len(tools), len(ours), len(shown)) == (9, 9, 19)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -55,9 +62,8 @@ def test_links_to_files_lead_to_files(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("page", [README, TUTORIAL], ids=lambda page: page.name)
-def test_the_properties_shown_are_valid(page: Path, tmp_path: Path) -> None:
-    (text,) = _blocks(page, "properties")
+def test_the_properties_shown_are_valid(tmp_path: Path) -> None:
+    (text,) = _blocks(README, "properties")
     (tmp_path / "mm2.properties").write_text(text)
     command = [str(BIN / "mm2"), *shlex.split(VALIDATE)[1:]]
     told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -105,33 +111,91 @@ def test_the_benchmark_compares_both_mirrors(tmp_path: Path) -> None:
 
 @pytest.mark.broker
 @pytest.mark.spark
-def test_the_tutorial_works_as_written(tmp_path: Path) -> None:
-    _, topics, create, write, read, *_ = _commands(TUTORIAL)
+def test_the_tutorial_s_demo_works_as_written(tmp_path: Path) -> None:
+    topics, create, write, read = _commands(TUTORIAL)[1 : 1 + _CLUSTERS_STARTED_AT]
     with demo_run(tmp_path, [DEMO, "--free-ports"]) as run:
         text = run.wait_for("Records arrive", timeout=4 * PATIENCE_S)
-        ports = dict(re.findall(r"([AB]) on 127\.0\.0\.1:(\d+)", text))
-        assert {"A.orders", "A.customers", "A.shapes"} <= {*_tool(topics, ports).split()}
-        _tool(create, ports)
-        _tool(write, ports)
-        assert _tool(read, ports).split() == ["hello", "world"]
+        terminal = _Terminal(tmp_path, text)
+        assert {"A.orders", "A.customers", "A.shapes"} <= {*terminal.run(topics).split()}
+        terminal.run(create)
+        terminal.run(write)
+        assert terminal.run(read).split() == ["hello", "world"]
         run.process.send_signal(signal.SIGINT)
         assert run.wait(60) == 0, run.text()
         assert run.left() == []
 
 
-def _tool(command: str, ports: dict[str, str]) -> str:
-    here = command.replace(":9092", f":{ports['A']}").replace(":9192", f":{ports['B']}")
-    done = subprocess.run(
-        here,
-        shell=True,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+@pytest.mark.broker
+@pytest.mark.spark
+def test_the_tutorial_s_own_mirror_works_as_written(tmp_path: Path) -> None:
+    commands = _commands(TUTORIAL)[2 + _CLUSTERS_STARTED_AT :]
+    started = commands.index(MIRROR)
+    prepare, use = commands[:started], commands[started + 1 :]
+    with demo_run(tmp_path, [*_installed(CLUSTERS), "--free-ports"]) as run:
+        text = run.wait_for("The clusters run", timeout=PATIENCE_S)
+        terminal = _Terminal(tmp_path, text)
+        *_, examined, planned = map(terminal.run, prepare)
+        assert {line.split()[0] for line in examined.splitlines()} == {"ok"}
+        assert "2 records behind" in planned
+        with Mirror(tmp_path, (tmp_path / "mm2.properties").read_text()) as mirror:
+            _use(terminal, use)
+            assert mirror.stop() == 0
+            mirror.wait_gone()
+        run.process.send_signal(signal.SIGINT)
+        assert run.wait(60) == 0, run.text()
+        assert run.left() == []
+
+
+def _use(terminal: _Terminal, commands: list[str]) -> None:
+    read, status, topics, verify, first, plan, execute, second = commands
+    assert terminal.run(read).split() == ["hello", "world"]
+    eventually(lambda: terminal.status_of(status) == 0)
+    eventually(lambda: "100" in terminal.run(topics).splitlines()[1].split())
+    assert terminal.run(verify).split()[-1] == "equal"
+    assert terminal.run(first).split() == ["hello"]
+    for command in (plan, execute):
+        assert "readers" in terminal.run(command)
+    assert terminal.run(second).split() == ["world"]
+
+
+class _Terminal:
+    """Runs commands in a folder, as they are shown but for the ports, and where mm2 is."""
+
+    def __init__(self, folder: Path, demo: str) -> None:
+        self._folder = folder
+        self._ports = dict(re.findall(r"([AB]) on 127\.0\.0\.1:(\d+)", demo))
+
+    def run(self, command: str) -> str:
+        done = self._run(command)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def status_of(self, command: str) -> int:
+        return self._run(command).returncode
+
+    def _run(self, command: str) -> subprocess.CompletedProcess[str]:
+        changes = {
+            ":9092": f":{self._ports['A']}",
+            ":9192": f":{self._ports['B']}",
+            ".venv/bin/": f"{BIN}/",
+            "build/kafka/": f"{ROOT}/build/kafka/",
+        }
+        for shown, here in changes.items():
+            command = command.replace(shown, here)
+        return subprocess.run(
+            command,
+            shell=True,
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE_S,
+            check=False,
+        )
+
+
+def _installed(command: str) -> list[str]:
+    program, *arguments = shlex.split(command)
+    return [str(BIN / Path(program).name), *arguments]
 
 
 @pytest.mark.broker

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from mm2.protocol.control_records import Assignment, decode
+from mm2.protocol.control_codec import decode_control
+from mm2.protocol.control_records import Assignment
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, one_way
@@ -60,7 +61,9 @@ def _text(source: Cluster, target: Cluster, topic: str, **more: str) -> str:
 
 def _assignments(cluster: Cluster) -> list[Assignment]:
     """All assignments of the last leader, in order."""
-    entries = [decode(r.key, r.value) for r in records_in(log_of(cluster.bootstrap, _CONTROL))]
+    entries = [
+        decode_control(r.key, r.value) for r in records_in(log_of(cluster.bootstrap, _CONTROL))
+    ]
     found = [entry for entry in entries if isinstance(entry, Assignment)]
     return [entry for entry in found if entry.epoch == max(each.epoch for each in found)]
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from flows.checkpoint.translation_followers import SyncFollower
 from mm2.cli.mm2 import main
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.runs import Run

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from mm2.protocol.bundle_spec import ErrorSpec
 from mm2.protocol.progress_records import PartitionProgress
 from tests.support.batches import Plain, write_batch
 from tests.support.bundle import Bench
@@ -17,6 +17,7 @@ from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.raw import contents, log_of, records_in, write
 from tests.support.records import create_topic
+from tests.support.specs import error_settings
 
 pytestmark = pytest.mark.broker
 
@@ -64,7 +65,7 @@ def test_refused_records_go_to_the_dead_letter_topic_and_the_others_arrive_in_or
     ]
     letters = f"{unique}-letters"
     create_topic(cluster_b.bootstrap, letters)
-    spec = ErrorSpec(tolerates=True, dead_letter_topic=letters, context_headers=True)
+    spec = error_settings(tolerates=True, dead_letter_topic=letters, context_headers=True)
     bench = Bench(
         cluster_a,
         cluster_b,
@@ -120,7 +121,7 @@ def test_without_a_dead_letter_topic_refused_records_are_counted_and_skipped(
             "max.message.bytes": "4000",
             "message.timestamp.after.max.ms": "3600000",  # the default since 4.0
         },
-        changes={"errors": ErrorSpec(tolerates=True)},
+        changes={"errors": error_settings(tolerates=True)},
     )
     remote = bench.remote(topic_name)
     with bench.running():
@@ -144,7 +145,7 @@ def test_a_dead_letter_that_is_refused_too_stops_the_partition(
         unique,
         {topic_name: 1},
         remote_configs=_COMPACTED,
-        changes={"errors": ErrorSpec(tolerates=True, dead_letter_topic=letters)},
+        changes={"errors": error_settings(tolerates=True, dead_letter_topic=letters)},
     )
     with bench.running():
         report = eventually(
@@ -169,7 +170,7 @@ def test_a_stopped_partition_goes_on_by_itself_when_the_target_is_mended(
         unique,
         {topic_name: 1},
         remote_configs={"max.message.bytes": "4000"},
-        changes={"errors": ErrorSpec(retry_delay_s=0.5)},
+        changes={"errors": error_settings(retry_delay=timedelta(seconds=0.5))},
     )
     remote = bench.remote(topic_name)
     with bench.running():

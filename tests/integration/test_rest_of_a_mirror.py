@@ -19,13 +19,14 @@ from aiohttp import ClientSession
 
 from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import load_maker
-from mm2.protocol.command_records import Alterations, encode_command
+from mm2.demo.broker_settings import free_ports
+from mm2.herder.view.followed_flows import FollowedFlows
+from mm2.protocol.command_records import Alterations
+from mm2.protocol.control_codec import encode_control
 from mm2.rest.flow_connectors import FlowConnectors
-from mm2.rest.followed_flows import FlowViews
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually, eventually_async
 from tests.support.kafbat import ANSWERS, check_answer
-from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, consume, create_topic, produce
@@ -66,7 +67,7 @@ class _Running:
 
     def alter(self, changes: Mapping[str, str]) -> None:
         """As one does who may write to the control topic, and asks nobody."""
-        key, value = encode_command(Alterations(changes=changes, time_ms=time.time_ns() // 10**6))
+        key, value = encode_control(Alterations(changes=changes, time_ms=time.time_ns() // 10**6))
         topic = f"mm2-control.{self.alias}.internal"
         produce(self.target.bootstrap, topic, [Sample(key=key, value=value)])
 
@@ -128,7 +129,7 @@ async def _node(file: Path) -> AsyncIterator[Client]:
     maker = load_maker(file)
     flows = [flow_config(maker, flow) for flow in maker.cluster_pairs()]
     async with asyncio.TaskGroup() as tasks, asyncio.timeout(120):
-        views = FlowViews(tasks, idle_s=1)
+        views = FollowedFlows(tasks, idle_s=1)
         async with interface(FlowConnectors(lambda: flows, views)) as client:
             yield client
 

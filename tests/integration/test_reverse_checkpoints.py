@@ -20,10 +20,10 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 
 from flows.checkpoint.checkpoint_flow import run_checkpoints
-from flows.source.forward.batch import Batch
+from flows.source.forward.record_batch import Batch
 from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import load_maker
-from mm2.core.mirror_records import Checkpoint
+from mm2.core.internal_records import Checkpoint
 from mm2.core.model import ClusterAlias, GroupId, SourceAndTarget, TopicName
 from mm2.core.model import TopicPartition as OurPartition
 from mm2.core.policy import build_policy

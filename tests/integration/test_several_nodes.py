@@ -15,8 +15,9 @@ import psutil
 import pytest
 from confluent_kafka import Producer
 
-from flows.source.forward.batch import Batch
-from mm2.protocol.control_records import Lease, decode
+from flows.source.forward.record_batch import Batch
+from mm2.protocol.control_codec import decode_control
+from mm2.protocol.control_records import Lease
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, properties
@@ -43,7 +44,7 @@ class _Flow:
     def lease(self) -> Lease:
         """The last one."""
         records = records_in(log_of(self.target, f"mm2-control.{self.alias}.internal"))
-        entries = [decode(record.key, record.value) for record in records]
+        entries = [decode_control(record.key, record.value) for record in records]
         return [entry for entry in entries if isinstance(entry, Lease)][-1]
 
     def leader(self, nodes: Mapping[str, Mirror]) -> str:

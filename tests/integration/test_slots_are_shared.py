@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
-from mm2.protocol.control_records import Assignment, decode
+from mm2.protocol.control_codec import decode_control
+from mm2.protocol.control_records import Assignment
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties
@@ -48,7 +49,7 @@ def test_two_flows_share_four_slots_and_one_takes_over_what_the_other_leaves(
         """How many tasks have partitions."""
         (target,) = clusters.keys() - {source}
         log = log_of(clusters[target].bootstrap, f"mm2-control.{source}.internal")
-        found = [decode(each.key, each.value) for each in records_in(log)]
+        found = [decode_control(each.key, each.value) for each in records_in(log)]
         assigned = {each.index: each for each in found if isinstance(each, Assignment)}
         return sum(bool(each.partitions) for each in assigned.values())
 

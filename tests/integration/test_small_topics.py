@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from mm2.demo.broker_settings import free_ports
 from mm2.errors import AuthenticationFailed, Unavailable
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import Refused
@@ -18,7 +19,7 @@ from mm2.kafka.logs.read_log import Record, read_to_end
 from mm2.kafka.writer import Writer
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually_async
-from tests.support.layout import Security, free_ports
+from tests.support.layout import Security
 from tests.support.raw import log_of
 from tests.support.records import Sample, create_topic, produce, produce_transaction
 

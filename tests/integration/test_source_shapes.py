@@ -9,14 +9,14 @@ from itertools import count
 import pytest
 
 from mm2.errors import Fenced
-from mm2.kafka.wire.compression import CODEC_NAMES, Compression
-from mm2.protocol.bundle_spec import FetchSpec
+from mm2.kafka.wire.compression import CODEC_NAMES
 from tests.support.batches import CODECS, Plain, write_batch
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.raw import contents, log_of, write
 from tests.support.records import Sample, create_topic, produce, produce_transaction
+from tests.support.specs import data_settings
 
 pytestmark = pytest.mark.broker
 
@@ -128,13 +128,12 @@ def test_the_codec_that_the_user_asks_for_is_that_of_every_batch(
     create_topic(cluster_a.bootstrap, topic_name)
     batches = [write_batch([*_shapes(), *_shapes(7)], codec_number=number) for number in CODECS]
     write(cluster_a.bootstrap, topic_name, *batches, *batches)
-    asked = Compression(CODEC_NAMES.index(codec))
-    changes = {"compression": asked}
-    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, changes=changes)
+    data = data_settings(codec=codec)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, data)
     with bench.running():
         _copied(bench, topic_name, 14 * len(batches) * 2)
     copy = log_of(cluster_b.bootstrap, bench.remote(topic_name))
-    assert {batch.codec for batch in copy} == {asked.codec}
+    assert {batch.codec for batch in copy} == {CODEC_NAMES.index(codec)}
 
 
 def test_what_compaction_left_is_copied(
@@ -197,8 +196,8 @@ def test_transactions_are_copied_as_a_reader_of_that_isolation_sees_them(
     expected = [b"1", b"2", b"3 aborted", b"4", b"5 aborted", b"6 aborted", b"7"]
     if read_committed:
         expected = [value for value in expected if b"aborted" not in value]
-    fetch = FetchSpec(max_wait_ms=100, read_committed=read_committed)
-    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, fetch)
+    data = data_settings(read_committed=read_committed)
+    bench = Bench(cluster_a, cluster_b, unique, {topic_name: 1}, data)
     remote = bench.remote(topic_name)
     with bench.running():
         look = _values(cluster_b, remote)

@@ -7,12 +7,12 @@ import time
 import pytest
 
 from mm2.core.positions.start_rules import parse_rules
-from mm2.protocol.bundle_spec import FetchSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.raw import log_of, records_in
 from tests.support.records import Sample, create_topic, produce
+from tests.support.specs import data_settings
 
 pytestmark = pytest.mark.broker
 
@@ -51,8 +51,8 @@ def test_partitions_begin_where_their_rules_say(
         f"{unique}:5=2999-01-01T00:00:00Z",
         "nobody=latest",
     ]
-    fetch = FetchSpec(max_wait_ms=100, starts=parse_rules(rules))
-    bench = Bench(cluster_a, cluster_b, unique, {unique: 7}, fetch=fetch)
+    changes = {"starts": parse_rules(rules)}
+    bench = Bench(cluster_a, cluster_b, unique, {unique: 7}, changes=changes)
     expected = {
         0: range(4, 11),
         1: range(10, 11),
@@ -79,8 +79,8 @@ def test_what_comes_while_a_task_is_away_is_not_passed_over(
 ) -> None:
     """A partition that was empty at the first look has a position all the same."""
     create_topic(cluster_a.bootstrap, unique)
-    fetch = FetchSpec(max_wait_ms=100, reset=reset)
-    bench = Bench(cluster_a, cluster_b, unique, {unique: 1}, fetch=fetch)
+    data = data_settings(reset=reset)
+    bench = Bench(cluster_a, cluster_b, unique, {unique: 1}, data)
     with bench.running():
         # It is reported as soon as it is assigned; that it has an end shows that it was looked at.
         eventually(lambda: bench.progress()[unique, 0].end == 0)
@@ -94,8 +94,8 @@ def test_by_duration_passes_over_older_records(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
     _fill(cluster_a, unique, 1)
-    fetch = FetchSpec(max_wait_ms=100, reset="by_duration:PT4H30M")
-    bench = Bench(cluster_a, cluster_b, unique, {unique: 1}, fetch=fetch)
+    data = data_settings(reset="by_duration:PT4H30M")
+    bench = Bench(cluster_a, cluster_b, unique, {unique: 1}, data)
     with bench.running():
         eventually(lambda: _copied(cluster_b, bench.remote(unique), 0) == [5, 6, 7, 8, 9])
 
@@ -104,8 +104,9 @@ def test_with_none_a_partition_stops_and_says_why(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
     _fill(cluster_a, unique, 2)
-    fetch = FetchSpec(max_wait_ms=100, reset="none", starts=parse_rules([f"{unique}:1=earliest"]))
-    bench = Bench(cluster_a, cluster_b, unique, {unique: 2}, fetch=fetch)
+    data = data_settings(reset="none")
+    changes = {"starts": parse_rules([f"{unique}:1=earliest"])}
+    bench = Bench(cluster_a, cluster_b, unique, {unique: 2}, data, changes=changes)
     with bench.running():
         eventually(lambda: _copied(cluster_b, bench.remote(unique), 1) == list(range(10)))
         stopped = eventually(

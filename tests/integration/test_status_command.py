@@ -18,10 +18,10 @@ from mm2.cli.mm2 import main
 from mm2.core.connect.status_records import RunState, Status
 from mm2.core.connect.status_table import StatusTable
 from mm2.core.model import SOURCE_CONNECTOR
+from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
 from tests.support.connect import statuses_of
 from tests.support.eventually import eventually
-from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties
 from tests.support.records import Sample, create_topic, produce
 

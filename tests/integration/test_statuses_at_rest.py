@@ -10,16 +10,17 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from mm2.connect.connector import Connector, read_connector
-from mm2.connect.connector_status import IdleConnectorStatuses
+from mm2.connect.idle_statuses import IdleConnectorStatuses
 from mm2.connect.memory_store import MemoryStore
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import WorkerStatusTopic
-from mm2.core.connect.config_records import ConnectorConfig, TargetState, WantedState
-from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey, encode_status
+from mm2.core.connect.config_records import ConnectorConfig, ConnectorTarget, TargetState
+from mm2.core.connect.status_records import ConnectorKey, RunState, Status, TaskKey
 from mm2.core.connect.status_table import StatusTable
 from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.writer import Writer
-from mm2.protocol.control_records import Lease, LeaseState, encode_lease
+from mm2.protocol.control_codec import encode_control
+from mm2.protocol.control_records import Lease, LeaseState
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually_async
 from tests.support.records import create_topic
@@ -57,7 +58,7 @@ class _Worker:
             "target.cluster.alias": "B",
             "source.cluster.bootstrap.servers": "127.0.0.1:1",
         }
-        await self.store.add(ConnectorConfig(name, config), WantedState(name, state))
+        await self.store.add(ConnectorConfig(name, config), ConnectorTarget(name, state))
         self.known[name] = read_connector(config, self.config)
         return self.known[name]
 
@@ -92,7 +93,7 @@ class _Worker:
             lasts_ms=_LED_FOR_MS,
         )
         async with Writer("B", self.servers) as writer:
-            await writer.send(topic, *encode_lease(lease), partition=0)
+            await writer.send(topic, *encode_control(lease), partition=0)
 
 
 async def test_what_a_killed_leader_has_left_is_put_right(cluster_b: Cluster, unique: str) -> None:
@@ -108,7 +109,7 @@ async def test_what_a_killed_leader_has_left_is_put_right(cluster_b: Cluster, un
     async with asyncio.timeout(3 * PATIENCE_S), worker.running():
         for name in ("stopped", "paused", "runs", "led", "deleted"):
             keys = (ConnectorKey(name), TaskKey(name, 0))
-            await worker.board.write(name, [encode_status(key, status) for key in keys])
+            await worker.board.write(name, [(key, status) for key in keys])
         others = {"stopped": "STOPPED", "paused": "PAUSED", "paused-0": "PAUSED"}
         runs = {"runs": "RUNNING", "runs-0": "RUNNING"}
         still = {"led": "RUNNING", "led-0": "RUNNING"}

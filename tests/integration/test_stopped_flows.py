@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
+from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.layout import free_ports
 from tests.support.mirror import Mirror, properties, worker_pids
 from tests.support.process import freeze
 from tests.support.raw import log_of, records_in

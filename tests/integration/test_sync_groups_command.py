@@ -15,14 +15,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.mirror_records import Checkpoint, OffsetSync
+from mm2.core.internal_records import Checkpoint, OffsetSync
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.runs import UNKNOWN_LOGS, Block, Logs, Run, Runs
+from mm2.demo.broker_settings import free_ports
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.layout import free_ports
 from tests.support.records import Sample, commit_group, create_topic, group_member, produce
 
 pytestmark = pytest.mark.broker

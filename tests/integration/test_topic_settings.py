@@ -12,7 +12,8 @@ from mm2.core.filters import build_config_property_filter
 from mm2.core.model import TopicName
 from mm2.core.topics.remote_configs import AlterConfig, ConfigOperation
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic
-from mm2.herder.topics.config_sync import TopicSettings, alter_configs, create_topics, grow_topics
+from mm2.herder.topics.config_sync import TopicSettings, alter_configs
+from mm2.herder.topics.topic_creation import create_topics, grow_topics
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import Refused, UnknownTopic
 from mm2.kafka.flow_clusters import FlowClusters

@@ -115,10 +115,10 @@ async def test_jobs_run_at_their_intervals_or_not_at_all(
         leader = FlowLeading(
             flow.config,
             node="test",
-            share=NodeAssignments(could=frozenset({str(flow.config.flow)})),
+            share=NodeAssignments(eligible=frozenset({str(flow.config.flow)})),
             stopping=asyncio.Event(),
             work=lambda term, _: SourceController(
-                flow.config, flow.clusters, _Idle(), term, hear=lambda *_: None
+                flow.config, flow.clusters, _Idle(), term, on_failure=lambda *_: None
             ).run(),
         )
         second = TopicName(f"{flow.remote}-2")

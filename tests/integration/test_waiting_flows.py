@@ -126,10 +126,10 @@ def test_a_flow_that_waits_for_an_epoch_stops(tmp_path: Path) -> None:
     async def work() -> None:
         config, asked = _config(tmp_path / "mm2.properties", 1), asyncio.Event()
         board, writer = ControlTopicState("B", {}, "control"), Writer("B", {})
-        term = LeadershipTerm(board, writer, epoch=1, advance=asked.set)
+        term = LeadershipTerm(config, board, writer, epoch=1, advance=asked.set)
         await term.next_epoch()
         async with asyncio.timeout(_WITHIN_S), admin_clients(config) as clusters:
-            flow = SourceController(config, clusters, _Nothing(), term, hear=lambda *_: None)
+            flow = SourceController(config, clusters, _Nothing(), term, on_failure=lambda *_: None)
             running = asyncio.create_task(flow.run())
             await asked.wait()
             term.stopping.set()

@@ -60,15 +60,15 @@ async def test_a_broker_answers_with_news_only(cluster_a: Cluster, topic_name: s
             return [p.partition for p in (await _fetched(client, session)).partitions]
 
         for where in wheres:
-            session.want(where, 0)
+            session.fetch(where, 0)
         assert await eventually_async(told, until=lambda seen: seen == []) == []
         batch = write_batch([Plain(value=b"v")])
         await asyncio.to_thread(write, cluster_a.bootstrap, topic_name, batch, partition=3)
         assert await eventually_async(news) == [3]
         assert await news() == [3], "not moved, and so there is still news"
-        session.want(wheres[3], 1)
+        session.fetch(wheres[3], 1)
         assert await news() == []
-        session.want(wheres[3], 0)
+        session.fetch(wheres[3], 0)
         assert await news() == [3]
         session.drop(wheres[3])
         assert await news() == []
@@ -79,7 +79,7 @@ async def test_a_session_that_was_lost_begins_anew(cluster_a: Cluster, topic_nam
     batch = write_batch([Plain(value=b"v")])
     await asyncio.to_thread(write, cluster_a.bootstrap, topic_name, batch)
     session = FetchSession(_MOST)
-    session.want(TopicPartition(TopicName(topic_name), 0), 0)
+    session.fetch(TopicPartition(TopicName(topic_name), 0), 0)
     async with wire(cluster_a.bootstrap, topic_name) as client:
         assert (await _fetched(client, session)).session != 0
         session._session += 1

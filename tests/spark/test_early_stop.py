@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from mm2.demo.processes import Watched
 from tests.support.eventually import eventually
 from tests.support.family import family_of, javas
-from tests.support.process import Watched
 
 pytestmark = pytest.mark.spark
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import sys
 import threading
@@ -14,11 +15,13 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from flows.spark.engine import BundleFailed, SparkEngine
+from flows.spark.engine import SparkEngine
+from flows.spark.spark_job import JobFailed
 from mm2.errors import FatalError
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support import virtual_time
@@ -61,7 +64,7 @@ async def test_one_bundle_fails_another_goes_on_and_nothing_is_left_behind(tmp_p
     before = family_of(psutil.Process())
     async with _engine(task) as engine:
         steady = asyncio.ensure_future(engine.run(sample_spec(index=1)))
-        with pytest.raises(BundleFailed, match="ValueError: of bundle 0"):
+        with pytest.raises(JobFailed, match="ValueError: of bundle 0"):
             await engine.run(sample_spec(index=0))
         assert not steady.done()
         (tmp_path / "go").touch()
@@ -109,6 +112,30 @@ async def test_a_bundles_passwords_are_written_to_no_file() -> None:
             assert await engine.run(spec) == {"characters": len(long)}
     assert written
     assert not [each for each in written if _SECRET.encode() in each]
+
+
+async def test_the_event_log_names_jobs_and_stages_by_their_bundle_and_has_no_passwords(
+    tmp_path: Path,
+) -> None:
+    settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": tmp_path.as_uri()}
+    settings |= {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
+    spec = replace(sample_spec(), source={"sasl.jaas.config": _SECRET})
+    async with _engine(lambda _: {}, settings) as engine:
+        await engine.run(spec)
+    text, entries = _event_log(tmp_path)
+    (start,) = [each for each in entries if each["Event"] == "SparkListenerJobStart"]
+    assert start["Properties"]["spark.jobGroup.id"] == spec.name
+    title = f"mirrors bundle {spec.name}"
+    assert start["Properties"]["spark.job.description"] == title
+    assert [stage["Stage Name"] for stage in start["Stage Infos"]] == [title]
+    assert entries[-1]["Event"] == "SparkListenerApplicationEnd"
+    assert _SECRET not in text
+
+
+def _event_log(folder: Path) -> tuple[str, list[dict[str, Any]]]:
+    (file,) = folder.glob("local-*")
+    text = file.read_text()
+    return text, [json.loads(line) for line in text.splitlines()]
 
 
 @pytest.mark.parametrize("more", [{}, {"spark.driver.extraClassPath": "/nothing.jar"}])
@@ -203,16 +230,22 @@ def test_flows_have_as_many_slots_as_spark_and_a_cluster_decides_itself(
         return {}
 
     slots = SparkEngine(settings, task=task).slots
-    assert slots.join(changed=lambda: None, refused=lambda *_: None).want(9) == share
+    assert slots.join(changed=lambda: None, refused=lambda *_: None).request(9) == share
 
 
-def test_a_node_becomes_warm_in_the_end_also_where_a_cluster_has_no_room_for_it() -> None:
-    def task(_: BundleSpec) -> Totals:
-        return {}
+def test_a_node_is_not_warm_before_a_cluster_has_given_it_an_executor() -> None:
+    engine = SparkEngine({"spark.master": "spark://host:7077"}, task=lambda _: {})
+    warming: Future[bool] = Future()
+    engine._warming = warming
 
-    engine = SparkEngine({"spark.master": "spark://host:7077"}, task=task)
-    engine._warming = Future()
-    virtual_time.run(engine.until_warm())
+    async def work() -> None:
+        warm = asyncio.ensure_future(engine.until_warm())
+        await asyncio.wait({warm}, timeout=600)
+        assert not warm.done()
+        warming.set_result(True)
+        await warm
+
+    virtual_time.run(work())
 
 
 async def test_a_setting_that_spark_refuses_is_a_clear_error() -> None:

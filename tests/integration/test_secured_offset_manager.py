@@ -1,0 +1,221 @@
+"""An offset manager with TLS and log-ins, towards its cluster and towards its clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_INVALID,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+
+from tests.support.certificates import PASSWORD, Certified
+from tests.support.cluster import KafkaCluster
+from tests.support.eventually import eventually
+from tests.support.layout import Security
+from tests.support.offset_manager import (
+    ServedInstance,
+    commit,
+    commit_errors,
+    committed,
+    consumer,
+    served,
+)
+from tests.support.records import create_topic, numbered, produce
+
+pytestmark = pytest.mark.broker
+
+SECRETS = {"manager": "manager-secret", "bob": "bob-secret"}
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+BOTH = "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_SSL,SSL:SSL"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stores")
+
+
+@pytest.fixture(scope="module")
+def authority(folder: Path) -> Certified:
+    authority = Certified.authority("authority")
+    (folder / "authority.pem").write_text(authority.certificate_pem)
+    return authority
+
+
+@pytest.fixture(scope="module")
+def cluster(folder: Path, authority: Certified) -> Iterator[KafkaCluster]:
+    """Its listener SASL_PLAINTEXT has TLS, too."""
+    security = Security(
+        users=SECRETS,
+        keystore=authority.issue("broker").keystore(folder / "broker.p12", authority),
+        keystore_password=PASSWORD,
+    )
+    properties = {"listener.security.protocol.map": BOTH}
+    with KafkaCluster("secured", security=security, properties=properties) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def instance(cluster: KafkaCluster, folder: Path, authority: Certified) -> Iterator[ServedInstance]:
+    settings = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": f'{SCRAM} required username="manager" password="manager-secret";',
+        "ssl.truststore.location": str(authority.truststore(folder / "trust.p12")),
+        "ssl.truststore.password": PASSWORD,
+        "listeners.security.protocol": "SASL_SSL",
+        "listeners.ssl.keystore.location": str(
+            authority.issue("instance").keystore(folder / "instance.p12", authority)
+        ),
+        "listeners.ssl.keystore.password": PASSWORD,
+        "listeners.ssl.key.password": PASSWORD,
+        "offsets.topic.name": "secured-offsets",
+        "offsets.topic.num.partitions": "4",
+        "offsets.topic.replication.factor": "1",
+    }
+    with served(cluster.listeners("SASL_PLAINTEXT"), settings) as (instance,):
+        yield instance
+
+
+def log_in(folder: Path, password: str = SECRETS["bob"]) -> Mapping[str, object]:
+    return {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "bob",
+        "sasl.password": password,
+        "ssl.ca.location": str(folder / "authority.pem"),
+        "auto.offset.reset": "earliest",
+    }
+
+
+def first_of(client: Consumer, topic: str) -> tuple[bytes | None, int]:
+    """The value of the first record, or the code of the error that comes in its place."""
+    client.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
+    message = eventually(lambda: client.poll(1), until=lambda found: found is not None)
+    assert message is not None
+    error = message.error()
+    return (None, error.code()) if error else (message.value(), 0)
+
+
+def test_a_client_that_logs_in_reads_and_keeps_offsets_as_itself(
+    cluster: KafkaCluster, instance: ServedInstance, folder: Path, unique: str
+) -> None:
+    open_topic, closed_topic = f"{unique}-open", f"{unique}-closed"
+    for topic in (open_topic, closed_topic):
+        create_topic(cluster.bootstrap, topic, 1)
+        produce(cluster.bootstrap, topic, numbered(0, 1))
+    rights = [
+        AclBinding(
+            *(ResourceType.TOPIC, closed_topic, ResourcePatternType.LITERAL, "User:bob", "*"),
+            *(operation, permission),
+        )
+        for operation, permission in (
+            (AclOperation.DESCRIBE, AclPermissionType.ALLOW),
+            (AclOperation.READ, AclPermissionType.DENY),
+        )
+    ]
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    for made in admin.create_acls(rights).values():
+        made.result()
+    with consumer([instance], unique, **log_in(folder)) as client:
+        commit(client, TopicPartition(open_topic, 0, 1))
+        assert committed(client, open_topic) == [1]
+        assert first_of(client, open_topic) == (b"0", 0)
+        denied = KafkaError.TOPIC_AUTHORIZATION_FAILED
+        assert first_of(client, closed_topic) == (None, denied)
+
+
+def test_the_cluster_says_for_which_groups_a_client_commits_and_fetches(
+    cluster: KafkaCluster, instance: ServedInstance, folder: Path, unique: str
+) -> None:
+    create_topic(cluster.bootstrap, unique, 1)
+    closed_topic = f"{unique}-closed"
+    create_topic(cluster.bootstrap, closed_topic, 1)
+    shown, hidden = f"{unique}-shown", f"{unique}-hidden"
+    literal = ResourcePatternType.LITERAL
+    rights = [
+        AclBinding(kind, name, literal, "User:bob", "*", operation, permission)
+        for kind, name, operation, permission in (
+            (ResourceType.GROUP, shown, AclOperation.DESCRIBE, AclPermissionType.ALLOW),
+            (ResourceType.GROUP, hidden, AclOperation.ALL, AclPermissionType.DENY),
+            (ResourceType.TOPIC, closed_topic, AclOperation.READ, AclPermissionType.DENY),
+        )
+    ]
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    for made in admin.create_acls(rights).values():
+        made.result()
+    here, there = TopicPartition(unique, 0, 1), TopicPartition(closed_topic, 0, 1)
+    with consumer([instance], unique, **log_in(folder)) as client:
+        commit(client, here)
+        no_topic = KafkaError.TOPIC_AUTHORIZATION_FAILED
+        assert commit_errors(client, here, there) == [no_topic] * 2
+        assert committed(client, unique) == [1]
+    with consumer([instance], shown, **log_in(folder)) as client:
+        assert committed(client, unique) == [OFFSET_INVALID]
+        assert commit_errors(client, here) == [KafkaError.GROUP_AUTHORIZATION_FAILED]
+        assert committed(client, unique) == [OFFSET_INVALID]
+    with consumer([instance], hidden, **log_in(folder)) as client:
+        assert commit_errors(client, here) == [KafkaError.GROUP_AUTHORIZATION_FAILED]
+        with pytest.raises(KafkaException) as refused:
+            client.committed([TopicPartition(unique, 0)], timeout=10)
+        assert refused.value.args[0].code() == KafkaError.GROUP_AUTHORIZATION_FAILED
+
+
+def test_offsets_of_topics_that_a_client_may_not_see_are_not_told(
+    cluster: KafkaCluster, instance: ServedInstance, folder: Path, unique: str
+) -> None:
+    hidden = f"{unique}-hidden"
+    for topic in (unique, hidden):
+        create_topic(cluster.bootstrap, topic, 1)
+    with consumer([instance], unique, **log_in(folder)) as client:
+        commit(client, TopicPartition(unique, 0, 1), TopicPartition(hidden, 0, 2))
+        right = AclBinding(
+            *(ResourceType.TOPIC, hidden, ResourcePatternType.LITERAL, "User:bob", "*"),
+            *(AclOperation.ALL, AclPermissionType.DENY),
+        )
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        for made in admin.create_acls([right]).values():
+            made.result()
+        asked = [TopicPartition(topic, 0) for topic in (unique, hidden)]
+        seen, unseen = client.committed(asked, timeout=30)
+        assert (seen.offset, seen.error) == (1, None)
+        assert unseen.error
+        assert unseen.error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+
+
+def test_who_does_not_know_the_password_is_not_let_in(
+    instance: ServedInstance, folder: Path, unique: str
+) -> None:
+    heard: list[int] = []
+    wrong = {**log_in(folder, "guessed"), "error_cb": lambda error: heard.append(error.code())}
+    with consumer([instance], unique, **wrong) as client:
+
+        def ask() -> list[int]:
+            with pytest.raises(KafkaException):
+                client.list_topics(timeout=2)
+            client.poll(0)
+            return heard
+
+        eventually(ask, until=lambda seen: KafkaError._AUTHENTICATION in seen)
+
+
+def test_who_does_not_log_in_learns_nothing(
+    instance: ServedInstance, folder: Path, unique: str
+) -> None:
+    with consumer([instance], unique, **log_in(folder)) as client:
+        assert committed(client, "orders") == [-1001]
+    without = {"security.protocol": "SSL", "ssl.ca.location": str(folder / "authority.pem")}
+    with (
+        consumer([instance], unique, **without) as client,
+        pytest.raises(KafkaException),
+    ):
+        client.list_topics(timeout=3)

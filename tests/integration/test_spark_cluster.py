@@ -1,0 +1,173 @@
+"""A mirror on a standalone cluster of Spark: copies on its workers, and on those that are left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from flows.spark.engine import SparkEngine
+from flows.spark.spark_job import JobFailed
+from flows.spark.standalone_master import _applications, is_forgotten
+from mm2.cli.mm2 import main
+from mm2.protocol.bundle_spec import BundleSpec
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.mirror import Mirror, one_way, worker_pids
+from tests.support.records import Sample, consume, create_topic, produce
+from tests.support.spark_cluster import SparkCluster
+from tests.support.specs import sample_spec
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+_PARTITIONS = 4
+_INTERPRETER = Path(sys.executable).resolve()
+_SECRET = "v3ry-s3cret-of-the-cluster"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkCluster]:
+    """A cluster that knows its applications by a secret, and has two workers of one core."""
+    settings = {
+        "spark.authenticate": "true",
+        "spark.network.crypto.enabled": "true",
+        "spark.authenticate.secret": _SECRET,
+    }
+    with SparkCluster(workers=2, settings=settings) as found:
+        yield found
+
+
+class _Copying:
+    """Writes a record to each partition of a topic, and waits for the copies."""
+
+    def __init__(self, source: Cluster, target: Cluster, topic: str) -> None:
+        self._source, self._target, self._topic = source, target, topic
+        self._rounds = 0
+        create_topic(source.bootstrap, topic, _PARTITIONS)
+
+    def goes_on(self) -> None:
+        self._rounds += 1
+        value = b"%d" % self._rounds
+        samples = [Sample(value=value, partition=n) for n in range(_PARTITIONS)]
+        produce(self._source.bootstrap, self._topic, samples)
+        remote = f"{self._source.name}.{self._topic}"
+        consume(self._target.bootstrap, remote, self._rounds * _PARTITIONS, timeout=100)
+
+
+@pytest.mark.broker
+def test_a_flow_copies_on_all_workers_and_goes_on_when_one_is_replaced(
+    spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    copying = _Copying(cluster_a, cluster_b, unique)
+    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
+        copying.goes_on()
+        eventually(spark.tasks, until=lambda count: count == 2)
+        spark.kill_worker(spark.workers[0])
+        spark.add_worker()
+        copying.goes_on()
+        # Of tasks, which run in executors: their log is the driver's.
+        eventually(mirror.text, until=lambda text: '"event": "source.' in text)
+        assert mirror.stop() == 0
+        assert _SECRET not in mirror.text()
+
+
+@pytest.mark.thorough
+@pytest.mark.broker
+def test_a_flow_goes_on_with_the_workers_that_are_left_and_uses_late_ones(
+    spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    since_ms = time.time_ns() // 1_000_000
+    copying = _Copying(cluster_a, cluster_b, unique)
+    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
+        copying.goes_on()
+        eventually(spark.tasks, until=lambda count: count == 2)
+        # The bundle that goes is the one without an executor, which is the harder case.
+        pids = partial(worker_pids, cluster_b.bootstrap, cluster_a.name, since_ms)
+        last = eventually(lambda: pids()[1])
+        (worker,) = [each for each in spark.workers if spark.has_started(each, last)]
+        spark.kill_worker(worker)
+        eventually(mirror.text, until=lambda text: '"event": "spark.too_narrow"' in text)
+        copying.goes_on()
+        spark.add_worker()
+        eventually(spark.tasks, until=lambda count: count == 2)
+        copying.goes_on()
+        assert mirror.stop() == 0
+
+
+@pytest.mark.thorough
+@pytest.mark.broker
+def test_a_flow_goes_on_when_a_new_master_does_not_know_its_application(
+    spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    copying = _Copying(cluster_a, cluster_b, unique)
+    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
+        copying.goes_on()
+        spark.kill_master()
+        spark.start_master()
+        for executor in spark.executors():
+            executor.kill()
+        eventually(mirror.text, until=lambda text: '"event": "spark.restarting"' in text)
+        copying.goes_on()
+        assert mirror.stop() == 0
+
+
+async def test_the_master_says_whether_it_knows_the_application(spark: SparkCluster) -> None:
+    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    engine = SparkEngine(settings, task=lambda _: {})
+    try:
+        await engine.start()
+        context = engine._context
+        assert context is not None
+        _, known = _applications(context, spark.url.removeprefix("spark://"))
+        assert context.applicationId in known
+        assert is_forgotten(context) is False
+    finally:
+        await engine.stop()
+
+
+async def test_executors_without_mm2_are_told_of_with_the_remedy(
+    spark: SparkCluster, tmp_path: Path
+) -> None:
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {_INTERPRETER} -I -S "$@"\n')
+    bare.chmod(0o755)
+    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    engine = SparkEngine(
+        {**settings, "spark.pyspark.python": str(bare), "spark.task.maxFailures": "1"},
+        task=lambda _: {},
+    )
+    with pytest.raises(JobFailed, match=r"no mm2 .*mm2 package-env"):
+        await engine.run(sample_spec())
+    await engine.stop()
+
+
+@pytest.mark.thorough
+async def test_executors_run_from_a_packed_environment_wherever_it_is_unpacked(
+    spark: SparkCluster, tmp_path: Path
+) -> None:
+    archive = tmp_path / "env.tar.gz"
+    packed = CliRunner().invoke(main, ["package-env", str(archive)])
+    assert packed.exit_code == 0, packed.output
+    home = str(spark.home)
+    settings = dict(line.split(" = ") for line in packed.stdout.splitlines())
+    settings |= {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+
+    def task(_: BundleSpec) -> Mapping[str, int]:
+        import flows.source.source_task as found
+
+        return {"is_unpacked": int(str(found.__file__).startswith(f"{home}/work/"))}
+
+    engine = SparkEngine(settings, task=task)
+    try:
+        totals = await engine.run(sample_spec())
+    finally:
+        await engine.stop()
+    assert totals == {"is_unpacked": 1}

@@ -1,0 +1,144 @@
+"""
+Records that Connect's transforms change, between real clusters, on the way that tasks go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from mm2.config.connector_settings import TransformSettings
+from tests.support.bundle import Bench
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.raw import contents
+from tests.support.records import Sample, committed, create_topic, produce
+from tests.support.specs import error_settings
+
+pytestmark = pytest.mark.broker
+
+_CHAIN = {
+    "transforms": "drop,mask,key,take",
+    "transforms.drop.type": "Filter",
+    "transforms.drop.predicate": "isTombstone",
+    "transforms.mask.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+    "transforms.mask.fields": "iban",
+    "transforms.mask.replacement": "***",
+    "transforms.key.type": "org.apache.kafka.connect.transforms.ValueToKey",
+    "transforms.key.fields": "id",
+    "transforms.take.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
+    "transforms.take.field": "id",
+    "predicates": "isTombstone",
+    "predicates.isTombstone.type": "RecordIsTombstone",
+}
+
+
+def _bench(
+    source: Cluster,
+    target: Cluster,
+    unique: str,
+    connect: Mapping[str, str],
+    *,
+    exactly_once: bool = False,
+    **spec: object,
+) -> Bench:
+    create_topic(source.bootstrap, f"{unique}-t")
+    changes = {"transforms": TransformSettings(connect=connect), **spec}
+    topics = {f"{unique}-t": 1}
+    return Bench(source, target, unique, topics, changes=changes, exactly_once=exactly_once)
+
+
+def _topic(bench: Bench) -> str:
+    (topic,) = bench.topics
+    return topic
+
+
+def _payments(count: int) -> list[Sample]:
+    return [
+        Sample(
+            key=b"old",
+            value=None if n % 4 == 3 else b'{"id": %d, "iban": "DE%d", "n": 1.50}' % (n, n),
+            headers=(("h", b"\xff"),),
+            timestamp_ms=1_700_000_000_000 + n,
+        )
+        for n in range(count)
+    ]
+
+
+def _masked(count: int) -> list[Sample]:
+    return [
+        Sample(
+            key=b"%d" % n,
+            value=b'{"id":%d,"iban":"***","n":1.5}' % n,
+            headers=(("h", b"\xff"),),
+            timestamp_ms=1_700_000_000_000 + n,
+        )
+        for n in range(count)
+        if n % 4 != 3
+    ]
+
+
+def _contents(found: list[Sample]) -> list[tuple[object, ...]]:
+    return [(each.key, each.value, each.headers, each.timestamp_ms) for each in found]
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_copies_are_masked_keyed_and_left_out_and_a_kill_repeats_none(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, *, exactly_once: bool
+) -> None:
+    bench = _bench(cluster_a, cluster_b, unique, _CHAIN, exactly_once=exactly_once)
+    topic, remote = _topic(bench), bench.remote(_topic(bench))
+    samples, expected = _payments(80), _contents(_masked(80))
+    with bench.detached():
+        produce(cluster_a.bootstrap, topic, samples[:40], codec="lz4")
+        eventually(
+            lambda: len(committed(cluster_b.bootstrap, remote)), until=lambda found: found >= 30
+        )
+    with bench.running():
+        produce(cluster_a.bootstrap, topic, samples[40:], codec="gzip")
+        eventually(
+            lambda: len(committed(cluster_b.bootstrap, remote)), until=lambda found: found >= 60
+        )
+        eventually(lambda: bench.progress()[topic, 0].lag == 0)
+    assert _contents(committed(cluster_b.bootstrap, remote)) == expected
+
+
+def test_what_is_no_json_is_a_dead_letter_and_names_the_transform(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    letters = f"{unique}-letters"
+    create_topic(cluster_b.bootstrap, letters)
+    errors = error_settings(tolerates=True, dead_letter_topic=letters, context_headers=True)
+    bench = _bench(cluster_a, cluster_b, unique, _CHAIN, errors=errors)
+    samples = [*_payments(3), Sample(value=b"\xffbytes"), *_payments(2), Sample(value=b"[1]")]
+    produce(cluster_a.bootstrap, _topic(bench), samples)
+    with bench.running():
+        eventually(lambda: bench.progress()[_topic(bench), 0].position == 6)
+    found = committed(cluster_b.bootstrap, bench.remote(_topic(bench)))
+    assert [each.key for each in found] == [b"0", b"1", b"2", b"0", b"1"]
+    refused = committed(cluster_b.bootstrap, letters)
+    assert [each.value for each in refused] == [b"\xffbytes", b"[1]"]
+    headers = [dict(each.headers) for each in refused]
+    assert {each["__connect.errors.stage"] for each in headers} == {b"TRANSFORMATION"}
+    reasons = [each["__connect.errors.exception.message"] or b"" for each in headers]
+    assert all(b"transform mask" in reason for reason in reasons)
+
+
+def test_topics_that_every_predicate_excludes_are_copied_as_bytes(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    excluded = {
+        "transforms": "drop",
+        "transforms.drop.type": "Filter",
+        "transforms.drop.predicate": "other",
+        "predicates": "other",
+        "predicates.other.type": "TopicNameMatches",
+        "predicates.other.pattern": "other.*",
+    }
+    bench = _bench(cluster_a, cluster_b, unique, excluded)
+    produce(cluster_a.bootstrap, _topic(bench), _payments(5), codec="lz4")
+    remote = bench.remote(_topic(bench))
+    with bench.running():
+        eventually(lambda: bench.progress()[_topic(bench), 0].position == 4)
+    assert contents(cluster_b.bootstrap, remote) == contents(cluster_a.bootstrap, _topic(bench))

@@ -1,0 +1,69 @@
+"""``spark-submit`` around mm2: its master and settings hold, and its status is mm2's."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mm2.demo.processes import Watched
+from tests.support.eventually import eventually
+from tests.support.family import family_of
+
+pytestmark = pytest.mark.spark
+
+_PROGRAM = "from mm2.cli.connect_mirror_maker import main\nmain()\n"
+_NOBODY_LISTENS = """\
+clusters = A, B
+A.bootstrap.servers = 127.0.0.1:1
+B.bootstrap.servers = 127.0.0.1:2
+A->B.enabled = true
+B->A.emit.heartbeats.enabled = false
+spark.master = local[5]
+"""
+
+
+def _submitted(folder: Path, *options: str) -> Watched:
+    file, program = folder / "mm2.properties", folder / "mirror.py"
+    file.write_text(_NOBODY_LISTENS)
+    program.write_text(_PROGRAM)
+    script = str(Path(sys.executable).with_name("spark-submit"))
+    return Watched([script, *options, str(program), str(file)], folder / "mirror.log")
+
+
+def test_its_master_holds_and_a_stop_ends_all_with_status_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    submitted = _submitted(tmp_path, "--master", "local[3]")
+    log = tmp_path / "mirror.log"
+    try:
+        lines = eventually(
+            lambda: [line for line in log.read_text().splitlines() if '"spark.started"' in line]
+        )
+        assert json.loads(lines[0])["slots"] == 3
+        # The first is the driver; its forks, which run the tasks, have its words.
+        mirror = next(
+            each
+            for each, words in family_of(psutil.Process(submitted.pid)).items()
+            if str(tmp_path / "mirror.py") in words
+        )
+        mirror.terminate()
+        assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 0
+    finally:
+        submitted.end(timeout=10)
+
+
+def test_a_master_that_is_away_is_its_status_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    submitted = _submitted(tmp_path, "--master", "spark://127.0.0.1:1")
+    try:
+        assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 3
+        assert "spark.master=spark://127.0.0.1:1: " in (tmp_path / "mirror.log").read_text()
+    finally:
+        submitted.end(timeout=10)
