@@ -49,17 +49,17 @@ REVOKED_PARTITIONS_S: Final = 10.0
 CONTROL_WRITE_S: Final = 4.0
 """Assignments that tell tasks to stop, or others that tasks have drained."""
 
-STATUS_S: Final = 3.0
+STATUS_S: Final = 2.0
 """The last records of the status topic."""
 
-LEASE_RENEWAL_S: Final = 4.0
+LEASE_RENEWAL_S: Final = 3.0
 """A renewal of the lease, behind which the release may wait."""
 
 LEASE_RELEASE_S: Final = 3.0
 MEMBERSHIP_S: Final = 3.0
 """Leaving the flow's group."""
 
-WRITER_FLUSH_S: Final = 2.0
+WRITER_FLUSH_S: Final = 1.0
 WRITER_CLOSE_S: Final = 1.0
 """Requests under way, and then the connections: each of the two."""
 

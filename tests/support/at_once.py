@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+_SHOWN = 8_000
+"""Characters of each section of a report."""
+
 
 class FailuresAtOnce:
     """
@@ -18,8 +21,11 @@ class FailuresAtOnce:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Shows a failure; with what was printed, it comes again at the end."""
+        """Shows a failure with the end of what was printed; all of it comes at the end."""
         if report.failed:
             self._terminal.write_line("")
             self._terminal.write_sep("_", f"{report.nodeid} ({report.when})", red=True)
             self._terminal.write_line(report.longreprtext)
+            for title, text in report.sections:
+                self._terminal.write_sep("-", title)
+                self._terminal.write_line(text[-_SHOWN:])

@@ -45,7 +45,8 @@ def test_bundles_connectors_and_herders_end_in_this_order(drain_s: float) -> Non
 
 
 def test_a_herder_whose_target_is_away_ends_in_time() -> None:
-    """Its tasks cannot be told to stop, and are cut off at once."""
+    """Its tasks cannot be told to stop, and are cut off at once; a busy machine adds to each."""
+    busy_s = 3
     away_s = (
         2 * deadlines.CONTROL_WRITE_S
         + deadlines.STATUS_S
@@ -54,7 +55,7 @@ def test_a_herder_whose_target_is_away_ends_in_time() -> None:
     )
     # The group is left, and the writer closed, at the same time.
     writer_s = deadlines.WRITER_FLUSH_S + 2 * deadlines.WRITER_CLOSE_S
-    assert away_s + max(deadlines.MEMBERSHIP_S, writer_s) <= deadlines.herders_s(timedelta())
+    assert away_s + max(deadlines.MEMBERSHIP_S, writer_s) + busy_s <= deadlines.herders_s(timedelta())
 
 
 def test_a_stream_ends_its_session_in_zookeeper_before_its_process_gives_it_up() -> None:
