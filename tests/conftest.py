@@ -94,7 +94,7 @@ def _takes_long(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Ends the process, with the stacks of its threads, if a test does not end after its timeout."""
+    """Ends the process, with the stacks of its threads, if a test outlasts its timeout."""
     mark = item.get_closest_marker("timeout")
     timeout_s = float(mark.args[0] if mark else item.config.getini("timeout"))
     faulthandler.dump_traceback_later(

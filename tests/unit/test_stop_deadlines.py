@@ -55,7 +55,9 @@ def test_a_herder_whose_target_is_away_ends_in_time() -> None:
     )
     # The group is left, and the writer closed, at the same time.
     writer_s = deadlines.WRITER_FLUSH_S + 2 * deadlines.WRITER_CLOSE_S
-    assert away_s + max(deadlines.MEMBERSHIP_S, writer_s) + busy_s <= deadlines.herders_s(timedelta())
+    assert away_s + max(deadlines.MEMBERSHIP_S, writer_s) + busy_s <= deadlines.herders_s(
+        timedelta()
+    )
 
 
 def test_a_stream_ends_its_session_in_zookeeper_before_its_process_gives_it_up() -> None:
