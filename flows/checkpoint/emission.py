@@ -27,7 +27,7 @@ from mm2.core.translation.group_sync_rules import TargetCommit, inverted, new_ta
 from mm2.core.translation.returned_groups import ReturningGroups
 from mm2.errors import ClusterError
 from mm2.kafka.chunks import chunks
-from mm2.kafka.group_protocols import Offsets
+from mm2.kafka.groups.protocols import Offsets
 
 log = structlog.get_logger()
 

@@ -14,7 +14,7 @@ from mm2.core.filters import GroupFilter, TopicFilter
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.positions.exactly_once import MIRROR_GROUP_PREFIX
 from mm2.errors import ClusterError
-from mm2.kafka.group_protocols import SourceGroups
+from mm2.kafka.groups.protocols import SourceGroups
 from mm2.supervision import run_periodically
 
 log = structlog.get_logger()

@@ -13,7 +13,7 @@ from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.group_sync_rules import NOTHING, Order, TargetCommit, seen
 from mm2.core.translation.returned_groups import ReturningGroups
-from mm2.kafka.group_protocols import TargetGroups
+from mm2.kafka.groups.protocols import TargetGroups
 
 
 class GroupOffsetSync:

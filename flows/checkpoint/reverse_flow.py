@@ -37,7 +37,7 @@ from mm2.core.translation.reverse_translation import (
 from mm2.errors import ClusterError
 from mm2.kafka.client_errors import UnknownTopic
 from mm2.kafka.flow_clusters import FlowClusters
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.supervision import keep_running
 

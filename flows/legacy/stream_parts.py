@@ -37,7 +37,7 @@ from mm2.core.positions.source_gaps import Gap, GapKind
 from mm2.errors import FlowError
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_settings import milliseconds
-from mm2.kafka.group_consumer import GroupConsumer
+from mm2.kafka.groups.consumer import GroupConsumer
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.stream_progress import StreamPartition

@@ -37,7 +37,7 @@ from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import UnknownTopic
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 
 _ALIAS: Final = "kafka"
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])

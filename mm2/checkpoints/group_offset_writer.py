@@ -26,8 +26,8 @@ from mm2.core.translation.group_sync_rules import Order, TargetCommit
 from mm2.errors import ClusterError
 from mm2.kafka.chunks import chunks
 from mm2.kafka.client_errors import GroupInUse
-from mm2.kafka.group_model import Group, GroupState
-from mm2.kafka.group_protocols import TargetGroups
+from mm2.kafka.groups.group_model import Group, GroupState
+from mm2.kafka.groups.protocols import TargetGroups
 
 log = structlog.get_logger()
 

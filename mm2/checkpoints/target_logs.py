@@ -17,8 +17,8 @@ from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.kafka.group_admin import OffsetAt
-from mm2.kafka.group_protocols import TargetGroups
+from mm2.kafka.groups.offset_calls import OffsetAt
+from mm2.kafka.groups.protocols import TargetGroups
 
 log = structlog.get_logger()
 

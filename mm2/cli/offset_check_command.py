@@ -110,7 +110,7 @@ async def _in_zookeeper(
 async def _rows_of(
     group: str, stores: Mapping[str, Admin], older: Mapping[TopicPartition, OwnedOffset]
 ) -> list[Row]:
-    from mm2.kafka.group_admin import OffsetAt  # noqa: PLC0415 - see above
+    from mm2.kafka.groups.offset_calls import OffsetAt  # noqa: PLC0415 - see above
 
     offsets: dict[str, dict[TopicPartition, int]] = {}
     for name, store in stores.items():

@@ -14,7 +14,7 @@ from mm2.config.text.properties import load as load_properties
 from mm2.errors import ClusterError, ConfigError
 
 if TYPE_CHECKING:  # --help answers at once without it.
-    from mm2.kafka.offset_load import Load, LoadResult
+    from mm2.kafka.groups.offset_load import Load, LoadResult
 
 _COLUMNS: Final = ("calls", "answered", "per_second", "p50_ms", "p99_ms", "max_ms", "errors")
 
@@ -73,7 +73,7 @@ def load_test(  # noqa: PLR0917 - options
     Exit status: 0 all is as it should be, 1 an answer was wrong or a commit is lost, 2 wrong usage,
     3 nobody answers, or there is no such topic.
     """
-    from mm2.kafka.offset_load import Load  # noqa: PLC0415 - takes a while
+    from mm2.kafka.groups.offset_load import Load  # noqa: PLC0415 - takes a while
 
     prefix = f"mm2-load-test-{secrets.token_hex(4)}"
     asked = Load(
@@ -96,7 +96,7 @@ def load_test(  # noqa: PLR0917 - options
 
 
 def _run(servers: str, file: Path | None, asked: Load) -> LoadResult:
-    from mm2.kafka.offset_load import run_load  # noqa: PLC0415 - see above
+    from mm2.kafka.groups.offset_load import run_load  # noqa: PLC0415 - see above
 
     try:
         properties = dict(load_properties(file).values) if file else {}

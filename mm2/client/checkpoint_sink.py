@@ -32,7 +32,7 @@ from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import check_reachable
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 
 log = structlog.get_logger()
 

@@ -26,8 +26,8 @@ from mm2.core.translation.checkpoint_rules import (
 from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.errors import ClusterError
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients, check_reachable
-from mm2.kafka.group_admin import OffsetAt
-from mm2.kafka.group_model import Group
+from mm2.kafka.groups.group_model import Group
+from mm2.kafka.groups.offset_calls import OffsetAt
 
 Offsets: TypeAlias = dict[GroupId, Mapping[TopicPartition, CommittedOffset]]
 

@@ -24,7 +24,7 @@ from mm2.errors import ClusterError, SchemaError
 from mm2.herder.offsets.position_store import FlowPositions
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients, check_reachable
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.first_records import Range
 from mm2.kafka.logs.read_log import read_to_end, records_to_end
 from mm2.kafka.logs.records import Record

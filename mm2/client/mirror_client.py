@@ -20,7 +20,7 @@ from mm2.core.model import ClusterAlias, GroupId, TopicPartition
 from mm2.core.positions.stored_positions import newest_records
 from mm2.core.topics import cycle_detection as names
 from mm2.core.translation.checkpoint_rules import CommittedOffset
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.read_log import read_to_end, records_to_end
 
 Offsets: TypeAlias = dict[TopicPartition, CommittedOffset]

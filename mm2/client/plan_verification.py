@@ -32,7 +32,7 @@ from mm2.core.verification.whole_partition import (
 from mm2.herder.offsets.position_store import FlowPositions
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients, check_reachable
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 
 _POLICY: Final = "cleanup.policy"
 _KEY_BITS: Final = 64

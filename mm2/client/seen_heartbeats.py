@@ -14,7 +14,7 @@ from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics.cycle_detection import sources_of
 from mm2.errors import SchemaError, root_cause
 from mm2.kafka.admin import Admin
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.read_log import records_to_end
 from mm2.kafka.logs.records import Record
 

@@ -26,7 +26,7 @@ from mm2.core.connect.config_records import (
 )
 from mm2.errors import ClusterError, SchemaError, Unavailable, root_cause
 from mm2.kafka.admin import Admin
-from mm2.kafka.group_membership import MemberTimes
+from mm2.kafka.groups.membership import MemberTimes
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.kafka.logs.read_log import Record, records_to_end
 from mm2.kafka.writer import Stamped, Writer

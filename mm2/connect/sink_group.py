@@ -21,7 +21,7 @@ from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.admin import Admin
-from mm2.kafka.group_protocols import TargetGroups
+from mm2.kafka.groups.protocols import TargetGroups
 
 log = structlog.get_logger()
 

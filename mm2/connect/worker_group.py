@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from mm2.errors import ClusterError, FatalError
-from mm2.kafka.group_membership import Membership, MemberTimes, OtherProtocol
+from mm2.kafka.groups.membership import Membership, MemberTimes, OtherProtocol
 
 log = structlog.get_logger()
 

@@ -24,8 +24,8 @@ from mm2.kafka.client_errors import NotSupported, TopicExists, from_code
 from mm2.kafka.client_settings import milliseconds
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.cluster_survey import ClusterSurvey
-from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.group_admin import OffsetCalls
+from mm2.kafka.groups.coordinators import Coordinators
+from mm2.kafka.groups.offset_calls import OffsetCalls
 from mm2.kafka.logs.log_ends import LogEnds
 from mm2.kafka.topic_acls import create_acls, delete_acls, topic_acls
 from mm2.kafka.topic_changes import (

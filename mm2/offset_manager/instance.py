@@ -20,7 +20,7 @@ from mm2.errors import ClusterError, FlowError
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.flow_clusters import check_reachable
-from mm2.kafka.group_membership import Membership, MemberTimes
+from mm2.kafka.groups.membership import Membership, MemberTimes
 from mm2.kafka.logs.exclusive_log import ExclusiveLogs
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.offset_manager.log_leader import LogLeader

@@ -25,7 +25,7 @@ from mm2.herder.topics.discovery import Discovery
 from mm2.herder.topics.internal_topics import InternalTopic, internal_topics
 from mm2.kafka.client_errors import NotSupported, SecurityDisabled
 from mm2.kafka.flow_clusters import FlowClusters
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

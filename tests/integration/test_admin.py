@@ -21,8 +21,8 @@ from mm2.demo.broker_settings import free_ports
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import GroupInUse, Refused, SecurityDisabled, TopicExists
-from mm2.kafka.group_admin import OffsetAt
-from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.offset_calls import OffsetAt
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually_async
 from tests.support.groups import PROTOCOLS

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from aiokafka import AIOKafkaConsumer
 
-from mm2.kafka.group_membership import Membership, MemberTimes
+from mm2.kafka.groups.membership import Membership, MemberTimes
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async
 from tests.support.records import create_topic

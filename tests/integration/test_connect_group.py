@@ -10,7 +10,7 @@ import pytest
 from mm2.connect.connector_store import TopicStore
 from mm2.connect.worker_config import WorkerConfig
 from mm2.errors import FatalError
-from mm2.kafka.group_membership import Membership, MemberTimes, OtherProtocol
+from mm2.kafka.groups.membership import Membership, MemberTimes, OtherProtocol
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S
 from tests.support.records import create_topic

@@ -17,7 +17,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import check_reachable
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from tests.support.cluster import KafkaCluster, running
 from tests.support.eventually import eventually
 from tests.support.groups import group_offsets

@@ -33,8 +33,8 @@ from mm2.core.translation.runs import Block, Logs, Run, Runs
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import GroupInUse
-from mm2.kafka.group_model import Group, GroupState, GroupType
-from mm2.kafka.group_protocols import TargetGroups
+from mm2.kafka.groups.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.protocols import TargetGroups
 from tests.support.checkpointing import Pair, make_pair
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually_async

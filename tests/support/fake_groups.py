@@ -14,8 +14,8 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.client_errors import GroupInUse
-from mm2.kafka.group_admin import OffsetAt
-from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.offset_calls import OffsetAt
 
 Offsets = dict[TopicPartition, CommittedOffset]
 

@@ -37,7 +37,7 @@ from mm2.failover.move_route import MoveRoute, Pair, pair_of
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import SecurityDisabled
 from mm2.kafka.flow_clusters import FlowClusters
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.first_records import Range
 from mm2.kafka.logs.records import Record
 from tests.support.configs import TWO_CLUSTERS_TEXT

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from mm2.core.offset_manager.load_findings import GroupHistory
 from mm2.demo.broker_settings import HOST, free_ports, settings_text
-from mm2.kafka.offset_load import Load, LoadResult, run_load
+from mm2.kafka.groups.offset_load import Load, LoadResult, run_load
 from tests.support.eventually import eventually
 
 

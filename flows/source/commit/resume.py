@@ -21,7 +21,7 @@ from mm2.core.positions.log_identity import Lineage
 from mm2.core.positions.stored_positions import may_be_about, newest_records
 from mm2.errors import Unavailable
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.coordinators import Coordinators
+from mm2.kafka.groups.coordinators import Coordinators
 from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.wire.requests.list_offsets import LATEST
 from mm2.kafka.wire.wire_client import WireClient

@@ -23,7 +23,7 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.live_changes import config_digest
 from mm2.core.leadership.placement import Member, leader_of
 from mm2.errors import ClusterError
-from mm2.kafka.group_membership import Membership, MemberTimes, OtherProtocol
+from mm2.kafka.groups.membership import Membership, MemberTimes, OtherProtocol
 from mm2.protocol.member_metadata import (
     PROTOCOL,
     Decision,

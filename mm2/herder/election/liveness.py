@@ -19,7 +19,7 @@ from mm2.errors import SchemaError
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, PROGRESS, FlowTopics, now_ms
 from mm2.kafka.admin import Admin
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.read_log import Record, records_to_end
 from mm2.protocol.progress_records import decode_progress, is_of_bundle
 

@@ -23,7 +23,7 @@ from mm2.core.positions.offset_requests import LogRange
 from mm2.core.positions.stored_positions import newest_records
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.kafka.flow_clusters import FlowClusters
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.read_log import Record, read_to_end
 from mm2.kafka.writer import Writer
 

@@ -24,7 +24,7 @@ from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicPartition
 from mm2.core.positions.source_gaps import CatchingUp
 from mm2.core.rates import WindowedRate
 from mm2.errors import SchemaError
-from mm2.kafka.group_model import GroupMembers, GroupState
+from mm2.kafka.groups.group_model import GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
 from mm2.protocol.checkpoint_progress import (
     CHECKPOINT_KEY,

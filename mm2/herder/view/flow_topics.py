@@ -12,7 +12,7 @@ from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.errors import NotAuthorized
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.admin import Admin
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.kafka.logs.read_log import read_to_end, records_to_end
 from mm2.kafka.logs.records import Record

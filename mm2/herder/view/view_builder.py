@@ -28,7 +28,7 @@ from mm2.herder.view.flow_views import (
     PartitionView,
     TaskView,
 )
-from mm2.kafka.group_model import GroupMember
+from mm2.kafka.groups.group_model import GroupMember
 from mm2.protocol.control_records import Assignment
 
 Failures: TypeAlias = Mapping[ConnectorKey | TaskKey, str]

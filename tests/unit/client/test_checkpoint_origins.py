@@ -18,7 +18,7 @@ from mm2.core.translation.returned_groups import SyncedOffsets
 from mm2.core.translation.reverse_translation import Copies
 from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from tests.support.configs import flow_of
 from tests.support.fake_groups import FakeGroups
 from tests.support.virtual_time import run

@@ -28,7 +28,7 @@ from mm2.failover.move_plan import MoveOptions, Plan
 from mm2.failover.temporary_stop import FAILOVER
 from mm2.failover.unplanned_survey import UnplannedSurvey
 from mm2.kafka.client_errors import GroupInUse
-from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.group_model import Group, GroupState, GroupType
 from mm2.protocol.control_records import DesiredFlowState, FlowState
 from tests.support.fake_moves import COPY, ORIGINAL, FakeSwitch, fake_route, switch
 from tests.support.fake_route import FakeSide

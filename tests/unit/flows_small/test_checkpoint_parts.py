@@ -24,7 +24,7 @@ from mm2.core.translation.checkpoint_rules import CommittedOffset, Renaming
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.errors import ClusterError, Unavailable
-from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.group_model import Group, GroupState, GroupType
 from mm2.kafka.logs.records import Record
 
 G1, G2, G3 = GroupId("g1"), GroupId("g2"), GroupId("g3")

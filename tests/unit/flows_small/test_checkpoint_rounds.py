@@ -22,7 +22,7 @@ from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.client_errors import Refused
-from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.group_model import Group, GroupState, GroupType
 from mm2.kafka.logs.records import Record
 from tests.support.configs import A_TO_B, config_of
 from tests.support.fake_groups import FakeGroups

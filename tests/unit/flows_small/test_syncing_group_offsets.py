@@ -12,7 +12,7 @@ from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
 from mm2.core.internal_records import Checkpoint
 from mm2.core.translation.runs import Logs
-from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.group_model import Group, GroupState, GroupType
 from tests.support.fake_groups import FakeGroups
 from tests.support.followed import G1, G2, G3, at, checkpoint, following
 from tests.support.virtual_time import run

@@ -10,7 +10,7 @@ from mm2.core.leadership.placement import Member
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.herder.election.liveness import active_tasks, all_tasks_ended, describe_owner
 from mm2.herder.view.flow_snapshot import FlowSnapshot
-from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
+from mm2.kafka.groups.group_model import GroupMember, GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
 from mm2.protocol.command_records import ConnectorState, DesiredConnectorState
 from mm2.protocol.control_codec import encode_control

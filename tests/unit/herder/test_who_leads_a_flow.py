@@ -10,7 +10,7 @@ from mm2.core.connect.status_records import ConnectorKey, RunState, TaskKey
 from mm2.core.leadership.placement import Member
 from mm2.herder.view.flow_views import NodeView
 from mm2.herder.view.view_builder import own_connectors
-from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
+from mm2.kafka.groups.group_model import GroupMember, GroupMembers, GroupState
 from mm2.protocol.control_codec import encode_control
 from mm2.protocol.control_records import Lease, LeaseState
 from mm2.protocol.member_metadata import encode_member

@@ -11,7 +11,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.demo.broker_settings import HOST
 from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.group_admin import OffsetAt
+from mm2.kafka.groups.offset_calls import OffsetAt
 from tests.support.eventually import eventually_async
 from tests.support.fenced_broker import END, LED, FencedBroker, fenced_broker
 

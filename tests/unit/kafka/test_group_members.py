@@ -12,8 +12,8 @@ from aiokafka.coordinator.protocol import (
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import NotAuthorized
-from mm2.kafka.group_answers import members_of_group
-from mm2.kafka.group_model import GroupMember, GroupMembers, GroupState
+from mm2.kafka.groups.coordinator_answers import members_of_group
+from mm2.kafka.groups.group_model import GroupMember, GroupMembers, GroupState
 
 
 def _answer(*fields: object, code: int = 0) -> SimpleNamespace:

@@ -8,7 +8,7 @@ import pytest
 
 from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.group_model import Group, GroupState, GroupType
+from mm2.kafka.groups.group_model import Group, GroupState, GroupType
 from tests.support.fenced_broker import CLUSTER_ID, GROUP, FencedBroker, fenced_broker
 
 

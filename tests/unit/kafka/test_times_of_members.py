@@ -7,7 +7,7 @@ import pytest
 from mm2.connect.connector_store import TopicStore
 from mm2.connect.worker_config import WorkerConfig
 from mm2.errors import ConfigErrors
-from mm2.kafka.group_membership import MemberTimes
+from mm2.kafka.groups.membership import MemberTimes
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from enum import Enum
 from mm2.core.model import TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.kafka.coordinators import Coordinators
-from mm2.kafka.group_model import OTHER_TYPES, Group, GroupMembers
+from mm2.kafka.groups.coordinators import Coordinators
+from mm2.kafka.groups.group_model import OTHER_TYPES, Group, GroupMembers
 from mm2.kafka.logs.log_ends import LogEnds
 from mm2.kafka.wire.requests.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 

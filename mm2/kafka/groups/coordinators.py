@@ -16,7 +16,7 @@ from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.client_errors import NotSupported, from_code
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.group_answers import (
+from mm2.kafka.groups.coordinator_answers import (
     Offsets,
     consumer_groups,
     described_groups,
@@ -24,8 +24,8 @@ from mm2.kafka.group_answers import (
     members_of_group,
     offsets_of_groups,
 )
-from mm2.kafka.group_batches import GroupBatches
-from mm2.kafka.group_model import PROTOCOL_STATES, Group, GroupMembers, GroupState, GroupType
+from mm2.kafka.groups.group_batches import GroupBatches
+from mm2.kafka.groups.group_model import PROTOCOL_STATES, Group, GroupMembers, GroupState, GroupType
 from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.requests.describe_groups import ConsumerGroupsRequest, DescribeGroupsRequest
 from mm2.kafka.wire.requests.find_coordinators import ListedGroup, ListGroupsRequest

@@ -18,7 +18,7 @@ from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.chunks import chunks
 from mm2.kafka.client_errors import NotSupported
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.group_answers import coordinators
+from mm2.kafka.groups.coordinator_answers import coordinators
 from mm2.kafka.wire.requests.find_coordinators import FindCoordinatorsRequest
 
 T = TypeVar("T")

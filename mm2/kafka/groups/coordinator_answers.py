@@ -15,7 +15,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
 from mm2.kafka.client_errors import UnknownGroup, from_code
-from mm2.kafka.group_model import (
+from mm2.kafka.groups.group_model import (
     PROTOCOL_STATES,
     Group,
     GroupMember,

@@ -9,8 +9,8 @@ from uuid import UUID
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.errors import ClusterError
-from mm2.kafka.group_admin import OffsetAt
-from mm2.kafka.group_model import Group
+from mm2.kafka.groups.group_model import Group
+from mm2.kafka.groups.offset_calls import OffsetAt
 
 
 class Offsets(Protocol):
