@@ -52,12 +52,17 @@ def refusals(checks: Iterable[Check], *, forced: bool) -> Iterator[str]:
 
 def conclude(checks: Iterable[Check]) -> None:
     """Ends a command that only shows something: names what was found, exits 1 at a no-go."""
+    status, sentences = conclusion(checks)
+    if status:
+        end(status, *sentences)
+    tell(sentences)
+
+
+def conclusion(checks: Iterable[Check]) -> tuple[int, list[str]]:
+    """The exit status after checks, which is 1 at a no-go, and a sentence for each finding."""
     found = [each for each in checks if each.verdict is not Verdict.GO]
     sentences = [f"{each.subject}: {each.reason}" for each in found]
-    if is_go(found):
-        tell(sentences)
-    else:
-        end(CHECK_FAILED, *sentences)
+    return 0 if is_go(found) else CHECK_FAILED, sentences
 
 
 def graded_row(check: Check) -> Row:

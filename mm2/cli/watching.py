@@ -6,12 +6,14 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from mm2.cli.options import run, tell
+from mm2.cli.options import UNREACHABLE, run, tell
 from mm2.cli.rows import Row, rendered
+from mm2.errors import ClusterError
 
 T = TypeVar("T")
 
@@ -52,6 +54,48 @@ async def look(
         if every_s is None:
             return
         await asyncio.sleep(every_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """
+    What one look has found.
+
+    Attributes:
+        rows: None if nothing can be shown.
+        told: sentences for people.
+        status: what the command ends with, if this is its last look.
+    """
+
+    rows: Sequence[Row] | None
+    told: Sequence[str] = ()
+    status: int = 0
+
+
+def show_and_exit(
+    columns: Sequence[str], at: Callable[[], Awaitable[Shown]], format_: str, every_s: float | None
+) -> NoReturn:
+    """
+    Looks, shows the rows, and ends the process with the status of the last look.
+
+    A cluster that is away, or refuses, ends no watch.
+    """
+    last = [Shown(None)]
+
+    async def tried() -> Shown:
+        try:
+            return await at()
+        except ClusterError as error:
+            return Shown(None, [str(error)], UNREACHABLE)
+
+    def show(seen: Shown) -> None:
+        last[:] = [seen]
+        if seen.rows is not None:
+            click.echo(rendered(columns, seen.rows, format_))
+        tell(seen.told)
+
+    run_until_interrupted(lambda: look(tried, show, every_s))
+    sys.exit(last[0].status)
 
 
 def show_rows(

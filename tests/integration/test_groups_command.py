@@ -60,7 +60,8 @@ class _Flow:
         }
         commands = []
         for line in lines:
-            words = shlex.split(line)[1:]
+            # One look is enough here; that it can be watched has a test of its own.
+            words = shlex.split(line.partition(" --watch")[0])[1:]
             for name, here in names.items():
                 words = [
                     word.replace(name, here) if word.partition(":")[0] == name else word

@@ -22,6 +22,7 @@ from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
 from tests.support.records import Sample, produce
+from tests.support.watched import watched
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(240)]
 
@@ -142,3 +143,20 @@ def test_hops_are_those_of_the_nearest_heartbeats(pair: _Pair) -> None:
     found = {row["upstream"]: (row["cluster"], row["hops"], row["topic"]) for row in rows}
     assert found[pair.source] == (pair.target, 1, f"{pair.source}.heartbeats")
     assert found[far] == (pair.target, 2, f"{pair.source}.{far}.heartbeats")
+
+
+@pytest.mark.parametrize(
+    ("command", "column"),
+    [
+        ("heartbeats", "hops"),
+        ("hops", "upstream"),
+        ("groups", "mirror_lag"),
+        ("checkpoints", "downstream"),
+    ],
+)
+def test_what_it_shows_can_be_watched(
+    pair: _Pair, tmp_path: Path, command: str, column: str
+) -> None:
+    output = tmp_path / "seen.tsv"
+    assert watched([command, str(pair.file), "--format", "tsv"], column, output) == 0
+    assert "Traceback" not in output.read_text()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +21,7 @@ from tests.support.connect import statuses_of
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties
 from tests.support.records import Sample, create_topic, produce
+from tests.support.watched import watched
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(240)]
 
@@ -161,19 +159,9 @@ def _fails(flow: _Flow) -> None:
 
 
 def test_a_flow_is_watched_until_somebody_has_seen_enough(flow: _Flow, tmp_path: Path) -> None:
-    output = tmp_path / "seen.json"
-    words = ["status", str(flow.file), "--watch", "0.2", "--format", "tsv"]
-    with output.open("wb") as stream:
-        command = [str(Path(sys.executable).with_name("mm2")), *words]
-        watching = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
-        try:
-            shown = "nobody has ever led it"
-            eventually(lambda: output.read_text().count(shown), until=lambda times: times > 1)
-            watching.send_signal(signal.SIGINT)
-            assert watching.wait(60) == 1
-        finally:
-            watching.kill()
-            watching.wait()
+    output = tmp_path / "seen.tsv"
+    words = ["status", str(flow.file), "--format", "tsv"]
+    assert watched(words, "nobody has ever led it", output) == 1
     assert "Traceback" not in output.read_text()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -19,11 +18,10 @@ from mm2.cli.options import (
     flows_of,
     maker_of,
     refuse_usage,
-    run,
-    tell,
     wrong_flows,
 )
-from mm2.cli.rows import Row, rendered
+from mm2.cli.rows import Row
+from mm2.cli.watching import WATCH, Shown, show_and_exit
 from mm2.client.heartbeat_health import check_heartbeats
 from mm2.config.checks.failed_flows import FlowsOfFile
 from mm2.core.heartbeat_hops import FlowHealth
@@ -40,8 +38,11 @@ _COLUMNS: Final = ["flow", "way", "hops", "last", "age_ms", "alive", "expected"]
     metavar="DURATION",
     help="Fail if an expected heartbeat is older: seconds, or ISO 8601 such as PT2M.",
 )
+@WATCH
 @FORMAT
-def heartbeats(file: Path, flow: str | None, max_age: str | None, format_: str) -> None:
+def heartbeats(
+    file: Path, flow: str | None, max_age: str | None, watch: float | None, format_: str
+) -> None:
     """
     Shows the newest heartbeats of each flow, and whether the flow is alive.
 
@@ -60,17 +61,21 @@ def heartbeats(file: Path, flow: str | None, max_age: str | None, format_: str) 
     if flow and wrong:
         end(USAGE, *wrong)
     targets = {c.flow.target for c in configs if flow in (None, str(c.flow))}
-    found, failures = run(
-        lambda: check_heartbeats(maker_of(file), configs, sorted(targets), max_age_ms=max_age_ms)
-    )
-    if targets and failures.keys() == targets:
-        end(UNREACHABLE, *wrong, *map(str, failures.values()))
-    shown = [each for each in found if flow is None or _concerns(each, flow)]
-    click.echo(rendered(_COLUMNS, [_row(each) for each in shown], format_))
-    tell([*wrong, *(f"{each}; its heartbeats are not known" for each in failures.values())])
-    is_missing = bool(wrong) or any(each.expected and not each.alive for each in shown)
-    if max_age_ms is not None and is_missing:
-        sys.exit(CHECK_FAILED)
+    maker = maker_of(file)
+
+    async def asked() -> Shown:
+        found, failures = await check_heartbeats(
+            maker, configs, sorted(targets), max_age_ms=max_age_ms
+        )
+        if targets and failures.keys() == targets:
+            return Shown(None, [*wrong, *map(str, failures.values())], UNREACHABLE)
+        shown = [each for each in found if flow is None or _concerns(each, flow)]
+        told = [*wrong, *(f"{each}; its heartbeats are not known" for each in failures.values())]
+        is_missing = bool(wrong) or any(each.expected and not each.alive for each in shown)
+        has_failed = max_age_ms is not None and is_missing
+        return Shown([_row(each) for each in shown], told, CHECK_FAILED if has_failed else 0)
+
+    show_and_exit(_COLUMNS, asked, format_, watch)
 
 
 def _unknown(flow: str | None, of_file: FlowsOfFile) -> list[str]:

@@ -7,8 +7,9 @@ from typing import Final
 
 import click
 
-from mm2.cli.options import FILE, FORMAT, UNREACHABLE, USAGE, end, maker_of, run, tell
-from mm2.cli.rows import Row, rendered
+from mm2.cli.options import FILE, FORMAT, UNREACHABLE, USAGE, end, maker_of
+from mm2.cli.rows import Row
+from mm2.cli.watching import WATCH, Shown, show_and_exit
 from mm2.client.mirror_client import MirrorClient
 from mm2.client.query_clusters import query_each
 from mm2.config.mirror_maker_config import MirrorMakerConfig
@@ -28,8 +29,9 @@ _COLUMNS: Final = ["cluster", "upstream", "hops", "topic"]
 @click.command("hops")
 @FILE
 @click.option("--cluster", "clusters", multiple=True, help="Only this one; may be repeated.")
+@WATCH
 @FORMAT
-def hops(file: Path, clusters: tuple[str, ...], format_: str) -> None:
+def hops(file: Path, clusters: tuple[str, ...], watch: float | None, format_: str) -> None:
     """
     Shows the clusters whose records arrive on each cluster, and after how many copies.
 
@@ -46,16 +48,23 @@ def hops(file: Path, clusters: tuple[str, ...], format_: str) -> None:
     named = [each for each in maker.clusters if not clusters or each in clusters]
     wrong = {each: problems for each in named if (problems := _problems(maker, each))}
     asked = [each for each in named if each not in wrong]
-    tell(
+    left_out = [
         f"{file}: {'; '.join(problems)}; cluster {each} is left out"
         for each, problems in wrong.items()
-    )
-    answers = run(lambda: query_each(maker, asked, _ask))
-    if not answers.given:
-        end(UNREACHABLE if asked else USAGE, *map(str, answers.failures.values()))
-    rows = [row for of_cluster in answers.given.values() for row in of_cluster]
-    click.echo(rendered(_COLUMNS, rows, format_))
-    tell(f"{failure}; it is left out" for failure in answers.failures.values())
+    ]
+    if not asked:
+        end(USAGE, *left_out)
+
+    async def ask() -> Shown:
+        answers = await query_each(maker, asked, _ask)
+        if not answers.given:
+            told = [*left_out, *map(str, answers.failures.values())]
+            return Shown(None, told, UNREACHABLE)
+        rows = [row for of_cluster in answers.given.values() for row in of_cluster]
+        told = [*left_out, *(f"{each}; it is left out" for each in answers.failures.values())]
+        return Shown(rows, told)
+
+    show_and_exit(_COLUMNS, ask, format_, watch)
 
 
 def _problems(maker: MirrorMakerConfig, alias: ClusterAlias) -> list[str]:

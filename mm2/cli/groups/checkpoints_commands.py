@@ -8,12 +8,13 @@ from typing import Final
 
 import click
 
-from mm2.cli.check_rows import conclude
+from mm2.cli.check_rows import conclusion
 from mm2.cli.groups.group_options import GROUPS, PATTERN, chosen, group_problems, unknown_groups
-from mm2.cli.options import FILE, FLOW, FORMAT, flow_of, run
-from mm2.cli.rows import Row, rendered
+from mm2.cli.options import FILE, FLOW, FORMAT, flow_of
+from mm2.cli.rows import Row
+from mm2.cli.watching import WATCH, Shown, show_and_exit
 from mm2.client.group_survey import checkpoints_now
-from mm2.client.remote_checkpoints import GroupCheckpoints, RemoteCheckpoint
+from mm2.client.remote_checkpoints import RemoteCheckpoint
 from mm2.core.failover.group_partition import Accuracy
 from mm2.core.model import GroupId, TopicPartition
 
@@ -34,9 +35,16 @@ _COLUMNS: Final = [
 @FLOW
 @GROUPS
 @PATTERN
+@WATCH
 @FORMAT
 def checkpoints(
-    file: Path, flow: str | None, groups: tuple[str, ...], pattern: str | None, format_: str
+    file: Path,
+    flow: str | None,
+    groups: tuple[str, ...],
+    pattern: str | None,
+    *,
+    watch: float | None,
+    format_: str,
 ) -> None:
     """
     Shows the last checkpoint of each group and each partition on the target.
@@ -49,18 +57,18 @@ def checkpoints(
     config = flow_of(file, flow, group_problems(groups, pattern))
     is_meant = chosen(groups, pattern, lambda _: True)
 
-    async def asked() -> GroupCheckpoints:
-        return await checkpoints_now(config, is_meant)
+    async def asked() -> Shown:
+        found = await checkpoints_now(config, is_meant)
+        now_ms = time.time_ns() // 1_000_000
+        rows = [
+            _row(group, where, each, now_ms)
+            for group, known in sorted(found.items())
+            for where, each in sorted(known.items())
+        ]
+        status, told = conclusion(unknown_groups(groups, found))
+        return Shown(rows, told, status)
 
-    found = run(asked)
-    now_ms = time.time_ns() // 1_000_000
-    rows = [
-        _row(group, where, each, now_ms)
-        for group, known in sorted(found.items())
-        for where, each in sorted(known.items())
-    ]
-    click.echo(rendered(_COLUMNS, rows, format_))
-    conclude(unknown_groups(groups, found))
+    show_and_exit(_COLUMNS, asked, format_, watch)
 
 
 def _row(group: GroupId, where: TopicPartition, known: RemoteCheckpoint, now_ms: int) -> Row:

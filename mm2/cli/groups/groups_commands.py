@@ -7,12 +7,12 @@ from typing import Final
 
 import click
 
-from mm2.cli.check_rows import conclude
+from mm2.cli.check_rows import conclusion
 from mm2.cli.groups.group_options import GROUPS, PATTERN, chosen, group_problems, unknown_groups
-from mm2.cli.options import FILE, FLOW, FORMAT, flow_of, run
-from mm2.cli.rows import Row, rendered
+from mm2.cli.options import FILE, FLOW, FORMAT, flow_of
+from mm2.cli.rows import Row
+from mm2.cli.watching import WATCH, Shown, show_and_exit
 from mm2.client.group_status import GroupStatus
-from mm2.core.checks import Check
 from mm2.core.failover.group_partition import GroupPartition
 
 _COLUMNS: Final = [
@@ -36,9 +36,16 @@ _COLUMNS: Final = [
 @FLOW
 @GROUPS
 @PATTERN
+@WATCH
 @FORMAT
 def groups(
-    file: Path, flow: str | None, groups: tuple[str, ...], pattern: str | None, format_: str
+    file: Path,
+    flow: str | None,
+    groups: tuple[str, ...],
+    pattern: str | None,
+    *,
+    watch: float | None,
+    format_: str,
 ) -> None:
     """
     Shows where consumer groups stand, and where they would go on reading on the target.
@@ -51,14 +58,15 @@ def groups(
     """
     config = flow_of(file, flow, group_problems(groups, pattern))
 
-    async def asked() -> tuple[list[GroupPartition], list[Check]]:
+    async def asked() -> Shown:
         async with GroupStatus.of(config) as status:
             is_meant = chosen(groups, pattern, status.follows)
-            return await status.partitions(is_meant), status.missing
+            found, missing = await status.partitions(is_meant), status.missing
+        known = {each.group for each in found if each.group}
+        exit_status, told = conclusion([*missing, *unknown_groups(groups, known)])
+        return Shown([_row(each) for each in found], told, exit_status)
 
-    found, missing = run(asked)
-    click.echo(rendered(_COLUMNS, [_row(each) for each in found], format_))
-    conclude([*missing, *unknown_groups(groups, {each.group for each in found if each.group})])
+    show_and_exit(_COLUMNS, asked, format_, watch)
 
 
 def _row(found: GroupPartition) -> Row:
