@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
 
 from mm2.metrics.shipped import ALERTS, DASHBOARD, shipped
+from mm2.metrics.spark_series import OF_SPARK
+from mm2.telemetry.spark_use import OF_PROCESS, SparkUse
 from tests.support.scrapes import Scrape, full_flow, scrape
 
 _WORDS = {"by", "without", "or", "unless", "and", "on", "ignoring", "Inf", "bool", "offset"}
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)\s*\{([^}]*)\}")
 _GROUPING = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
+_OF_PROMETHEUS: Final = {"instance", "job"}
+"""Labels that Prometheus adds to what it scrapes."""
+_PROMTOOL: Final = shutil.which("promtool")
+_NEEDS_PROMTOOL: Final = pytest.mark.skipif(
+    _PROMTOOL is None, reason="there is no promtool; it is in Debian's package prometheus"
+)
 _NAME = re.compile(r"(?<![\w:$])[a-zA-Z_:][a-zA-Z0-9_:]*(?!\s*\()(?![\w:])")
 
 
@@ -41,9 +53,16 @@ def _names_and_labels(query: str) -> tuple[set[str], set[str]]:
     return set(_NAME.findall(rest)) - _WORDS, labels
 
 
+def _scraped() -> Scrape:
+    """What a node exports whose tasks run on a Spark cluster."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OF_PROCESS, "use", SparkUse(3, 2, 1, 4, 5, 6))
+        return scrape(full_flow())
+
+
 @pytest.fixture(scope="module")
 def exported() -> Scrape:
-    return scrape(full_flow())
+    return _scraped()
 
 
 def test_the_tokenizer_finds_names_and_labels() -> None:
@@ -80,7 +99,7 @@ def _labels_after(query: str) -> set[str]:
     if grouped:
         return set.intersection(*grouped)
     (name,) = _names_and_labels(query)[0]
-    return set(scrape(full_flow()).all(name)[0].labels)
+    return _OF_PROMETHEUS | set(_scraped().all(name)[0].labels)
 
 
 def test_panels_lie_side_by_side() -> None:
@@ -94,3 +113,58 @@ def test_panels_lie_side_by_side() -> None:
         }
         assert not cells & places, panel["title"]
         places |= cells
+
+
+def test_all_that_is_known_of_a_spark_cluster_is_drawn() -> None:
+    drawn = {name for query in _queries() for name in _names_and_labels(query)[0]}
+    assert {series.name for series in OF_SPARK} <= drawn
+
+
+@_NEEDS_PROMTOOL
+def test_prometheus_takes_the_rules(tmp_path: Path) -> None:
+    rules = tmp_path / ALERTS
+    rules.write_text(shipped(ALERTS))
+    _promtool("check", "rules", rules)
+
+
+@_NEEDS_PROMTOOL
+def test_prometheus_understands_every_query(tmp_path: Path) -> None:
+    """Each is written as a rule; Grafana's variables stand for texts."""
+    rules = tmp_path / "queries.yml"
+    queries = [{"record": f"query:{n}", "expr": each} for n, each in enumerate(_queries())]
+    rules.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": queries}]}))
+    _promtool("check", "rules", rules)
+
+
+@_NEEDS_PROMTOOL
+def test_tasks_that_wait_for_spark_raise_an_alert_with_the_name_of_the_node(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ALERTS).write_text(shipped(ALERTS))
+    waiting = {"series": 'mm2_spark_tasks_waiting{instance="n1", job="mm2"}', "values": "2x20"}
+    lost = {"series": 'mm2_spark_executors_lost_total{instance="n1", job="mm2"}', "values": "0x20"}
+    raised = {
+        "exp_labels": {"severity": "critical", "instance": "n1", "job": "mm2"},
+        "exp_annotations": {
+            "summary": "Tasks of n1 wait for cores of the Spark cluster",
+            "description": "2 of them copy nothing. Look whether the cluster has workers, and what"
+            " else it runs.",
+        },
+    }
+    alerts = [
+        {"eval_time": "9m", "alertname": "MirrorTasksWaitForSpark", "exp_alerts": []},
+        {"eval_time": "11m", "alertname": "MirrorTasksWaitForSpark", "exp_alerts": [raised]},
+        {"eval_time": "11m", "alertname": "MirrorSparkExecutorsLost", "exp_alerts": []},
+    ]
+    case = {"interval": "1m", "input_series": [waiting, lost], "alert_rule_test": alerts}
+    tests = tmp_path / "tests.yml"
+    tests.write_text(yaml.safe_dump({"rule_files": [ALERTS], "tests": [case]}))
+    _promtool("test", "rules", tests)
+
+
+def _promtool(*words: str | Path) -> None:
+    assert _PROMTOOL is not None
+    done = subprocess.run(
+        [_PROMTOOL, *words], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
