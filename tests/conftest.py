@@ -4,7 +4,6 @@ Fixtures that every part of the suite may use.
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import signal
 import uuid
@@ -20,6 +19,7 @@ from mm2.config.text.expressions import RESOLVED
 from mm2.kafka.wire.compiled import compile_now
 from tests.support.at_once import FailuresAtOnce
 from tests.support.cluster import Cluster, KafkaCluster
+from tests.support.hung_tests import HungTests
 from tests.support.providers import provided
 
 # A busy machine makes single examples slow; the suite's own timeout catches what hangs. In CI the
@@ -36,10 +36,6 @@ for _late in ("allure", "html.writer", "junitxml"):
         import_module(f"schemathesis.reporting.{_late}")
 
 _CLUSTERS = pytest.StashKey[list[Cluster]]()
-_STDERR = pytest.StashKey[int]()
-
-_UNINTERRUPTED_S = 120.0
-"""How long a test may still run after its timeout, which interrupts only what runs Python."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if versions := config.getoption("--brokers"):
         os.environ["MM2_TEST_VERSIONS"] = versions
-    config.stash[_STDERR] = os.dup(2)  # Tests have another one.
+    config.pluginmanager.register(HungTests())
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -90,20 +86,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _takes_long(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in ("broker", "spark", "reference"))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Ends the process, with the stacks of its threads, if a test outlasts its timeout."""
-    mark = item.get_closest_marker("timeout")
-    timeout_s = float(mark.args[0] if mark else item.config.getini("timeout"))
-    faulthandler.dump_traceback_later(
-        timeout_s + _UNINTERRUPTED_S, exit=True, file=item.config.stash[_STDERR]
-    )
-    try:
-        return (yield)
-    finally:
-        faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -84,10 +84,12 @@ def test_processes_do_not_outlive_a_killed_owner() -> None:
         text=True,
         cwd=Path(__file__).parents[2],
     ) as owner:
-        assert owner.stdout
-        pid = int(owner.stdout.readline())
-        assert psutil.pid_exists(pid)
-        owner.kill()
+        try:
+            assert owner.stdout
+            pid = int(owner.stdout.readline())
+            assert psutil.pid_exists(pid)
+        finally:
+            owner.kill()
     eventually(lambda: not psutil.pid_exists(pid))
 
 

@@ -73,7 +73,10 @@ def connect_client(url: str) -> Iterator[ConnectClient]:
             text=True,
             encoding="utf-8",
         ) as process:
-            yield ConnectClient(process)
-            assert process.stdin is not None
-            process.stdin.close()
-            process.wait(timeout=_WITHIN_S)
+            try:
+                yield ConnectClient(process)
+                assert process.stdin is not None
+                process.stdin.close()
+                process.wait(timeout=_WITHIN_S)
+            finally:
+                process.kill()

@@ -60,10 +60,13 @@ def running_java() -> Iterator[Java]:
         text=True,
         encoding="utf-8",
     ) as process:
-        yield Java(process)
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(timeout=60)
+        try:
+            yield Java(process)
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(timeout=60)
+        finally:
+            process.kill()
 
 
 @cache

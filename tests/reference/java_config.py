@@ -55,6 +55,7 @@ def java_config(into: Path, environment: Mapping[str, str]) -> Iterator[JavaConf
         stderr=subprocess.DEVNULL,
         env={**os.environ, **environment},
     ) as process:
-        yield JavaConfig(process)
-        assert process.stdin is not None
-        process.stdin.close()
+        try:
+            yield JavaConfig(process)
+        finally:
+            process.kill()

@@ -15,7 +15,7 @@ import pytest
 from flows.spark.engine import SparkEngine
 from flows.spark.task_forker import VARIABLE
 from mm2.protocol.bundle_spec import BundleSpec
-from tests.support.eventually import eventually_async
+from tests.support.eventually import PATIENCE_S, eventually_async
 from tests.support.specs import sample_spec
 
 pytestmark = pytest.mark.spark
@@ -64,7 +64,11 @@ def driver() -> Iterator[Driver]:
         with suppress(psutil.NoSuchProcess):
             each.kill()
     with_zygote.process.kill()
-    with_zygote.process.communicate()
+    with_zygote.process.wait()
+    # Whoever is left may hold the other end: its end is not waited for.
+    for stream in (with_zygote.process.stdin, with_zygote.process.stdout):
+        assert stream is not None
+        stream.close()
 
 
 async def test_a_worker_is_forked_from_the_zygote_and_ends_with_spark(
@@ -109,5 +113,5 @@ async def test_the_zygote_ends_with_its_driver_however_that_ends(
 ) -> None:
     assert len(driver.family) == 1
     driver.process.send_signal(number)
-    driver.process.wait()
+    driver.process.wait(PATIENCE_S)
     await eventually_async(driver.is_gone)

@@ -164,7 +164,7 @@ def consume(
     deadline = time.monotonic() + timeout
     found: list[Sample] = []
     with _consumer(bootstrap, settings or {}) as consumer:
-        consumer.assign(_partitions(consumer, topic))
+        consumer.assign(_partitions(consumer, topic, timeout))
         while len(found) < count:
             message = consumer.poll(0.1)
             if message is not None and message.error() is None:
@@ -298,8 +298,10 @@ def _consumer(bootstrap: str, settings: Mapping[str, str | int]) -> Iterator[Con
         consumer.close()
 
 
-def _partitions(consumer: Consumer, topic: str) -> list[TopicPartition]:
-    deadline = time.monotonic() + DEADLINE_S
+def _partitions(
+    consumer: Consumer, topic: str, timeout: float = DEADLINE_S
+) -> list[TopicPartition]:
+    deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         try:
             known = consumer.list_topics(topic, timeout=DEADLINE_S).topics[topic]

@@ -21,7 +21,7 @@ from mm2.errors import ConfigError
 from mm2.herder.flow_classes import load_classes
 from mm2.user_code import Foreign, ForeignError, wait_closed
 from tests.support.configs import config_of
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 
 BEGUN = threading.Event()
 GO_ON = threading.Event()
@@ -139,6 +139,8 @@ def _waiting_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         f"from {__name__} import BEGUN, GO_ON, _Answers as X\nBEGUN.set()\nGO_ON.wait()\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
+    BEGUN.clear()
+    GO_ON.clear()
     yield
     GO_ON.set()
 
@@ -148,7 +150,7 @@ async def test_an_event_loop_goes_on_while_a_module_is_imported() -> None:
     """The module waits for what only the loop does; if the loop waited for it, neither ended."""
     config = config_of({"topic.filter.class": "waits_when_imported:X"})
     loading = asyncio.ensure_future(load_classes(config))
-    await asyncio.to_thread(BEGUN.wait)
+    assert await asyncio.to_thread(BEGUN.wait, PATIENCE_S)
     assert not loading.done()
     GO_ON.set()
     await loading

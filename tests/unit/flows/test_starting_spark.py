@@ -12,6 +12,7 @@ import pytest
 from flows.spark.engine import SparkEngine
 from flows.spark.jvm import Gateway, Jvm, JvmEnded
 from mm2.errors import FatalError
+from tests.support.eventually import PATIENCE_S
 
 
 class _Jvm(Jvm):
@@ -27,7 +28,7 @@ class _Jvm(Jvm):
     def gateway(self) -> Gateway:
         self.asked += 1
         self.is_asked.set()
-        assert self.ends.wait(30)
+        assert self.ends.wait(PATIENCE_S)
         raise JvmEnded("it ended")
 
     def last_words(self) -> str:
@@ -60,7 +61,7 @@ def test_the_error_of_a_jvm_that_ends_names_its_cause() -> None:
 async def _start_and_give_up(jvm: _Jvm) -> SparkEngine:
     engine = SparkEngine({}, task=lambda _: {}, jvm=jvm)
     first = asyncio.create_task(engine.start())
-    await asyncio.to_thread(jvm.is_asked.wait)
+    assert await asyncio.to_thread(jvm.is_asked.wait, PATIENCE_S)
     first.cancel()
     await asyncio.wait({first})
     assert first.cancelled()

@@ -31,6 +31,7 @@ from mm2.offset_manager.server.messages import (
 )
 from mm2.offset_manager.server.produce_answer import produce_answer
 from mm2.offset_manager.server.request_limits import MOST_ITEMS
+from tests.support.eventually import PATIENCE_S
 from tests.support.kafka_requests import answer, request
 
 _TOPIC = struct.pack(">h", 1) + b"t"
@@ -106,10 +107,10 @@ async def test_the_loop_goes_on_while_metadata_are_written(
 
     def write(_asked: ClientRequest, _answer: Answer) -> bytes:
         asked.set()
-        return b"written" if went_on.wait(5) else b"stood still"
+        return b"written" if went_on.wait(PATIENCE_S) else b"stood still"
 
     async def go_on() -> None:
-        await asyncio.to_thread(asked.wait)
+        assert await asyncio.to_thread(asked.wait, PATIENCE_S)
         went_on.set()
 
     asked, went_on = threading.Event(), threading.Event()

@@ -22,6 +22,7 @@ from flows.spark.jobs import SparkJobs
 from flows.spark.live_slots import LiveSlots, runs_empty_job
 from flows.spark.spark_job import JobFailed, SparkJob, cancel, submit
 from mm2.slot_allocation import Slots
+from tests.support.eventually import PATIENCE_S
 
 _NO_SPARK = {"spark.master": "spark://127.0.0.1:1"}
 
@@ -183,13 +184,13 @@ async def test_a_start_that_a_stop_waits_for_leaves_nothing_that_follows(
 
     def launch() -> object:
         has_begun.set()
-        may_end.wait()
+        assert may_end.wait(PATIENCE_S)
         return object()
 
     monkeypatch.setattr(jobs, "_launch", launch)
     monkeypatch.setattr(jobs, "_shut_down", may_end.set)
     starting = asyncio.create_task(jobs.start(), name="starting")
-    await asyncio.to_thread(has_begun.wait)
+    assert await asyncio.to_thread(has_begun.wait, PATIENCE_S)
     await jobs.stop()
     await starting
     following = jobs._following
