@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -177,6 +178,16 @@ def _tell(bench: Bench, index: int, generation: int, state: BundleState, *topics
     bench.tell(*encode_control(assignment))
 
 
+@contextmanager
+def _stopped_then(bench: Bench) -> Iterator[None]:
+    """Has the tasks of both bundles end, which threads would go on with if the test fails."""
+    try:
+        yield
+    finally:
+        for index in range(2):
+            _tell(bench, index, 9, BundleState.STOPPED)
+
+
 def _work(spec: BundleSpec) -> Mapping[str, int]:
     return asyncio.run(_run(spec))
 
@@ -192,33 +203,34 @@ def test_a_frozen_task_writes_nothing_where_another_bundle_copies_now(
         produce(cluster_a.bootstrap, topic, [Sample(value=value) for value in values])
 
     with bench.detached() as frozen, ThreadPoolExecutor(2) as executor:
-        write(b"0")
-        eventually(partial(_positions, bench), until=lambda found: found[-1:] == [0])
-        frozen.send_signal(signal.SIGSTOP)
-        # The answer to its last fetch waits for it, and it will write what is in it.
-        write(b"1", b"2")
-        _tell(bench, 0, 2, BundleState.RUNNING)
-        remote = TopicPartition(TopicName(bench.remote(topic)), 0)
-        spec = replace(bench._spec(bench.epoch), generation=2, unsure=(remote,))
-        heir = executor.submit(_work, spec)
-        eventually(bench.reports, until=lambda all_: any(each.generation == 2 for each in all_))
-        _tell(bench, 1, 3, BundleState.RUNNING, topic)
-        other = replace(spec, index=1, generation=3, transactional_id=f"{unique}-other", unsure=())
-        holder = executor.submit(_work, other)
-        eventually(partial(_copied, bench, topic), until=lambda found: len(found) == 3)
-        write(b"3")
-        eventually(partial(_positions, bench), until=lambda found: found[-1:] == [3])
-        told = len(bench.reports())
-        frozen.send_signal(signal.SIGCONT)
-        # It ends because it is refused, or reads first that it has nothing to write any more.
-        eventually(
-            lambda: (
-                frozen.poll() is not None
-                or any(each.pid == frozen.pid for each in bench.reports()[told:])
+        with _stopped_then(bench):
+            write(b"0")
+            eventually(partial(_positions, bench), until=lambda found: found[-1:] == [0])
+            frozen.send_signal(signal.SIGSTOP)
+            # The answer to its last fetch waits for it, and it will write what is in it.
+            write(b"1", b"2")
+            _tell(bench, 0, 2, BundleState.RUNNING)
+            remote = TopicPartition(TopicName(bench.remote(topic)), 0)
+            spec = replace(bench._spec(bench.epoch), generation=2, unsure=(remote,))
+            heir = executor.submit(_work, spec)
+            eventually(bench.reports, until=lambda all_: any(each.generation == 2 for each in all_))
+            _tell(bench, 1, 3, BundleState.RUNNING, topic)
+            other = replace(
+                spec, index=1, generation=3, transactional_id=f"{unique}-other", unsure=()
             )
-        )
-        for index in range(2):
-            _tell(bench, index, 9, BundleState.STOPPED)
+            holder = executor.submit(_work, other)
+            eventually(partial(_copied, bench, topic), until=lambda found: len(found) == 3)
+            write(b"3")
+            eventually(partial(_positions, bench), until=lambda found: found[-1:] == [3])
+            told = len(bench.reports())
+            frozen.send_signal(signal.SIGCONT)
+            # It ends because it is refused, or reads first that it has nothing to write any more.
+            eventually(
+                lambda: (
+                    frozen.poll() is not None
+                    or any(each.pid == frozen.pid for each in bench.reports()[told:])
+                )
+            )
         frozen.wait(PATIENCE_S)
         heir.result(PATIENCE_S)
         holder.result(PATIENCE_S)

@@ -216,8 +216,10 @@ def test_a_node_that_sends_nothing_but_heartbeats_copies_nothing(
     produce(flow.target, progress, [sample])
     with ThreadPoolExecutor(1) as executor:
         reporting = executor.submit(report)
-        result = flow.run("reset", "--all-topics", "--execute")
-        stop.set()
+        try:
+            result = flow.run("reset", "--all-topics", "--execute")
+        finally:
+            stop.set()
         reporting.result()
     assert result.exit_code == status, result.output
 
