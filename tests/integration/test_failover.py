@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,6 +17,7 @@ from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.failover import Scene, read_on, stands
 from tests.support.groups import needs_new_groups
+from tests.support.in_time import in_time
 from tests.support.mirror import Mirror, properties
 from tests.support.quotas import set_quota
 from tests.support.records import (
@@ -170,7 +172,7 @@ def test_a_group_of_the_new_protocol_moves(scene: Scene) -> None:
         with group_member(bootstrap, group, [name], protocol) as member:
             member.poll(1)
             if name == topic:
-                member.commit(asynchronous=False)
+                in_time(partial(member.commit, asynchronous=False))
     scene.stand(group, topic, 2)
     scene.ok("failover", "execute", "--group", group, "--execute")
     assert read_on(there, group, remote, 1) == [b"2"]

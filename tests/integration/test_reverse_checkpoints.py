@@ -32,6 +32,7 @@ from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import admin_clients
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually, eventually_async
+from tests.support.in_time import in_time
 from tests.support.mirror import Mirror, properties
 from tests.support.raw import log_of
 from tests.support.records import (
@@ -87,7 +88,7 @@ class Route:
                 message = member.poll(PATIENCE_S)
                 assert message is not None
                 assert message.value() == record.value
-            member.commit(asynchronous=False)
+            in_time(lambda: member.commit(asynchronous=False))
 
     def first_read(self, group: str, offset: int) -> bytes | None:
         """What a member of the group reads first when it goes on at an offset of the original."""

@@ -16,6 +16,7 @@ from confluent_kafka import OFFSET_STORED, Consumer, TopicPartition
 from mm2.cli.mm2 import main
 from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
+from tests.support.in_time import in_time
 from tests.support.records import DEADLINE_S, Sample, commit_group, create_topic, produce
 from tests.support.runbooks import FOLDER, commands
 
@@ -123,7 +124,7 @@ def stands(bootstrap: str, group: str, topic: str, partition: int = 0) -> int:
         (found,) = consumer.committed([TopicPartition(topic, partition)], timeout=DEADLINE_S)
         return found.offset
     finally:
-        consumer.close()
+        in_time(consumer.close)
 
 
 def read_on(
@@ -147,7 +148,7 @@ def read_on(
             assert message.error() is None, message.error()
             found.append(message.value())
         if found:
-            consumer.commit(asynchronous=False)
+            in_time(lambda: consumer.commit(asynchronous=False))
         return found
     finally:
-        consumer.close()
+        in_time(consumer.close)

@@ -22,6 +22,7 @@ from mm2.core.offset_manager.load_findings import GroupHistory
 from mm2.demo.broker_settings import HOST, free_ports, settings_text
 from mm2.kafka.groups.offset_load import Load, LoadResult, run_load
 from tests.support.eventually import eventually
+from tests.support.in_time import in_time
 
 
 class ServedInstance:
@@ -147,7 +148,7 @@ def consumer(instances: Sequence[ServedInstance], group: str, **more: object) ->
     try:
         yield made
     finally:
-        made.close()
+        in_time(made.close)
 
 
 def commit(client: Consumer, *offsets: TopicPartition) -> None:
@@ -158,7 +159,7 @@ def commit(client: Consumer, *offsets: TopicPartition) -> None:
 def commit_errors(client: Consumer, *offsets: TopicPartition) -> list[int]:
     """Commits once; the errors of the partitions, 0 for none."""
     try:
-        answered = client.commit(offsets=list(offsets), asynchronous=False) or []
+        answered = in_time(lambda: client.commit(offsets=list(offsets), asynchronous=False)) or []
     except KafkaException as error:  # no partition has been committed, for one and the same reason
         return [error.args[0].code()] * len(offsets)
     return [each.error.code() if each.error else 0 for each in answered]

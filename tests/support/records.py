@@ -27,6 +27,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.support.eventually import PATIENCE_S
+from tests.support.in_time import in_time
 
 _NO_COORDINATOR_YET = {
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -233,7 +234,7 @@ def commit_group(bootstrap: str, group: str, offsets: Mapping[tuple[str, int], i
         deadline = time.monotonic() + DEADLINE_S
         while True:
             try:
-                consumer.commit(offsets=positions, asynchronous=False)
+                in_time(lambda: consumer.commit(offsets=positions, asynchronous=False))
             except KafkaException as error:
                 if error.args[0].code() not in _NO_COORDINATOR_YET or time.monotonic() > deadline:
                     raise
@@ -295,7 +296,7 @@ def _consumer(bootstrap: str, settings: Mapping[str, str | int]) -> Iterator[Con
     try:
         yield consumer
     finally:
-        consumer.close()
+        in_time(consumer.close)
 
 
 def _partitions(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.support.eventually import PATIENCE_S
+from tests.support.in_time import in_time
 from tests.support.layout import ROOT
 from tests.support.virtual_time import run
 
@@ -96,3 +98,17 @@ def test_turns_in_virtual_time_that_have_no_end_are_a_livelock(turn_s: float) ->
     tasks: list[asyncio.Task[None]] = []
     with pytest.raises(AssertionError, match="a livelock"):
         run(work())
+
+
+def test_a_call_that_does_not_return_fails_and_others_give_what_they_give() -> None:
+    may_return = threading.Event()
+    with pytest.raises(AssertionError, match="has not returned"):
+        in_time(may_return.wait, 0.01)
+    may_return.set()
+    assert in_time(lambda: 7) == 7
+    with pytest.raises(TimeoutError, match="its own"):
+        in_time(_times_out)
+
+
+def _times_out() -> None:
+    raise TimeoutError("its own")
