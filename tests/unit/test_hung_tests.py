@@ -28,6 +28,27 @@ _WAITS_AGAIN = """
     finally:
         threading.Event().wait()
 """
+_UVLOOP = """
+    uvloop.run(asyncio.Event().wait())
+"""
+_HYPOTHESIS = """
+    @hypothesis.given(hypothesis.strategies.booleans())
+    def tried(_):
+        threading.Event().wait()
+    tried()
+"""
+_TASK = """
+    async def turn():
+        while True:
+            time.sleep(0.01)
+            await asyncio.sleep(0)
+
+    async def work():
+        turning = asyncio.create_task(turn())
+        await asyncio.Event().wait()
+
+    asyncio.run(work())
+"""
 _TORN_DOWN = """
     request.addfinalizer(threading.Event().wait)
     assert False, "before"
@@ -51,7 +72,7 @@ _FAILS_AND_GOES_ON = """
 def _run(folder: Path, body: str, *, uninterrupted_s: float) -> subprocess.CompletedProcess[str]:
     """Runs a test with this body, and one that passes."""
     (folder / "conftest.py").write_text(_PLUGIN.replace("UNINTERRUPTED_S", str(uninterrupted_s)))
-    imports = "import contextlib, threading\n"
+    imports = "import asyncio, contextlib, threading, time, hypothesis.strategies, uvloop\n"
     tests = f"{imports}def test_first(request):{body}\ndef test_second(): pass\n"
     (folder / "test_both.py").write_text(tests)
     options = ["-p", "no:randomly", "-p", "no:cacheprovider", "-q", "-c", "/dev/null"]
@@ -68,10 +89,18 @@ def _run(folder: Path, body: str, *, uninterrupted_s: float) -> subprocess.Compl
 
 @pytest.mark.parametrize(
     ("body", "outcome"),
-    [(_WAITS_AGAIN, "1 failed, 1 passed"), (_TORN_DOWN, "1 failed, 1 passed, 1 error")],
-    ids=["cleans up", "torn down"],
+    [
+        (_WAITS_AGAIN, "1 failed, 1 passed"),
+        (_UVLOOP, "1 failed, 1 passed"),
+        (_HYPOTHESIS, "1 failed, 1 passed"),
+        (_TASK, "1 failed, 1 passed"),
+        (_TORN_DOWN, "1 failed, 1 passed, 1 error"),
+    ],
+    ids=["cleans up", "uvloop", "hypothesis", "task", "torn down"],
 )
-def test_what_waits_again_is_interrupted_again(tmp_path: Path, body: str, outcome: str) -> None:
+def test_what_swallows_an_interrupt_or_waits_again_fails(
+    tmp_path: Path, body: str, outcome: str
+) -> None:
     done = _run(tmp_path, body, uninterrupted_s=PATIENCE_S)
     assert outcome in done.stdout, done.stdout + done.stderr
 
