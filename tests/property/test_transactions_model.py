@@ -210,6 +210,22 @@ async def _mirror(
 @example(
     logs=[4], troubles=[], kills=[(n / 200, False) for n in range(20)], most_s=0.25, verifies=False
 )
+# A batch whose answer hides that it is appended, and others behind it that are acknowledged.
+@example(
+    logs=[23, 21],
+    troubles=[
+        Trouble.LOST_REQUEST,
+        Trouble.SLOW,
+        Trouble.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        Trouble.LOST_REQUEST,
+        Trouble.LOST_REQUEST,
+        Trouble.SLOW,
+        Trouble.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ],
+    kills=[(0.167, False), (0.4, False)],
+    most_s=0.02,
+    verifies=False,
+)
 def test_each_record_comes_once_whatever_happens(
     *,
     logs: list[int],

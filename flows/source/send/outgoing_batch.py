@@ -48,7 +48,7 @@ class OutgoingBatch:
         answer: the broker's error code; None while there is none.
         base_offset: downstream offset of its first record, once appended.
         size: bytes that it took of the memory budget; the parts of a split batch share them.
-        is_doubtful: whether the target may have it although it did not acknowledge it.
+        is_doubtful: whether the target may have it although it is not reported as appended.
         is_fixed: whether it may not become one with others: it was sent, or cannot be read.
         covers: source offsets of which the target has all records once it has this batch and those
             before it. ``offsets`` may repeat one, for a record that became several, and may lack

@@ -213,11 +213,17 @@ class PartitionSender:
                     on_dropped([batch for batch in dropped if batch.owner is owner])
 
     def drop_unacked(self) -> None:
-        """Queues again, in order, what flew and was not appended."""
+        """
+        Queues again, in order, what flew and was not appended.
+
+        And what is appended behind it: a failed answer may hide that the target has a batch, and
+        then it takes the next one.
+        """
         self.queue.extendleft(reversed(self.flying))
         self.flying.clear()
         for batch in self.queue:
-            batch.is_doubtful = batch.is_doubtful or batch.answer in MAYBE_APPENDED
+            may_be_there = batch.is_appended or batch.answer in MAYBE_APPENDED
+            batch.is_doubtful = batch.is_doubtful or may_be_there
             batch.answer = None
 
     def requeue_in_flight(self) -> None:
