@@ -23,14 +23,15 @@ class DemoRun:
     Args:
         output: where its words go.
         command: what is run; the place of the mirror's log is added.
+        cwd: where it is run.
     """
 
-    def __init__(self, output: Path, command: Sequence[str]) -> None:
+    def __init__(self, output: Path, command: Sequence[str], cwd: Path) -> None:
         self._output = output
         log = ["--log", str(output.with_suffix(".mirror.log"))]
         with output.open("wb") as stream:
             self.process = subprocess.Popen(
-                [*command, *log], stdout=stream, stderr=subprocess.STDOUT, cwd=ROOT
+                [*command, *log], stdout=stream, stderr=subprocess.STDOUT, cwd=cwd
             )
         self._family: dict[int, psutil.Process] = {}
 
@@ -82,9 +83,9 @@ class DemoRun:
 
 
 @contextmanager
-def demo_run(folder: Path, command: Sequence[str]) -> Iterator[DemoRun]:
+def demo_run(folder: Path, command: Sequence[str], cwd: Path = ROOT) -> Iterator[DemoRun]:
     """Runs the demo for as long as the context lasts."""
-    run = DemoRun(folder / "demo.out", command)
+    run = DemoRun(folder / "demo.out", command, cwd)
     try:
         yield run
     finally:

@@ -22,12 +22,31 @@ from mm2.demo.record_comparison import Verification
 from tests.harness.demo_process import demo_run
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
+from tests.support.layout import jars
 from tests.support.records import create_topic
+from tests.support.wheel import build_wheel, install_wheel
 
 pytestmark = pytest.mark.broker
 
 NOW_MS = 1_700_000_000_000
 COMMAND = [sys.executable, "-m", "mm2.cli.mm2", "demo", "--free-ports"]
+
+
+@pytest.mark.spark
+@pytest.mark.thorough
+@pytest.mark.timeout(400)
+def test_a_demo_of_the_installed_wheel_proves_its_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = install_wheel(build_wheel(tmp_path), tmp_path / "installed")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    kafka = jars()[0].parents[1]
+    words = ["--free-ports", "--once", "--seconds", "1", "--kafka-home", str(kafka)]
+    command = [str(programs / "mm2"), "demo", *words]
+    # Python's -m would find a checkout that it is started in.
+    with demo_run(tmp_path, command, cwd=tmp_path) as run:
+        assert run.wait(300) == 0, run.text()
+        assert run.left() == []
 
 
 @pytest.mark.spark

@@ -8,10 +8,13 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from mm2 import __version__
+from mm2.cli.setup.render_command import KINDS
+from tests.support.wheel import build_wheel, install_wheel, without_checkout
 
 _ROOT = Path(__file__).parents[3]
 _PROGRAMS = (
@@ -21,18 +24,34 @@ _PROGRAMS = (
     "connect_standalone",
     "kafka_mirror_maker",
 )
+_RENDER_ALL: Final = """
+from mm2.cli.mm2 import main
+from mm2.cli.setup.render_command import KINDS
+from mm2.demo.demo_clusters import sample_config
+print(sample_config())
+for kind in KINDS:
+    main(["render", kind, "mm2.properties", "--output", kind], standalone_mode=False)
+    print(kind)
+"""
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
     """The wheel, unpacked."""
-    folder = tmp_path_factory.mktemp("wheel")
-    uv = Path(sys.executable).with_name("uv")
-    command = [str(uv), "build", "--wheel", "--quiet", "--out-dir", str(folder), str(_ROOT)]
-    subprocess.run(command, check=True, timeout=120)
-    (file,) = folder.glob(f"mm2-{__version__}-*.whl")
-    zipfile.ZipFile(file).extractall(folder / "installed")
-    return folder / "installed"
+    folder = built.parent / "unpacked"
+    zipfile.ZipFile(built).extractall(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def programs(built: Path) -> Path:
+    """Where the programs of the installed wheel are."""
+    return install_wheel(built, built.parent / "installed")
 
 
 def test_all_packages_and_their_data_are_in_it(wheel: Path) -> None:
@@ -70,3 +89,32 @@ def test_its_programs_start(wheel: Path, program: str) -> None:
         timeout=60,
     )
     assert __version__ in done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_what_is_installed_from_it_makes_a_file_and_renders_all_kinds_of_it(
+    programs: Path, tmp_path: Path
+) -> None:
+    """With templates, the dashboard and the demo's file from the wheel: none of a checkout."""
+
+    def said(program: str, *words: str) -> str:
+        done = subprocess.run(
+            [programs / program, *words],
+            env=without_checkout(),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert __version__ in said("mm2", "--version")
+    clusters = ("--source", "A=a:9092", "--target", "B=b:9092")
+    said("mm2", "init", "--offline", *clusters, "mm2.properties")
+    assert "A->B.enabled = true" in (tmp_path / "mm2.properties").read_text()
+    sample, *rendered = said("python", "-c", _RENDER_ALL).splitlines()
+    assert Path(sample).is_relative_to(programs.parent)
+    assert rendered == list(KINDS)
+    assert all([*(tmp_path / kind).iterdir()] for kind in KINDS)
