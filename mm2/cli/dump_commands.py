@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,13 @@ _PATH: Final = click.Path(path_type=Path)
 @click.option("--bootstrap-server", metavar="HOST:PORT,...", help="The cluster's brokers.")
 @click.option(
     "--command-config", type=_PATH, help="Properties of its clients, with --bootstrap-server."
+)
+@click.option(
+    "--command-property",
+    "command_properties",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="One of them, over those of --command-config; may be repeated.",
 )
 @click.option(
     "--config", "file", type=_PATH, help="A file for mirroring that knows the cluster ..."
@@ -64,6 +71,7 @@ def dump(  # noqa: PLR0917 - options
     topic: str,
     bootstrap_server: str | None,
     command_config: Path | None,
+    command_properties: tuple[str, ...],
     file: Path | None,
     cluster: str | None,
     kind: str | None,
@@ -88,11 +96,12 @@ def dump(  # noqa: PLR0917 - options
     """
     refuse_usage(
         [
-            *_cluster_problems(bootstrap_server, command_config, file, cluster),
+            *_cluster_problems(bootstrap_server, file, cluster),
+            *_property_problems(bootstrap_server, command_config, command_properties),
             *_follow_problems(format_, follow=follow, from_beginning=from_beginning),
         ]
     )
-    config = _client(bootstrap_server, command_config, file, cluster)
+    config = _client(bootstrap_server, command_config, command_properties, file, cluster)
     formatter = _formatter(TopicName(topic), config, kind)
     printer = _Printer(formatter, format_)
 
@@ -152,15 +161,23 @@ class _Printer:
             self.rows.append(shown.fields)
 
 
-def _cluster_problems(
-    servers: str | None, command_config: Path | None, file: Path | None, cluster: str | None
-) -> Iterator[str]:
+def _cluster_problems(servers: str | None, file: Path | None, cluster: str | None) -> Iterator[str]:
     if (servers is None) == (file is None):
         yield "Say which cluster: --bootstrap-server, or --config with --cluster."
     elif (file is None) != (cluster is None):
         yield "--config and --cluster belong together."
+
+
+def _property_problems(
+    servers: str | None, command_config: Path | None, command_properties: Sequence[str]
+) -> Iterator[str]:
     if command_config is not None and servers is None:
         yield "--command-config belongs to --bootstrap-server."
+    if command_properties and servers is None:
+        yield "--command-property belongs to --bootstrap-server."
+    for text in command_properties:
+        if not text.partition("=")[0].strip() or "=" not in text:
+            yield "--command-property: write KEY=VALUE."
 
 
 def _follow_problems(format_: str, *, follow: bool, from_beginning: bool) -> Iterator[str]:
@@ -171,13 +188,19 @@ def _follow_problems(format_: str, *, follow: bool, from_beginning: bool) -> Ite
 
 
 def _client(
-    servers: str | None, command_config: Path | None, file: Path | None, cluster: str | None
+    servers: str | None,
+    command_config: Path | None,
+    command_properties: Sequence[str],
+    file: Path | None,
+    cluster: str | None,
 ) -> ClientConfig:
     try:
         if file is not None:
             return _of_file(file, cluster or "")
         properties = load(command_config).values if command_config else {}
-        return ClientConfig.of({**properties, "bootstrap.servers": servers or ""})
+        pairs = (text.partition("=") for text in command_properties)
+        over = {key.strip(): value.strip() for key, _, value in pairs}
+        return ClientConfig.of({**properties, **over, "bootstrap.servers": servers or ""})
     except ConfigErrors as errors:
         end(USAGE, *map(str, errors.problems))
     except ConfigError as error:

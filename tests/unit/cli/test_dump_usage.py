@@ -21,6 +21,16 @@ SERVER = ("--bootstrap-server", "localhost:1")
         (("heartbeats", *SERVER, "--config", "x"), "Say which cluster"),
         (("heartbeats", "--config", "x"), "--config and --cluster belong together."),
         (("heartbeats", "--config", "x", "--command-config", "y"), "belongs to --bootstrap-server"),
+        (
+            ("heartbeats", "--config", "x", "--command-property", "a=b"),
+            "--command-property belongs to --bootstrap-server.",
+        ),
+        (("heartbeats", *SERVER, "--command-property", "a"), "write KEY=VALUE."),
+        (("heartbeats", *SERVER, "--command-property", "=b"), "write KEY=VALUE."),
+        (
+            ("heartbeats", *SERVER, "--command-property", "security.protocol=WRONG"),
+            "security.protocol",
+        ),
         (("heartbeats", *SERVER, "--follow", "--format", "json"), "use text or tsv"),
         (("heartbeats", *SERVER, "--from-end"), "--from-end prints nothing without --follow."),
         (("orders", *SERVER), "does not say what it holds; choose with --kind"),
@@ -41,6 +51,25 @@ def test_all_problems_are_told_at_once() -> None:
     assert result.exit_code == 2
     for told in ("Say which cluster", "--command-config belongs", "--from-end prints nothing"):
         assert told in result.stderr
+
+
+def test_a_property_counts_more_than_the_file_and_the_last_of_several_most(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("security.protocol = WRONG\n")
+
+    def said(*protocols: str) -> str:
+        words = ["dump", "orders", *SERVER, "--command-config", str(file)]
+        for protocol in protocols:
+            words += ["--command-property", f"security.protocol = {protocol}"]
+        return CliRunner().invoke(main, words).stderr
+
+    of_topic = "does not say what it holds"
+    assert "WRONG" in said()
+    assert of_topic in said("PLAINTEXT")
+    assert of_topic in said("OTHER", "PLAINTEXT")
+    assert "OTHER" in said("PLAINTEXT", "OTHER")
 
 
 def test_a_cluster_that_the_file_does_not_know_is_wrong_usage(tmp_path: Path) -> None:
