@@ -120,17 +120,23 @@ function columns(measure) {
 function draw() {
   plots.forEach((plot) => plot.destroy());
   host.replaceChildren();
-  plots = data.flows.length && data.times.length ? MEASURES.map(plotted) : [];
+  // All are there before one is measured: as long as there is one, it has the whole width.
+  const places = data.flows.length && data.times.length ? MEASURES.map(framed) : [];
+  plots = places.map((space, place) => plotted(MEASURES[place], space));
   ranges.hidden = !plots.length;
 }
 
-function plotted({ name, title, text }) {
+function framed({ title }) {
   const figure = document.createElement("figure");
   const caption = document.createElement("figcaption");
   caption.textContent = title;
   const space = document.createElement("div");
   figure.append(caption, space);
   host.append(figure);
+  return space;
+}
+
+function plotted({ name, text }, space) {
   const style = getComputedStyle(document.documentElement);
   const [ink, grid] = ["--muted", "--line"].map((variable) => style.getPropertyValue(variable));
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };

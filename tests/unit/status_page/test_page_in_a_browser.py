@@ -33,6 +33,11 @@ WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 READABLE = 4.5
 """The least contrast of text, as level AA of WCAG 2 has it."""
+_WIDER_PLOTS = """() => {
+    const right = (each) => each.getBoundingClientRect().right;
+    return [...document.querySelectorAll("#plots figure")]
+        .map((frame) => right(frame.querySelector("canvas")) - right(frame));
+}"""
 LONG = "a.topic.with.a.very.long.name." * 6
 
 
@@ -150,6 +155,15 @@ async def test_plots_show_each_flow_and_other_ranges_on_demand() -> None:
         await six.click()
         await expect(six).to_have_attribute("aria-pressed", "true")
         await expect(seen.page.locator("#plots canvas")).to_have_count(3)
+
+
+async def test_plots_of_another_range_stay_within_their_frames() -> None:
+    """The first used to be drawn across its neighbours, until the window had another size."""
+    async with _open(*_pair(), viewport=WIDE) as seen:
+        await expect(seen.page.locator("#plots canvas")).to_have_count(3)
+        await seen.page.get_by_role("button", name="15 min").click()
+        wider = await seen.page.evaluate(_WIDER_PLOTS)
+        assert (len(wider), max(wider) <= 0) == (3, True), wider
 
 
 async def test_the_page_says_when_the_node_answers_no_more() -> None:
