@@ -17,7 +17,7 @@ _UV: Final = Path(sys.executable).with_name("uv")
 
 def build_wheel(folder: Path) -> Path:
     """Builds the wheel into a folder that has no other."""
-    command = [_UV, "build", "--wheel", "--quiet", "--out-dir", folder, ROOT]
+    command: list[str | Path] = [_UV, "build", "--wheel", "--quiet", "--out-dir", folder, ROOT]
     subprocess.run(command, check=True, timeout=120)
     (wheel,) = folder.glob("mm2-*.whl")
     return wheel
@@ -32,8 +32,8 @@ def install_wheel(wheel: Path, folder: Path) -> Path:
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
     programs = folder / "bin"
-    needs = ["--no-index", "--no-deps", "--offline", "--quiet", "--python", programs / "python"]
-    subprocess.run([_UV, "pip", "install", *needs, wheel], check=True, timeout=120)
+    options = ["--no-index", "--no-deps", "--offline", "--quiet", "--python", f"{programs}/python"]
+    subprocess.run([_UV, "pip", "install", *options, wheel], check=True, timeout=120)
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return programs

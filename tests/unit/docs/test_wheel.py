@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -93,7 +94,7 @@ def test_its_programs_start(wheel: Path, program: str) -> None:
 
 @pytest.mark.slow
 def test_what_is_installed_from_it_makes_a_file_and_renders_all_kinds_of_it(
-    programs: Path, tmp_path: Path
+    built: Path, programs: Path, tmp_path: Path
 ) -> None:
     """With templates, the dashboard and the demo's file from the wheel: none of a checkout."""
 
@@ -118,3 +119,7 @@ def test_what_is_installed_from_it_makes_a_file_and_renders_all_kinds_of_it(
     assert Path(sample).is_relative_to(programs.parent)
     assert rendered == list(KINDS)
     assert all([*(tmp_path / kind).iterdir()] for kind in KINDS)
+    image = (tmp_path / "docker" / "Dockerfile").read_text()
+    assert f"COPY dist/{built.name} /tmp/" in image
+    (entry,) = re.findall(r'^ENTRYPOINT \["(\S+)"\]$', image, re.MULTILINE)
+    assert (programs / entry).is_file()
