@@ -21,6 +21,7 @@ from mm2.protocol.control_codec import ControlRecord
 from mm2.protocol.control_records import Assignment, BundleState, Lease
 from mm2.protocol.desired_state import DesiredState
 from mm2.stop_deadlines import OPENING_S
+from mm2.telemetry.levels import take_levels
 
 log = structlog.get_logger()
 
@@ -135,6 +136,7 @@ class ControlFollower:
                 self._rate.configured = entry.byte_rate_limit
                 self._settings = entry
                 self._paced(entry)
+                take_levels(entry.log_levels)
                 self._share()
             case RateDivision() if self._is_newest("shares", entry):
                 self._rate.divided(entry.portions)

@@ -38,6 +38,7 @@ from mm2.errors import root_cause
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol import lease_clock
 from mm2.protocol.bundle_spec import BundleSpec
+from mm2.telemetry.levels import take_levels
 from mm2.telemetry.logs import configure_task_logs
 
 log = structlog.get_logger()
@@ -58,6 +59,7 @@ def run_bundle(spec: BundleSpec) -> Mapping[str, int]:
     """
     copies = EventCopies() if spec.copies_events else None
     configure_task_logs(copies.add if copies else None)
+    take_levels(spec.log_levels)
     RESOLVED.take(spec.hidden)
     with structlog.contextvars.bound_contextvars(flow=str(spec.flow), task=spec.index):
         return uvloop.run(_run(spec, copies=copies))

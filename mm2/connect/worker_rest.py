@@ -21,7 +21,7 @@ from mm2.rest.listeners import ServerSetup
 from mm2.rest.requests import Api
 from mm2.rest.server import metrics_of, serve
 from mm2.supervision import keep_running
-from mm2.telemetry.levels import LogLevels
+from mm2.telemetry.levels import CHOSEN, LogLevels
 
 
 async def serve_worker(
@@ -44,7 +44,7 @@ async def serve_worker(
         api = Api(
             connectors=connectors,
             plugins=Plugins(worker_plugins(worker, store), resolves=True),
-            levels=LogLevels(),
+            levels=LogLevels(CHOSEN),
             starting=lambda: store.awaited,
             page=page,
             metrics=metrics_of(running.led, setup.settings.metrics),

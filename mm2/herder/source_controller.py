@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.keys.effects import Effect, Effects
+from mm2.config.keys.effects import TASKS, Effect, Effects
 from mm2.config.offset_topics import offset_syncs_topic
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.connect.status_records import TaskKey
@@ -43,6 +43,7 @@ from mm2.protocol.control_records import (
 )
 from mm2.slot_allocation import FlowSlots
 from mm2.supervision import EventLike, Supervised, keep_running, run_unless_set
+from mm2.telemetry.levels import CHOSEN
 
 log = structlog.get_logger()
 
@@ -111,7 +112,8 @@ class SourceController:
         Returns when everything under way is committed.
         """
         subscription = self._term.control_topic.subscribe_entries(self._control_record)
-        with self._classes_of_topics, subscription:
+        levels = CHOSEN.listen(lambda: self._changes.put_nowait(TASKS))
+        with self._classes_of_topics, subscription, levels:
             await self._part.run()
 
     async def _attempt(self) -> None:
@@ -268,6 +270,7 @@ class SourceController:
             byte_rate_limit=spec.byte_rate_limit,
             flush_interval_s=spec.flush_interval_s,
             transaction_s=None if spec.exactly_once is None else spec.exactly_once.boundary.most_s,
+            log_levels=spec.log_levels,
             number=self._number,
         )
         key, value = encode_control(settings)

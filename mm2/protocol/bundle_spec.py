@@ -13,7 +13,7 @@ carries it, so no secret is in it that its own clients do not need.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.config.connector_settings import (
@@ -109,6 +109,7 @@ class BundleSpec:
             said that it has ended.
         copies_events: whether its log events go to the progress topic, as the driver does not see
             its standard error.
+        log_levels: that operators have chosen on the leader's node, by logger.
     """
 
     flow: SourceAndTarget
@@ -137,6 +138,7 @@ class BundleSpec:
     hidden: tuple[Secret, ...] = ()
     unsure: tuple[TopicPartition, ...] = ()
     copies_events: bool = False
+    log_levels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

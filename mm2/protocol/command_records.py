@@ -21,6 +21,12 @@ def _texts(changes: Mapping[str, object]) -> dict[str, str | None]:
     return {key: None if value is None else str(value) for key, value in changes.items()}
 
 
+def _names(levels: Mapping[str, object]) -> dict[str, str]:
+    if not isinstance(levels, dict):
+        raise TypeError("log_levels are no object")
+    return {logger: str(name) for logger, name in levels.items()}
+
+
 class ConnectorState(StrEnum):
     """What an operator wants of a connector; the names are Connect's target states (KIP-875)."""
 
@@ -89,6 +95,7 @@ class LiveSettings:
         byte_rate_limit: ``flow.byte.rate.limit`` of the whole flow; negative: none.
         flush_interval_s: ``offset.flush.interval.ms``, in seconds.
         transaction_s: longest time until a transaction ends, in seconds; None at least once.
+        log_levels: that operators have chosen on the leader's node, by logger.
         number: grows with each change of an epoch.
     """
 
@@ -96,6 +103,7 @@ class LiveSettings:
     byte_rate_limit: int
     flush_interval_s: float
     transaction_s: float | None = None
+    log_levels: Mapping[str, str] = field(metadata={"decode": _names}, default_factory=dict)
     number: int = 0
 
 

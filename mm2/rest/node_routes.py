@@ -181,7 +181,7 @@ async def get_logger(api: Api, call: Request) -> Response:
     "PUT", "/admin/loggers/{logger}", query=(_SCOPE,), body="LoggerLevel", answers={200: "Names"}
 )
 async def set_level(api: Api, call: Request) -> Response:
-    """Sets the level of a logger on this node; tasks keep theirs."""
+    """Sets the level of a logger on this node, and in tasks of the flows that it leads."""
     if (call.query.get("scope") or ["worker"])[0].lower() == "cluster":
         message = "Levels are set on one node at a time: leave scope=cluster out, and ask each."
         raise bad_request(message)

@@ -24,7 +24,7 @@ from mm2.rest.requests import Api
 from mm2.status_page.status_page import StatusPage
 from mm2.stop_deadlines import REST_S
 from mm2.supervision import keep_running
-from mm2.telemetry.levels import LogLevels
+from mm2.telemetry.levels import CHOSEN, LogLevels
 
 log = structlog.get_logger()
 
@@ -48,7 +48,7 @@ async def serve_flows(
         api = Api(
             connectors=FlowConnectors(flows, views, failed),
             plugins=Plugins(MIRROR_PLUGINS),
-            levels=LogLevels(),
+            levels=LogLevels(CHOSEN),
             page=page,
             metrics=metrics_of(led, setup.settings.metrics),
         )

@@ -221,6 +221,8 @@ EVENTS: Final = {
     "groups are translated by offset syncs alone. A copy of which the target has lost the end is "
     "made anew from the source's start.",
     "part.failed": "A part of a flow failed and is started again after a delay.",
+    "positions.committed": "A task has committed positions; of how many partitions, and how long "
+    "it took. With exactly once they are in the transaction of the copies.",
     "positions.contested": "Positions stand in several partitions of their topic, and differ; the "
     "one with the newest timestamp counts.",
     "positions.partitions_changed": "The positions topic has another number of partitions now; "

@@ -7,7 +7,8 @@ Events are called ``noun.past_tense``; the nouns are the loggers that operators 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,10 +56,48 @@ class Level:
     changed_ms: int | None = None
 
 
-class LogLevels:
-    """The levels of this process; takes effect with the first change."""
+class ChosenLevels:
+    """
+    The levels that operators have chosen in this process, for tasks of the flows that it leads.
+
+    Attributes:
+        levels: their names, as in ``LEVELS``, by logger.
+    """
 
     def __init__(self) -> None:
+        self.levels: Mapping[str, str] = {}
+        self._listeners: list[Callable[[], None]] = []
+
+    def choose(self, levels: Mapping[str, str]) -> None:
+        """Replaces them, and tells those who listen."""
+        self.levels = dict(levels)
+        for changed in list(self._listeners):
+            changed()
+
+    @contextmanager
+    def listen(self, changed: Callable[[], None]) -> Iterator[None]:
+        """Calls ``changed`` after each change, for as long as the context lasts."""
+        self._listeners.append(changed)
+        try:
+            yield
+        finally:
+            self._listeners.remove(changed)
+
+
+CHOSEN: Final = ChosenLevels()
+"""Of this process."""
+
+
+class LogLevels:
+    """
+    The levels of this process; takes effect with the first change.
+
+    Args:
+        chosen: is told of each change; nobody is, if None.
+    """
+
+    def __init__(self, chosen: ChosenLevels | None = None) -> None:
+        self._chosen = chosen
         self._levels = {ROOT: Level(_NAMES[log_level()])}
 
     def all(self) -> Mapping[str, Level]:
@@ -81,8 +120,21 @@ class LogLevels:
         names = sorted(self._levels) if logger == ROOT else [logger]
         for name in names:
             self._levels[name] = Level(level, now_ms)
-        follow_level(min(LEVELS[each.name] for each in self._levels.values()), self._filtered)
+        self._follow()
+        if self._chosen is not None:
+            self._chosen.choose(
+                {each: level.name for each, level in self._levels.items() if level.changed_ms}
+            )
         return names
+
+    def take(self, levels: Mapping[str, str]) -> None:
+        """Goes on with levels that another process has chosen; unknown names are passed over."""
+        known = {each: Level(name) for each, name in levels.items() if name in LEVELS}
+        self._levels.update(known)
+        self._follow()
+
+    def _follow(self) -> None:
+        follow_level(min(LEVELS[each.name] for each in self._levels.values()), self._filtered)
 
     def _filtered(
         self, _logger: object, method: str, event: structlog.typing.EventDict
@@ -93,6 +145,12 @@ class LogLevels:
         if _number(method) < LEVELS[level.name]:
             raise structlog.DropEvent
         return event
+
+
+def take_levels(levels: Mapping[str, str]) -> None:
+    """Has this process, a task, log as the node does that leads its flow; none: as it began."""
+    if levels:
+        LogLevels().take(levels)
 
 
 def known_loggers() -> frozenset[str]:

@@ -250,6 +250,31 @@ async def _shown(ui: _Kafbat, running: _Running) -> None:
     assert CLASS in {each["class"] for each in await ui.ask("GET", "/connector-plugins")}
 
 
+async def test_a_level_reaches_tasks_that_run_and_those_that_start_later(
+    running: _Running,
+) -> None:
+    def committed() -> bool:
+        """By the task that was begun last; what it is to commit is written now."""
+        running.write(b"x")
+        newest = running.mirror.text().rpartition('"bundle.restarted"')[2]
+        return '"positions.committed"' in newest
+
+    running.write(b"1")
+    await asyncio.to_thread(eventually, running.copied)
+    assert not committed()
+    url = await asyncio.to_thread(eventually, lambda: running.url)
+    async with ClientSession() as session:
+        client = Client(session, url)
+        path = "/admin/loggers/positions"
+        assert (await client.ask("PUT", path, json={"level": "DEBUG"}))[0] == 200
+        await asyncio.to_thread(eventually, committed)
+        before = running.restarts()
+        task = f"/connectors/{quote(running.connector, safe='')}/tasks/0/restart"
+        assert (await client.ask("POST", task))[0] == 204
+        await asyncio.to_thread(eventually, running.restarts, until=partial(lt, before))
+        await asyncio.to_thread(eventually, committed)
+
+
 async def _altered(ui: _Kafbat) -> None:
     config = await ui.ask("GET", "/connectors/{c}/config")
     changed = {**config, "flow.byte.rate.limit": "1000000"}

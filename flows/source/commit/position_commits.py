@@ -149,7 +149,9 @@ class Positions:
             written = await self._commit(list(partitions))
             if written:
                 now_s = time.monotonic()
-                self.times.record(round(1000 * (now_s - began_s)), round(1000 * now_s))
+                took_ms = round(1000 * (now_s - began_s))
+                self.times.record(took_ms, round(1000 * now_s))
+                log.debug("positions.committed", partitions=written, took_ms=took_ms)
             return written
 
     async def abort(self, sender: PartitionSender) -> None:

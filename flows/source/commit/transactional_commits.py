@@ -235,7 +235,9 @@ class Transactions:
         if offsets:
             await self._write(offsets, limit)
         await self._open.end(commit=True)
-        self.times.record(round(1000 * (now_s() - began_s)), round(1000 * now_s()))
+        took_ms = round(1000 * (now_s() - began_s))
+        self.times.record(took_ms, round(1000 * now_s()))
+        log.debug("positions.committed", partitions=len(offsets), took_ms=took_ms)
         self._settle(offsets)
         _resolve(waiting)
 

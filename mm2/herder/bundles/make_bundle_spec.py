@@ -7,6 +7,7 @@ from mm2.config.offset_topics import offset_runs_topic
 from mm2.config.text.expressions import RESOLVED
 from mm2.herder.bundles.task_fencing import exactly_once_spec, transactional_id
 from mm2.protocol.bundle_spec import BundleSpec, OffsetSyncSpec
+from mm2.telemetry.levels import CHOSEN
 
 
 def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) -> BundleSpec:
@@ -44,6 +45,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         errors=source.errors,
         transforms=source.transforms,
         exactly_once=exactly_once_spec(config, producer),
+        log_levels=CHOSEN.levels,
         hidden=RESOLVED.within(
             [
                 *consumer.values(),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import pytest
+import structlog
+
 from flows.source.control_follower import ControlFollower
 from flows.source.fetch.rate_limit import RateLimit
 from flows.source.task_lease import TaskLease
@@ -13,6 +16,7 @@ from mm2.kafka.logs.records import Record
 from mm2.protocol.command_records import LiveSettings, RateDivision
 from mm2.protocol.control_codec import encode_control
 from mm2.protocol.control_records import Assignment, BundleState
+from mm2.telemetry.logs import configure_task_logs
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 
@@ -116,6 +120,33 @@ def test_settings_that_came_while_the_task_connected_count() -> None:
         assert late == [settings]
 
     run(work())
+
+
+def test_a_task_that_runs_logs_at_the_levels_of_its_leader_s_last_settings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def settings(number: int, level: str) -> tuple[bytes, bytes]:
+        levels = {"positions": level}
+        return encode_control(
+            LiveSettings(
+                epoch=_EPOCH,
+                byte_rate_limit=-1,
+                flush_interval_s=1.0,
+                log_levels=levels,
+                number=number,
+            )
+        )
+
+    async def work() -> None:
+        configure_task_logs()
+        await _Follower(settings(1, "WARN"), settings(2, "DEBUG"), settings(1, "WARN")).read()
+        structlog.get_logger().debug("positions.committed")
+        structlog.get_logger().debug("source.stopped")
+
+    run(work())
+    told = capsys.readouterr().err
+    assert "positions.committed" in told
+    assert "source.stopped" not in told
 
 
 def test_older_settings_and_shares_are_not_taken_over() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import pytest
+
 from mm2.core.policy import build_policy
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.topics.internal_topics import internal_topics
 from mm2.protocol.bundle_spec import BundleSpec
+from mm2.telemetry.levels import CHOSEN, LogLevels
 from tests.support.configs import TWO_CLUSTERS_TEXT
 
 
@@ -31,6 +34,15 @@ def test_the_users_client_ids_count(tmp_path: Path) -> None:
     spec = _spec(tmp_path, "A.consumer.client.id = east\nB.producer.client.id = west\n")
     assert spec.source["client.id"] == "east|A->B|MirrorSourceConnector-3|replication-consumer"
     assert spec.target["client.id"] == "west"
+
+
+def test_a_task_that_starts_later_logs_as_its_leader_s_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _spec(tmp_path).log_levels == {}
+    monkeypatch.setattr(CHOSEN, "levels", {})
+    LogLevels(CHOSEN).set("source", "DEBUG")
+    assert _spec(tmp_path).log_levels == {"source": "DEBUG"}
 
 
 def test_the_rack_and_how_often_to_ask_for_a_better_replica_are_the_consumers(

@@ -79,7 +79,12 @@ _CONNECTOR = commands.DesiredConnectorState(
 _ALTERATIONS = commands.Alterations(changes={"topics": "ö", "groups": None}, time_ms=5)
 _RESTART = commands.RestartCommand(connector="MirrorSourceConnector", task=2, id="x", time_ms=5)
 _SETTINGS = commands.LiveSettings(
-    epoch=3, byte_rate_limit=-1, flush_interval_s=1.5, transaction_s=None, number=2
+    epoch=3,
+    byte_rate_limit=-1,
+    flush_interval_s=1.5,
+    transaction_s=None,
+    log_levels={"source": "DEBUG"},
+    number=2,
 )
 _DIVISION = commands.RateDivision(epoch=3, portions={1: 0.333333, 0: 0.6}, number=2)
 _TOPICS = TopicMemory(
@@ -143,7 +148,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
         b"settings",
         (
             '{"version":1,"epoch":3,"byte_rate_limit":-1,"flush_interval_s":1.5,"tr'
-            'ansaction_s":null,"number":2}'
+            'ansaction_s":null,"log_levels":{"source":"DEBUG"},"number":2}'
         ),
     ),
     (

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import structlog
 
-from mm2.telemetry.levels import LEVELS, LogLevels
+from mm2.telemetry.levels import LEVELS, ChosenLevels, LogLevels, take_levels
 from mm2.telemetry.logs import configure_logs
 from tests.support.fake_connectors import FakeConnectors
 from tests.support.rest import Client, interface
@@ -60,6 +60,33 @@ def test_every_level_lets_through_what_is_not_below_it(level: str) -> None:
     log.debug("source.x")
     expected = (LEVELS[level] <= 50) + (LEVELS[level] <= 10)
     assert len(_lines(stream)) == expected
+
+
+def test_those_who_listen_are_told_of_what_was_chosen_and_of_nothing_else() -> None:
+    chosen, told = ChosenLevels(), list[dict[str, str]]()
+    levels = LogLevels(chosen)
+    with chosen.listen(lambda: told.append(dict(chosen.levels))):
+        levels.set("checkpoint", "WARN")
+        levels.set("source", "DEBUG")
+    levels.set("root", "ERROR")
+    assert told == [{"checkpoint": "WARN"}, {"checkpoint": "WARN", "source": "DEBUG"}]
+    assert chosen.levels == {"checkpoint": "ERROR", "root": "ERROR", "source": "ERROR"}
+
+
+def test_a_task_takes_over_the_levels_that_it_knows() -> None:
+    stream = io.StringIO()
+    configure_logs(stream)
+    take_levels({"source": "DEBUG", "checkpoint": "OF_A_NEWER_RELEASE", "rest": "OFF"})
+    _say()
+    assert _lines(stream) == [
+        "source.debugged",
+        "source.said",
+        "checkpoint.said",
+        "checkpoint.warned",
+    ]
+    take_levels({"root": "WARN"})
+    _say()
+    assert _lines(stream) == ["checkpoint.warned"]
 
 
 async def test_levels_are_shown_and_set(client: Client) -> None:
