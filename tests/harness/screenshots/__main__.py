@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -31,10 +32,11 @@ from tests.support.records import Sample, commit_group, create_topic, produce
 from tests.support.status_page import browser, visit
 
 _ARCHIVE: Final = "invoices-2019-to-2025"
-_RECORDS: Final = 40_000
+_RECORDS: Final = 90_000
+"""Enough to be under way for five minutes."""
 _SIZE: Final = 2_000
+_TOPICS: Final = re.compile(r"^topics = .*$", re.MULTILINE)
 _SETTINGS: Final = """
-topics = orders, customers, invoices.*
 A->B.flow.byte.rate.limit = 600000
 rest.read.only = true
 """
@@ -44,8 +46,10 @@ _WIDE: Final = {"width": 1180, "height": 860}
 _PHONE: Final = {"width": 390, "height": 844}
 _PICTURES: Final[Mapping[str, Mapping[str, Any]]] = {
     "status-page": {"viewport": _WIDE, "color_scheme": "dark"},
+    "status-page-light": {"viewport": _WIDE, "color_scheme": "light"},
     "status-page-phone": {"viewport": _PHONE, "color_scheme": "dark"},
 }
+_RANGE: Final = "15 min"
 _SECTIONS: Final = {"history": "status-page-history", "groups": "status-page-groups"}
 """Of the first picture's page."""
 
@@ -54,7 +58,7 @@ def main() -> int:
     """Takes the pictures; returns the exit status."""
     parser = argparse.ArgumentParser(prog="./scripts/screenshots", description=__doc__)
     parser.add_argument("--to", type=Path, default=ROOT / "docs" / "images")
-    parser.add_argument("--seconds", type=float, default=90.0, help="of history in the plots")
+    parser.add_argument("--seconds", type=float, default=180.0, help="of history in the plots")
     parser.add_argument("--demo", action="store_true", help="only the animation of the demo")
     options = parser.parse_args()
     options.to.mkdir(parents=True, exist_ok=True)
@@ -79,11 +83,16 @@ async def _run(folder: Path, seconds: float) -> None:
         for writing in [asyncio.create_task(each.run()) for each in traffic]:
             stack.callback(writing.cancel)
         config = work / "mm2.properties"
-        config.write_text(configuration(sample_config(), ports, work).read_text() + _SETTINGS)
+        config.write_text(settings(configuration(sample_config(), ports, work).read_text()))
         driver = Watched([str(DRIVER), str(config)], work / "mirror.log")
         stack.push_async_callback(asyncio.to_thread, driver.end, timeout=_STOP_WITHIN_S)
         url = await asyncio.to_thread(eventually, lambda: status_page(work / "mirror.log"))
         await _take_pictures(str(url), config, folder, seconds)
+
+
+def settings(sample: str) -> str:
+    """The demo's file for a mirror that is held back, and copies an archive, too."""
+    return _TOPICS.sub("topics = orders, customers, invoices.*", sample) + _SETTINGS
 
 
 def _prepare(traffic: list[DemoTraffic], bootstrap: str) -> None:
@@ -105,6 +114,8 @@ async def _take_pictures(url: str, config: Path, folder: Path, seconds: float) -
         for name, options in _PICTURES.items():
             async with visit(chromium, url, **options) as seen:
                 await _settled(seen.page)
+                await seen.page.get_by_role("button", name=_RANGE).click()
+                await seen.page.evaluate("scrollTo(0, 0)")
                 await seen.page.screenshot(path=folder / f"{name}.png")
                 if name == "status-page":
                     await _take_sections(seen.page, folder)

@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,8 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 _MM2: Final = Path(sys.executable).with_name("mm2")
+_INSTALLED: Final = "/opt/mm2"
+"""Where pictures say that mm2 is, as docs/how-to/install.md does."""
 _COLUMNS: Final = 190
 _PICTURES: Final[Mapping[str, Sequence[Sequence[str]]]] = {
     "terminal-status": (("topology",), ("status",), ("topics",)),
@@ -31,7 +34,7 @@ async def take_terminal_pictures(chromium: Browser, config: Path, folder: Path) 
         shown = Text()
         for words in commands:
             shown.append(f"$ mm2 {' '.join(words)}\n", "bold green")
-            shown.append(Text.from_ansi(await asyncio.to_thread(_printed, words, config)))
+            shown.append(Text.from_ansi(await asyncio.to_thread(printed, [_MM2, *words], config)))
             shown.append("\n\n")
         page = await chromium.new_page(viewport={"width": 1680, "height": 900})
         await page.set_content(_html(shown))
@@ -39,17 +42,26 @@ async def take_terminal_pictures(chromium: Browser, config: Path, folder: Path) 
         await page.close()
 
 
-def _printed(words: Sequence[str], config: Path) -> str:
-    """What a command prints on a terminal, with its colours."""
+def printed(command: Sequence[str | Path], config: Path) -> str:
+    """
+    What a command prints on a terminal, with its colours, and then what it says beside its rows.
+
+    Progress is for those who wait, and where this machine has its files is nobody's business:
+    neither is in it.
+    """
     ours, theirs = pty.openpty()
     variables = {"COLUMNS": str(_COLUMNS), "MM2_CONFIG": str(config), "TERM": "xterm-256color"}
-    with subprocess.Popen(
-        [_MM2, *words], env={**os.environ, **variables}, stdout=theirs, stderr=theirs
-    ):
-        os.close(theirs)
-        printed = b"".join(_read(ours))
-    os.close(ours)
-    return printed.decode().replace("\r\n", "\n").rstrip()
+    environment = {**os.environ, **variables}
+    with tempfile.TemporaryFile() as said:
+        with subprocess.Popen(command, env=environment, stdout=theirs, stderr=said):
+            os.close(theirs)
+            shown = b"".join(_read(ours))
+        os.close(ours)
+        said.seek(0)
+        text = (shown + said.read()).decode().replace("\r\n", "\n").rstrip()
+    for here in {sys.prefix, str(Path(sys.prefix).resolve())}:
+        text = text.replace(here, _INSTALLED)
+    return text
 
 
 def _read(terminal: int) -> Iterator[bytes]:
