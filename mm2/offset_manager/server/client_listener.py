@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import struct
+import time
 from typing import Final
 
 import structlog
 
 from mm2.errors import ClusterError, FatalError, SchemaError
 from mm2.offset_manager.instance import OffsetManager
+from mm2.offset_manager.server.client_connection import ClientConnection
 from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
+from mm2.offset_manager.server.frame_budget import FrameBudget, NoRoom
 
 log = structlog.get_logger()
 
@@ -28,7 +30,14 @@ _SEND_S: Final = 30.0
 _CLOSE_S: Final = 5.0
 """So long a connection that ends may take to send what is left."""
 
-_SIZE: Final = struct.Struct(">i")
+_REQUEST_S: Final = 15.0
+"""So long a client may take to send the rest of a request, once there is room for it."""
+
+_WARN_S: Final = 10.0
+
+
+class _NotSent(Exception):
+    """A client has begun a request, and does not go on."""
 
 
 class OffsetServer:
@@ -39,15 +48,21 @@ class OffsetServer:
         manager: the instance.
         access: to the cluster.
         tls: None listens without.
+
+    Attributes:
+        budget: of the memory for requests.
     """
 
     def __init__(
         self, manager: OffsetManager, access: ClusterAccess, tls: ssl.SSLContext | None = None
     ) -> None:
+        self.budget = FrameBudget()
         self._manager = manager
         self._access = access
         self._tls = tls
-        self._connections: set[asyncio.StreamWriter] = set()
+        self._connections: set[ClientConnection] = set()
+        self._given_up = 0
+        self._warned_at = -_WARN_S
 
     async def serve(self, host: str, port: int) -> asyncio.Server:
         """
@@ -56,8 +71,11 @@ class OffsetServer:
         Raises:
             FatalError: the port cannot be had.
         """
+        loop = asyncio.get_running_loop()
         try:
-            return await asyncio.start_server(self._connected, host or None, port, ssl=self._tls)
+            return await loop.create_server(
+                lambda: ClientConnection(self._connected), host or None, port, ssl=self._tls
+            )
         except OSError as error:
             message = (
                 f"--listen {host}:{port}: {error.strerror or error}. Name a port that is free."
@@ -67,21 +85,19 @@ class OffsetServer:
     def close(self) -> None:
         """Ends all connections."""
         for each in list(self._connections):
-            each.close()
+            each.transport.close()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connected(self, client: ClientConnection) -> None:
         if len(self._connections) >= MOST_CONNECTIONS:
-            writer.transport.abort()
+            client.transport.abort()
             return
-        self._connections.add(writer)
+        self._connections.add(client)
         session = ClientSession(self._manager, self._access)
         try:
             while True:
-                async with asyncio.timeout(_IDLE_S):
-                    frame = await _frame(reader, session.most_bytes)
-                writer.writelines(await session.answer(frame))
-                async with asyncio.timeout(_SEND_S):
-                    await writer.drain()
+                await self._answer_next(client, session)
+        except (NoRoom, _NotSent) as error:
+            self._warn(client, str(error))
         except (OSError, EOFError, TimeoutError):
             pass
         except (SchemaError, ClusterError) as error:
@@ -90,24 +106,36 @@ class OffsetServer:
             log.warning("offset_manager.connection_ended", error=repr(error))
         finally:
             session.close()
-            await _end(writer)
-            self._connections.discard(writer)
+            await client.close(_CLOSE_S)
+            self._connections.discard(client)
+
+    async def _answer_next(self, client: ClientConnection, session: ClientSession) -> None:
+        async with asyncio.timeout(_IDLE_S):
+            size = await client.size()
+        if not 0 < size <= session.most_bytes:
+            raise SchemaError(f"a request of {size} bytes is not read")
+        async with self.budget.room(client.host, size):
+            answer = await session.answer(await _request(client, size))
+        async with asyncio.timeout(_SEND_S):
+            await client.send(answer)
+
+    def _warn(self, client: ClientConnection, reason: str) -> None:
+        """Not each time: whoever can have it happen could fill the disk."""
+        self._given_up += 1
+        now = time.monotonic()
+        if now - self._warned_at >= _WARN_S:
+            log.warning(
+                "offset_manager.request_given_up",
+                client=client.host,
+                connections=self._given_up,
+                error=reason,
+            )
+            self._given_up, self._warned_at = 0, now
 
 
-async def _end(writer: asyncio.StreamWriter) -> None:
-    """Who reads nothing would keep what waits for it, and the connection, for good."""
+async def _request(client: ClientConnection, size: int) -> bytes:
     try:
-        writer.close()
-        async with asyncio.timeout(_CLOSE_S):
-            await writer.wait_closed()
-    except (OSError, TimeoutError):
-        pass
-    finally:
-        writer.transport.abort()
-
-
-async def _frame(reader: asyncio.StreamReader, most: int) -> bytes:
-    (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
-    if not 0 < size <= most:
-        raise SchemaError(f"a request of {size} bytes is not read")
-    return await reader.readexactly(size)
+        async with asyncio.timeout(_REQUEST_S):
+            return await client.request(size)
+    except TimeoutError as error:
+        raise _NotSent(f"{size} bytes were not sent within {_REQUEST_S:g} s") from error

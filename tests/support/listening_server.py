@@ -1,0 +1,71 @@
+"""The server of an offset manager without a cluster, and clients that send it bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final, Self
+
+import pytest
+
+from mm2.config.offset_manager_settings import OffsetManagerSettings
+from mm2.kafka.cluster_client import ClusterClient
+from mm2.kafka.wire.relay import RelaySettings
+from mm2.offset_manager.instance import OffsetManager
+from mm2.offset_manager.server.client_connection import ClientConnection
+from mm2.offset_manager.server.client_listener import OffsetServer
+from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
+
+_PROPERTIES = {"bootstrap.servers": "127.0.0.1:1"}
+
+SIZE: Final = Struct(">i")
+"""The length in front of a request."""
+
+
+class Listening:
+    """
+    A server on a port of its own.
+
+    Attributes:
+        ended: gets each connection whose serving has ended.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        manager = OffsetManager(OffsetManagerSettings.of(_PROPERTIES))
+        access = ClusterAccess(ClusterClient("c", _PROPERTIES), RelaySettings("c", _PROPERTIES))
+        self.server = OffsetServer(manager, access)
+        self.ended: asyncio.Queue[ClientConnection] = asyncio.Queue()
+        serve = OffsetServer._connected
+
+        async def connected(server: OffsetServer, client: ClientConnection) -> None:
+            await serve(server, client)
+            await self.ended.put(client)
+
+        monkeypatch.setattr(OffsetServer, "_connected", connected)
+
+    async def __aenter__(self) -> Self:
+        self._listening = await self.server.serve("127.0.0.1", 0)
+        self.port: int = self._listening.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listening.close()
+
+    async def client(self, *sent: bytes, host: str = "127.0.0.1") -> socket.socket:
+        """A client at ``host`` that has sent something, and reads nothing by itself."""
+        made = socket.create_connection(("127.0.0.1", self.port), source_address=(host, 0))
+        made.setblocking(False)
+        for each in sent:
+            await asyncio.get_running_loop().sock_sendall(made, each)
+        return made
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, answer: bytes) -> None:
+    """Has each request be answered so."""
+
+    async def same(_: ClientSession, _frame: bytes) -> Sequence[bytes]:
+        return [answer]
+
+    monkeypatch.setattr(ClientSession, "answer", same)
