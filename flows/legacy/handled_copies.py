@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from flows.legacy.chunk_copies import ChunkCopies
 from flows.source.forward.dead_letters import Failure
@@ -20,7 +20,6 @@ from flows.source.transform.message_handler import (
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
-from mm2.errors import ClusterError
 from mm2.kafka.wire.compression import Compression
 from mm2.kafka.wire.error_codes import Code
 
@@ -38,6 +37,15 @@ The number of partitions of a topic of the target.
 
 It prepares the topic if that has fewer than asked for, as the second one is on the source.
 """
+
+
+class _Made(NamedTuple):
+    """A copy, and where it goes; ``wanted`` of None has its key decide."""
+
+    topic: TopicName
+    key: bytes | None
+    wanted: int | None
+    copy: DecodedRecord
 
 
 class HandledCopies:
@@ -83,31 +91,33 @@ class HandledCopies:
         """What a record becomes; ``counts`` has the partitions of topics that were seen."""
         where = copies.source.partition.source
         try:
-            read = source_record(where, record)
-            found = []
-            for each in await handled(self._handle, read):
-                copy = copy_of(each, read, record)
-                wanted = self._wanted(each)
-                # Where a record stays in its partition, its topic grows with the source's.
-                least = where.partition + 1 if wanted == where.partition else 1
-                if counts.get(each.topic, 0) < least:
-                    topic = TopicName(each.topic)
-                    counts[topic] = await self._partitions_of(topic, where.topic, least)
-                at = _partition(each, wanted, counts[each.topic], copies.keyless)
-                found.append((TopicPartition(TopicName(each.topic), at), copy))
-        except ClusterError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the handler is the user's
-            failure = Failure(
-                source=where,
-                offset=record.offset,
-                stage=_HANDLER,
-                code=Code.UNKNOWN_SERVER_ERROR,
-                reason=f"the message handler fails at offset {record.offset}: {error!r}",
-            )
-            await copies.failed(failure, record)
-            return []
-        return found
+            made = await self._made(where, record)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the handler is the user's
+            return await _failed(copies, record, error)
+        try:
+            return [
+                (await self._target(each, where, counts, copies.keyless), each.copy)
+                for each in made
+            ]
+        except WrongRecords as error:
+            return await _failed(copies, record, error)
+
+    async def _made(self, where: TopicPartition, record: DecodedRecord) -> list[_Made]:
+        """Runs the user's code, which may raise anything, also what the clusters' errors are."""
+        read = source_record(where, record)
+        return [
+            _Made(TopicName(each.topic), each.key, self._wanted(each), copy_of(each, read, record))
+            for each in await handled(self._handle, read)
+        ]
+
+    async def _target(
+        self, made: _Made, source: TopicPartition, counts: dict[str, int], keyless: int
+    ) -> TopicPartition:
+        # Where a record stays in its partition, its topic grows with the source's.
+        least = source.partition + 1 if made.wanted == source.partition else 1
+        if counts.get(made.topic, 0) < least:
+            counts[made.topic] = await self._partitions_of(made.topic, source.topic, least)
+        return TopicPartition(made.topic, _partition(made, counts[made.topic], keyless))
 
     def _wanted(self, record: SourceRecord | TargetRecord) -> int | None:
         """The partition that a record names; None has its key decide."""
@@ -119,12 +129,25 @@ class HandledCopies:
         return wanted
 
 
-def _partition(
-    record: SourceRecord | TargetRecord, wanted: int | None, partitions: int, keyless: int
-) -> int:
-    if wanted is None:
-        key = record.key
+def _partition(made: _Made, partitions: int, keyless: int) -> int:
+    if made.wanted is None:
+        key = made.key
         return keyless % partitions if key is None else _partition_for(key, partitions)
-    if wanted >= partitions:
-        raise WrongRecords(f"{record.topic} has {partitions} partitions, and none is {wanted}")
-    return wanted
+    if made.wanted >= partitions:
+        raise WrongRecords(f"{made.topic} has {partitions} partitions, and none is {made.wanted}")
+    return made.wanted
+
+
+async def _failed(
+    copies: ChunkCopies, record: DecodedRecord, error: BaseException
+) -> list[tuple[TopicPartition, DecodedRecord]]:
+    """Nothing becomes of a record; returns only if it may be skipped."""
+    failure = Failure(
+        source=copies.source.partition.source,
+        offset=record.offset,
+        stage=_HANDLER,
+        code=Code.UNKNOWN_SERVER_ERROR,
+        reason=f"the message handler fails at offset {record.offset}: {error!r}",
+    )
+    await copies.failed(failure, record)
+    return []

@@ -14,6 +14,7 @@ from flows.source.forward.record_body import DecodedRecord, fields_of, keyed_bod
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicPartition
 from mm2.core.user_objects import load_object
+from mm2.errors import ClusterError, TransformError
 
 _NO_TIME: Final = -1
 _LATEST: Final = (1 << 63) - 1
@@ -58,13 +59,18 @@ async def handled(handle: Handle, record: SourceRecord) -> Sequence[SourceRecord
 
     Raises:
         WrongRecords: the handler has returned something else.
+        TransformError: it has raised what an error of our clusters would be.
+        BaseException: whatever else it has raised.
     """
-    answer = handle(record)
-    if isinstance(answer, list):
-        records = answer
-    else:
-        found = await answer if isinstance(answer, Awaitable) else answer
-        records = _listed(found)
+    try:
+        answer = handle(record)
+        if isinstance(answer, list):
+            records = answer
+        else:
+            found = await answer if isinstance(answer, Awaitable) else answer
+            records = _listed(found)
+    except ClusterError as error:
+        raise TransformError(f"the handler has raised {error!r}") from error
     for each in records:
         if not isinstance(each, SourceRecord | TargetRecord):
             raise WrongRecords(f"the handler has returned a {type(each).__name__}, not a record")

@@ -16,6 +16,7 @@ from flows.source.send.outgoing_batch import OutgoingBatch, SendState
 from flows.source.send.send_queue import STUCK_AFTER, PartitionSender
 from mm2.core.handled_records import SourceRecord
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.wire.compression import UNCOMPRESSED
 from mm2.kafka.wire.error_codes import Code
 from tests.support.batches import read_batch
@@ -95,6 +96,23 @@ async def test_a_batch_that_cannot_be_decoded_is_left_to_the_error_policy() -> N
             bench.partition.fetch.pause_until = min(bench.partition.fetch.pause_until, 0.0)
     assert bench.values == [b"3", b"4"]
     assert bench.partition.progress.skipped == 3
+
+
+@pytest.mark.parametrize("error", [Unavailable("elsewhere", "away"), ClusterError("x", "no")])
+async def test_an_error_of_a_cluster_that_a_handler_raises_is_not_one_of_the_target(
+    error: ClusterError,
+) -> None:
+    """Which would be waited for without end, or stop the partition."""
+
+    def handle(record: SourceRecord) -> list[SourceRecord]:
+        if record.offset == 1:
+            raise error
+        return [record]
+
+    bench = StageBench(handle, errors=error_settings(tolerates=True))
+    await bench.copy(numbered(0, 1, 2))
+    assert bench.values == [b"0", b"2"]
+    assert bench.partition.progress.skipped == 1
 
 
 def test_each_of_several_refused_records_has_its_own_time() -> None:

@@ -12,6 +12,7 @@ from flows.source.transform.message_handler import Handle
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
+from mm2.errors import ClusterError, FatalError, FlowError, Unavailable
 from mm2.kafka.wire.compiled import compile_division
 from mm2.kafka.wire.compression import LZ4
 from tests.support.batches import Plain, write_batch
@@ -231,6 +232,57 @@ def test_what_a_handler_must_not_return_is_named(answer: object, reason: str) ->
             await asyncio.sleep(1)
             (told,) = bench.reasons
             assert reason in told
+        assert bench.committable == 1
+
+    run(go())
+
+
+OTHER_ERRORS: list[BaseException] = [
+    SystemExit("no such record"),
+    ClusterError("elsewhere", "no such record"),
+    Unavailable("elsewhere", "no such record"),
+    FlowError("a->b", "no such record"),
+    FatalError("no such record"),
+]
+
+
+def failing(error: BaseException) -> Handle:
+    """A handler that itself uses mm2, or wants to end the process."""
+
+    def handle(record: SourceRecord) -> list[SourceRecord]:
+        if record.value == b"bad":
+            raise error
+        return [record]
+
+    return handle
+
+
+@pytest.mark.parametrize("error", OTHER_ERRORS)
+def test_an_error_of_any_kind_that_a_handler_raises_is_one_of_the_handler(
+    error: BaseException,
+) -> None:
+    async def go() -> None:
+        bench = CopierBench(failing(error), tolerates=True)
+        async with bench.running():
+            bench.take(batch(0, b"0", b"bad", b"2"))
+            await bench.settled()
+        assert [each.value for each in bench.copied()] == [b"0", b"2"]
+        assert [each.value for each in bench.letters] == [b"bad"]
+        assert bench.committable == 3
+
+    run(go())
+
+
+@pytest.mark.parametrize("error", OTHER_ERRORS)
+def test_with_abort_it_ends_the_stream_and_is_told_as_the_handlers(error: BaseException) -> None:
+    async def go() -> None:
+        bench = CopierBench(failing(error))
+        async with bench.running():
+            bench.take(batch(0, b"0", b"bad"))
+            await asyncio.sleep(1)
+            (reason,) = bench.reasons
+            assert "the message handler fails at offset 1: " in reason
+            assert str(error) in reason
         assert bench.committable == 1
 
     run(go())
