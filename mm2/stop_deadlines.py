@@ -69,10 +69,32 @@ _CONNECTORS_MARGIN_S: Final = 2.0
 FLOW_EVERYWHERE_S: Final = 60.0
 """How long a command waits until a flow has stopped on whatever node leads it."""
 
-# In a process of the legacy tool.
-ZOOKEEPER_S: Final = 3.0
-"""The end of a stream's session, once the stream has committed and left its group."""
+# In a stream of the legacy tool, one after the other.
+STREAM_DRAIN_S: Final = 7.0
+"""What is under way."""
 
+STREAM_FAILED_DRAIN_S: Final = 2.0
+"""The same after a failure: KIP-3 has the tool exit at once, with what is acknowledged by then."""
+
+STREAM_COMMIT_S: Final = 5.0
+"""A commit of offsets, to Kafka, ZooKeeper or both."""
+
+ZOOKEEPER_ANSWER_S: Final = 4.0
+"""Offsets that are read or written in ZooKeeper; less than a stop leaves to a commit."""
+
+LISTENER_S: Final = 2.0
+"""The user's rebalance listener."""
+
+STREAM_LEAVE_S: Final = 3.0
+"""Leaving the consumer group."""
+
+ZOOKEEPER_S: Final = 1.0
+"""The end of a session there."""
+
+STREAM_S: Final = STREAM_DRAIN_S + STREAM_COMMIT_S + LISTENER_S + STREAM_LEAVE_S + ZOOKEEPER_S
+"""One stream."""
+
+# In a process of the legacy tool.
 LINKS_S: Final = 1.0
 """Connections to streams, when these have ended."""
 

@@ -27,6 +27,13 @@ from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.identity import producer_identity
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.stream_progress import encode_stream
+from mm2.stop_deadlines import (
+    LISTENER_S,
+    STREAM_COMMIT_S,
+    STREAM_DRAIN_S,
+    STREAM_FAILED_DRAIN_S,
+    STREAM_LEAVE_S,
+)
 from mm2.telemetry.logs import configure_task_logs
 
 if TYPE_CHECKING:
@@ -34,16 +41,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-DRAIN_S: Final = 10.0
-"""How long a stop waits for what is under way."""
-
-_FAILED_DRAIN_S: Final = 2.0
-"""The same after a failure: KIP-3 has the tool exit at once, with what is acknowledged by then."""
-
 _REPORT_S: Final = 1.0
-_COMMIT_S: Final = 5.0
-_LISTENER_S: Final = 2.0
-_LEAVE_S: Final = 3.0
 
 
 def run_stream(spec: StreamSpec) -> Mapping[str, int]:
@@ -146,7 +144,7 @@ class Stream:
             try:
                 await self._copy(stop)
             finally:
-                await self._end(DRAIN_S if stop.is_set() else _FAILED_DRAIN_S)
+                await self._end(STREAM_DRAIN_S if stop.is_set() else STREAM_FAILED_DRAIN_S)
                 for task in lasting:
                     task.cancel()
 
@@ -196,15 +194,15 @@ class Stream:
             async with asyncio.timeout(drain_s):
                 await parts.settled([each for each in partitions if each.error is None])
         with suppress(TimeoutError, ClusterError):
-            async with asyncio.timeout(_COMMIT_S):
+            async with asyncio.timeout(STREAM_COMMIT_S):
                 await parts.offsets.commit(partitions)
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LISTENER_S):
+                async with asyncio.timeout(LISTENER_S):
                     await parts.owned.leaving()
         finally:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LEAVE_S):
+                async with asyncio.timeout(STREAM_LEAVE_S):
                     await parts.member.close()
 
     def totals(self) -> dict[str, int]:

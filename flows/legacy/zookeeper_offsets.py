@@ -23,14 +23,11 @@ from mm2.config.legacy.zookeeper_keys import ZooKeeperSettings
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.security.tls import tls_context
-from mm2.stop_deadlines import ZOOKEEPER_S
+from mm2.stop_deadlines import ZOOKEEPER_ANSWER_S, ZOOKEEPER_S
 
 T = TypeVar("T")
 
 _ALIAS: Final = "ZooKeeper"
-
-ANSWER_S: Final = 4.0
-"""How long offsets may take to be read or written; less than a stop leaves to a commit."""
 
 
 class _TlsHandler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo has no types
@@ -158,7 +155,7 @@ class ZooKeeperOffsets:
         """Without a limit, kazoo waits for as long as it has no connection."""
         if answer.wait(until - time.monotonic()):
             return answer.get()
-        raise KazooTimeoutError(f"no answer within {ANSWER_S:g} s")
+        raise KazooTimeoutError(f"no answer within {ZOOKEEPER_ANSWER_S:g} s")
 
     def _offset(self, where: TopicPartition, data: bytes) -> int:
         try:
@@ -176,7 +173,7 @@ class ZooKeeperOffsets:
 
     async def _ask(self, job: Callable[[float], T]) -> T:
         """What was asked before is answered first: kazoo keeps it until it is connected again."""
-        until = time.monotonic() + ANSWER_S
+        until = time.monotonic() + ZOOKEEPER_ANSWER_S
 
         def ask() -> T:
             for each in self._unanswered:

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from flows.legacy.stream_task import DRAIN_S
 from mm2 import stop_deadlines as deadlines
 from mm2.config.keys.key_table import TABLE
 
@@ -60,6 +59,14 @@ def test_a_herder_whose_target_is_away_ends_in_time() -> None:
     )
 
 
-def test_a_stream_ends_its_session_in_zookeeper_before_its_process_gives_it_up() -> None:
-    assert DRAIN_S + deadlines.ZOOKEEPER_S < deadlines.STREAMS_S
-    assert deadlines.STREAMS_S + deadlines.LINKS_S + deadlines.JVM_S < deadlines.PROCESS_S
+def test_a_stream_ends_before_its_process_gives_it_up() -> None:
+    """A busy machine adds to its parts, and so does the end of connections to the clusters."""
+    busy_s = 3
+    assert deadlines.STREAM_S + busy_s <= deadlines.STREAMS_S
+    assert deadlines.STREAM_FAILED_DRAIN_S < deadlines.STREAM_DRAIN_S
+    assert deadlines.ZOOKEEPER_ANSWER_S < deadlines.STREAM_COMMIT_S
+
+
+def test_streams_links_and_the_jvm_end_within_the_time_of_a_process() -> None:
+    after_streams_s = deadlines.REST_S + deadlines.LINKS_S + deadlines.JVM_S + deadlines.CLASSES_S
+    assert deadlines.STREAMS_S + after_streams_s <= deadlines.PROCESS_S

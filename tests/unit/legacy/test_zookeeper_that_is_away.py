@@ -22,7 +22,7 @@ PATH = "/consumers/g/offsets/t/0"
 def keeper(monkeypatch: pytest.MonkeyPatch) -> FakeZooKeeper:
     made = FakeZooKeeper()
     monkeypatch.setattr(zookeeper_offsets, "KazooClient", lambda **_: made)
-    monkeypatch.setattr(zookeeper_offsets, "ANSWER_S", 0.05)
+    monkeypatch.setattr(zookeeper_offsets, "ZOOKEEPER_ANSWER_S", 0.05)
     return made
 
 
