@@ -6,7 +6,32 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+import structlog
+
 from mm2.core.model import TopicPartition
+from mm2.errors import Unavailable
+
+log = structlog.get_logger()
+
+
+class OffsetsUntold(Unavailable):
+    """
+    Who may have offsets of some partitions does not answer.
+
+    Attributes:
+        known: the offsets of the others.
+        unknown: these partitions.
+    """
+
+    def __init__(
+        self,
+        reason: Unavailable,
+        known: Mapping[TopicPartition, int],
+        unknown: frozenset[TopicPartition],
+    ) -> None:
+        super().__init__(reason.alias, f"offsets of {len(unknown)} partitions are not told")
+        self.known = known
+        self.unknown = unknown
 
 
 class OffsetStore(Protocol):
@@ -53,19 +78,47 @@ class CountedStore:
 
 
 class BothStores:
-    """``dual.commit.enabled``: commits go to both, and of two offsets the greater one counts."""
+    """
+    ``dual.commit.enabled``: commits go to both, and of two offsets the greater one counts.
+
+    Args:
+        one: Kafka's.
+        other: ZooKeeper's. While it does not answer, offsets of the first count alone.
+    """
 
     def __init__(self, one: OffsetStore, other: OffsetStore) -> None:
         self._one = one
         self._other = other
 
     async def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """As in ``OffsetStore``."""
+        """
+        As in ``OffsetStore``.
+
+        Raises:
+            OffsetsUntold: the other does not answer, and one has none of some partitions.
+            ClusterError: they cannot be read.
+        """
         wanted = list(partitions)
-        found = await self._one.committed(wanted)
-        for where, offset in (await self._other.committed(wanted)).items():
+        found, others = await asyncio.gather(self._one.committed(wanted), self._others(wanted))
+        if isinstance(others, Unavailable):
+            if found:
+                log.warning(
+                    "stream.offsets_of_kafka_alone", partitions=len(found), error=str(others)
+                )
+            if unknown := frozenset(wanted) - found.keys():
+                raise OffsetsUntold(others, found, unknown) from others
+            return found
+        for where, offset in others.items():
             found[where] = max(offset, found.get(where, offset))
         return found
+
+    async def _others(
+        self, wanted: Iterable[TopicPartition]
+    ) -> Mapping[TopicPartition, int] | Unavailable:
+        try:
+            return await self._other.committed(wanted)
+        except Unavailable as error:
+            return error
 
     async def commit(self, offsets: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """As in ``OffsetStore``; one of them does not wait for the other, nor for its failure."""

@@ -8,16 +8,26 @@ the user's listener.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Final
 
 import stamina
 import structlog
 
-from flows.legacy.offset_stores import BothStores, OffsetStore
+from flows.legacy.offset_stores import BothStores, OffsetStore, OffsetsUntold
 from flows.legacy.rebalance_listener import ListenerCalls
 from flows.legacy.record_copier import RecordCopier
 from flows.legacy.stream_offsets import StreamOffsets
@@ -38,6 +48,7 @@ log = structlog.get_logger()
 
 _RETRY_MOST_S: Final = 2.0
 _WITHDRAW_S: Final = 2.0
+_ASK_AGAIN_S: Final = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,27 +83,84 @@ class OwnedPartitions:
     records: int = 0
     skipped: int = 0
     _senders: dict[TopicPartition, PartitionSender] = field(default_factory=dict)
+    _waiting: dict[TopicPartition, int] = field(default_factory=dict)
+    """Owned, but their offsets are not known; with the number of the assignment of each."""
+
+    _numbers: Iterator[int] = field(default_factory=count)
+    _untold: asyncio.Event = field(default_factory=asyncio.Event)
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def run(self) -> None:
+        """
+        Asks again for offsets that were not told at once, until cancelled.
+
+        Raises:
+            ClusterError: they cannot be read.
+        """
+        while True:
+            await self._untold.wait()
+            self._untold.clear()
+            while waiting := len(self._waiting):
+                await asyncio.sleep(_ASK_AGAIN_S)
+                await self._begin()
+                if begun := waiting - len(self._waiting):
+                    log.info("stream.partitions_begun", partitions=begun)
 
     async def assigned(self, partitions: Sequence[TopicPartition]) -> None:
-        """Goes on at the group's offsets; topics of the target are there before."""
+        """
+        Goes on at the group's offsets; topics of the target are there before.
+
+        The group waits for this call. So partitions whose offsets are not told at once wait alone.
+        """
         async for attempt in stamina.retry_context(
             on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
         ):
             with attempt:
                 await self.target_topics.prepare(partitions)
-                await self._track({*self.partitions, *partitions})
-                committed = await self.store.committed(partitions)
+                await self._track({*self.partitions, *self._waiting, *partitions})
         for where in partitions:
-            mirrored = self._mirrored(where, await self._sender(where))
-            mirrored.remote.unblock()
-            if (offset := committed.get(where)) is not None:
-                mirrored.continue_from(offset - 1, Lineage())
-                if isinstance(self.store, BothStores):
-                    mirrored.progress.require_commit()  # one of them may not have it
-            self.partitions[where] = mirrored
-        log.info("stream.partitions_assigned", partitions=len(partitions), known=len(committed))
-        self.fetcher.changed()
+            self._waiting[where] = next(self._numbers)
+        error = await self._begin()
+        known = sum(self._is_known(each) for each in partitions)
+        log.info("stream.partitions_assigned", partitions=len(partitions), known=known)
+        if error is not None:
+            log.warning("stream.offsets_awaited", partitions=len(self._waiting), error=str(error))
+            self._untold.set()
         await self.listener.assigned(partitions)
+
+    async def _begin(self) -> Unavailable | None:
+        """Takes on those that wait, and whose offsets are told; returns why others are not."""
+        async with self._one_at_a_time:
+            asked, untold = dict(self._waiting), None
+            unknown: Collection[TopicPartition] = ()
+            try:
+                known: Mapping[TopicPartition, int] = await self.store.committed(asked)
+            except OffsetsUntold as error:
+                known, unknown, untold = error.known, error.unknown, error
+            except Unavailable as error:
+                return error
+            for where, number in asked.items():
+                if where not in unknown:
+                    await self._take_on(where, number, known.get(where))
+            self.fetcher.changed()
+            return untold
+
+    async def _take_on(self, where: TopicPartition, number: int, offset: int | None) -> None:
+        sender = await self._sender(where)
+        if self._waiting.get(where) != number:  # it was given up meanwhile
+            return
+        del self._waiting[where]
+        mirrored = self._mirrored(where, sender)
+        mirrored.remote.unblock()
+        if offset is not None:
+            mirrored.continue_from(offset - 1, Lineage())
+            if isinstance(self.store, BothStores):
+                mirrored.progress.require_commit()  # one of them may not have it
+        self.partitions[where] = mirrored
+
+    def _is_known(self, where: TopicPartition) -> bool:
+        mirrored = self.partitions.get(where)
+        return mirrored is not None and mirrored.fetch.position is not None
 
     async def revoked(self, partitions: Sequence[TopicPartition]) -> None:
         """Waits for what is under way, commits, and calls the user's listener."""
@@ -119,10 +187,12 @@ class OwnedPartitions:
 
     async def leaving(self) -> None:
         """The stream ends, and its offsets are committed: the user's listener is told."""
-        if self.partitions:
-            await self.listener.revoked(list(self.partitions))
+        if owned := [*self.partitions, *self._waiting]:
+            await self.listener.revoked(owned)
 
     def _take_away(self, partitions: Sequence[TopicPartition]) -> list[MirroredPartition]:
+        for each in partitions:
+            self._waiting.pop(each, None)
         given = [self.partitions.pop(each) for each in partitions if each in self.partitions]
         self.fetcher.changed()
         return given

@@ -159,6 +159,7 @@ class Stream:
             copying += [
                 group.create_task(parts.fetcher.run(), name="fetcher"),
                 group.create_task(parts.offsets.run(), name="offsets"),
+                group.create_task(parts.owned.run(), name="owned"),
                 group.create_task(parts.until_failed(), name="failures"),
                 group.create_task(self._follow_topics(), name="topics"),
                 group.create_task(parts.member.run(), name="member"),

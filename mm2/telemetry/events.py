@@ -119,8 +119,14 @@ EVENTS: Final = {
     "only what was acknowledged is committed.",
     "stream.no_topics": "No topic of the source matches --include; it is asked again every "
     "metadata.max.age.ms.",
+    "stream.offsets_awaited": "Who keeps the offsets of these partitions does not answer. They are "
+    "copied once it does; the stream stays in the group, and copies others.",
+    "stream.offsets_of_kafka_alone": "ZooKeeper does not tell its offsets. These partitions go on "
+    "at Kafka's; if those are the smaller ones, records are copied twice.",
     "stream.partitions_assigned": "The group has given a stream partitions; known ones go on at "
     "the group's offsets.",
+    "stream.partitions_begun": "Offsets that a stream has waited for are known: their partitions "
+    "are copied.",
     "stream.partitions_lost": "A stream was silent for so long that the group has given its "
     "partitions to others.",
     "stream.partitions_revoked": "A stream has given up partitions; what it had sent of them is "

@@ -14,6 +14,7 @@ from flows.legacy.stream_parts import StreamClients, StreamParts
 from flows.legacy.stream_spec import StreamSpec
 from mm2.config.legacy.topic_patterns import TopicSelection
 from mm2.core.model import GroupId, TopicName, TopicPartition
+from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.requests.fetch import FetchAnswer, FetchedPartition, FetchRequest
@@ -21,6 +22,7 @@ from mm2.kafka.wire.requests.metadata import PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.requests.produce import ProduceAnswer
 from mm2.kafka.wire.throttle import Throttle
 from mm2.kafka.wire.wire_client import WireClient
+from mm2.stop_deadlines import ZOOKEEPER_ANSWER_S
 from tests.support.fake_broker import FakeCluster, Trouble
 from tests.support.named_topics import NamedTarget
 from tests.support.specs import data_settings, error_settings
@@ -115,13 +117,42 @@ class _Target(FakeCluster):
 class _Member:
     """Keeps the group's offsets."""
 
+    def __init__(self) -> None:
+        self.offsets: dict[TopicPartition, int] = {}
+
     async def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        del partitions
-        return {}
+        return {each: self.offsets[each] for each in partitions if each in self.offsets}
 
     async def commit(self, offsets: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         NOTES.extend(f"commit {where} at {offset}" for where, offset in offsets.items())
         return set(offsets)
+
+
+class Keeper:
+    """
+    A ZooKeeper.
+
+    Attributes:
+        answers: whether it does.
+    """
+
+    def __init__(self) -> None:
+        self.offsets: dict[TopicPartition, int] = {}
+        self.answers = True
+
+    async def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        await self._answered()
+        return {each: self.offsets[each] for each in partitions if each in self.offsets}
+
+    async def commit(self, offsets: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+        await self._answered()
+        self.offsets |= offsets
+        return set(offsets)
+
+    async def _answered(self) -> None:
+        if not self.answers:
+            await asyncio.sleep(ZOOKEEPER_ANSWER_S)
+            raise Unavailable("ZooKeeper", "no answer")
 
 
 class StreamBench:
@@ -129,16 +160,21 @@ class StreamBench:
     The parts of a stream, in which nothing commits by itself.
 
     Args:
+        keeper: keeps offsets, as ``changes`` say.
         changes: of the spec.
 
     Attributes:
         source: what ``batches`` has is fetched, one after the other.
         target: answers while its ``goes_on`` is set.
+        member: keeps the group's offsets in Kafka.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, keeper: Keeper | None = None, **changes: Any
+    ) -> None:
         NOTES.clear()
-        monkeypatch.setattr(stream_parts, "GroupConsumer", lambda *_, **__: _Member())
+        self.member = _Member()
+        monkeypatch.setattr(stream_parts, "GroupConsumer", lambda *_, **__: self.member)
         self.source, self.target = _Source(), _Target()
         spec = StreamSpec(
             group=GroupId("g"),
@@ -155,6 +191,7 @@ class StreamBench:
             **changes,
         )
         clients = StreamClients(
+            zookeeper=keeper,
             source=cast("WireClient", self.source),
             target=cast("WireClient", self.target),
             identity=ProducerIdentity(5, 1),
@@ -167,7 +204,7 @@ class StreamBench:
     async def running(self) -> AsyncIterator[None]:
         """Has the partition, fetches and sends meanwhile."""
         await self.parts.assigned([WHERE])
-        jobs = [self.parts.fetcher.run(), self.parts.producer.run()]
+        jobs = [self.parts.fetcher.run(), self.parts.producer.run(), self.parts.owned.run()]
         if self.parts.copier is not None:
             jobs.append(self.parts.copier.run())
         tasks = [asyncio.create_task(job) for job in jobs]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from flows.legacy.offset_stores import BothStores, CountedStore
+from flows.legacy.offset_stores import BothStores, CountedStore, OffsetsUntold
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from tests.support.eventually import eventually_async
@@ -77,6 +77,25 @@ async def test_the_other_store_is_not_kept_waiting_by_one_that_hangs_or_fails() 
     with pytest.raises(Unavailable):
         await BothStores(Gone(), other).commit({A: 2})
     assert other.offsets == {A: 2}
+
+
+async def test_while_one_store_is_away_the_other_ones_offsets_count_and_the_rest_is_unknown() -> (
+    None
+):
+    class Away(Kept):
+        async def committed(
+            self, partitions: Iterable[TopicPartition]
+        ) -> dict[TopicPartition, int]:
+            raise Unavailable("ZooKeeper", f"{list(partitions)} cannot be read")
+
+    both = BothStores(Kept({A: 5}), Away())
+    assert await both.committed([A]) == {A: 5}
+    with pytest.raises(OffsetsUntold) as raised:
+        await both.committed([A, B])
+    assert raised.value.known == {A: 5}
+    assert raised.value.unknown == frozenset({B})
+    with pytest.raises(Unavailable, match="cannot be read"):
+        await BothStores(Away(), Kept({A: 5})).committed([A])
 
 
 async def test_a_meter_counts_what_its_store_has_taken() -> None:
